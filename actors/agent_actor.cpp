@@ -100,7 +100,7 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
         self->state.it->call_stopped(m.call, m.reason);
         arm(self);
       },
-      [self](const human_said& m) {
+      [self](const on_human_decision& m) {
         self->state.it->human_decided(m.call, m.approved, m.reason);
         arm(self);
       },
@@ -130,13 +130,13 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
 
 namespace {
 
-class actor_line final : public agent_handle {
+class actor_handle final : public agent_handle {
  public:
-  explicit actor_line(agent_actor to) : to_(std::move(to)) {}
+  explicit actor_handle(agent_actor to) : to_(std::move(to)) {}
   void stop(abort_reason why, const std::string& reason) override { send(cancel_now{why, reason}); }
   void stop_call(const operation_id& call, const std::string& reason) override { send(call_cancelled{call, reason}); }
   void decide(const operation_id& call, bool approved, const std::string& reason) override {
-    caf::anon_send(to_, human_said{call, approved, reason});
+    caf::anon_send(to_, on_human_decision{call, approved, reason});
   }
   void waits(const operation_id& call, bool for_human) override { caf::anon_send(to_, call_waits{call, for_human}); }
   void die() override { caf::anon_send_exit(to_, caf::exit_reason::user_shutdown); }
@@ -163,7 +163,7 @@ agent_actor spawn_agent_actor(caf::actor_system& system, agent_start start) {
 }
 
 std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start) {
-  return std::make_shared<actor_line>(spawn_agent_actor(system, std::move(start)));
+  return std::make_shared<actor_handle>(spawn_agent_actor(system, std::move(start)));
 }
 
 } // namespace quell::actors

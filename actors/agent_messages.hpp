@@ -25,7 +25,7 @@ struct call_cancelled {
 };
 
 /// A human approved or denied a call that waited for it.
-struct human_said {
+struct on_human_decision {
   operation_id call;
   bool approved = false;
   std::string reason;
@@ -46,7 +46,7 @@ struct tool_over {
 /// INTERNAL: an answer of a port has come back, or the work of a tool has ended; runs on the actor's thread.
 struct continued {
   continued() = default;
-  explicit continued(std::function<void()> then) : what(handed_over(std::move(then))) {}
+  explicit continued(std::function<void()> then) : what(annotate_handoff_for_tsan(std::move(then))) {}
   std::function<void()> what;
 };
 
@@ -59,7 +59,7 @@ struct turn_ticked {
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::cancel_now)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::human_said)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::on_human_decision)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::continued)

@@ -15,7 +15,7 @@ namespace quell::actors {
 /// The atomic is only for the thread sanitizer, which cannot see into CAF's library and would otherwise report a race
 /// for every byte read there.
 template <class Result, class... Args>
-std::function<Result(Args...)> handed_over(std::function<Result(Args...)> what) {
+std::function<Result(Args...)> annotate_handoff_for_tsan(std::function<Result(Args...)> what) {
 #if defined(__SANITIZE_THREAD__)
   auto mark = std::make_shared<std::atomic<bool>>(false);
   std::function<Result(Args...)> marked = [mark, what = std::move(what)](Args... args) {

@@ -34,7 +34,7 @@ using agent_actor = caf::typed_actor<
     // From above: one call was stopped.
     caf::reacts_to<call_cancelled>,
     // From above: a human decided about a waiting call.
-    caf::reacts_to<human_said>,
+    caf::reacts_to<on_human_decision>,
     // From above: a running call waits for a human, or no longer does.
     caf::reacts_to<call_waits>,
     // From below.

@@ -43,7 +43,7 @@ struct execute_command {
 struct ask_core {
   using question = std::function<std::function<void()>(const controller::commit_gate&, moment)>;
   ask_core() = default;
-  explicit ask_core(question asked) : what(handed_over(std::move(asked))) {}
+  explicit ask_core(question requested) : what(annotate_handoff_for_tsan(std::move(requested))) {}
   question what;
 };
 

@@ -1,6 +1,6 @@
 // Orders per second of the core: creates and cancels through the commit gate as commands, beside the same orders given
-// to the ledger itself. Nothing is stored: the journal takes every batch at once. `bench_orders [ROUNDS]` prints one line
-// of JSON, of which `ratio` (gate over ledger, time per order) compares runs on different machines.
+// to the ledger itself. Nothing is stored: the journal takes every batch at once. `bench_orders [ROUNDS]` prints one
+// line of JSON, of which `ratio` (gate over ledger, time per order) compares runs on different machines.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -15,7 +15,7 @@ namespace quell::cli {
 namespace {
 
 constexpr milliseconds between_ticks{500};
-constexpr std::size_t most_asked = 40; ///< columns of the question in the prompt
+constexpr std::size_t most_requested = 40; ///< columns of the question in the prompt
 
 /// In tenths of a second, so that it does not change with every event.
 std::string elapsed(wall_time since) {
@@ -38,7 +38,7 @@ turn_story::listener chat_room::listener(spoken& one) {
                                                                                                    ? color::yellow
                                                                                                    : color::red);
   };
-  to.asked = [this](const open_approval& open) {
+  to.on_approval = [this](const open_approval& open) {
     if (!open.question.empty()) {
       for (const auto& line : open.lines) note(line, color::yellow);
       std::string commands;
@@ -115,9 +115,9 @@ std::string chat_room::prompt() const {
   const auto open = approvals();
   std::string text;
   if (!open.empty() && !open.front().question.empty())
-    text = cut_columns(open.front().message, most_asked, s_.term.utf8) + " y/n ";
+    text = cut_columns(open.front().message, most_requested, s_.term.utf8) + " y/n ";
   else if (!open.empty())
-    text = "run " + cut_columns(open.front().what, most_asked, s_.term.utf8) + "? y/n ";
+    text = "run " + cut_columns(open.front().what, most_requested, s_.term.utf8) + "? y/n ";
   text += s_.term.utf8 ? "›" : ">";
   // libedit counts an escape as part of the text that follows it, so the blank comes after the last escape.
   return (s_.term.color_out ? "\1\x1b[1m\1" + text + "\1\x1b[0m\1" : text) + " ";

@@ -15,7 +15,7 @@ namespace quell::cli {
 
 namespace {
 
-enum class look : std::uint8_t { plain, replaced, left_out };
+enum class shown_as : std::uint8_t { plain, replaced, left_out };
 
 /// The bytes of the first character; one byte if it is not valid UTF-8.
 std::string_view first_character(std::string_view text) {
@@ -36,7 +36,7 @@ char32_t code_point(std::string_view character) {
 
 /// Finds characters that a terminal does not show as themselves: controls, marks that change the direction of the text,
 /// and characters without width, which would make two texts look the same.
-look look_of(char32_t c) {
+shown_as look_of(char32_t c) {
   struct range {
     char32_t first, last;
   };
@@ -58,10 +58,11 @@ look look_of(char32_t c) {
                                                 {0x1bca0, 0x1bca3},
                                                 {0x1d173, 0x1d17a},
                                                 {0xe0000, 0xe0fff}});
-  if (c >= 0xfe00 && c <= 0xfe0f) return look::left_out; // variation selectors of the character before: common in emoji
+  if (c >= 0xfe00 && c <= 0xfe0f)
+    return shown_as::left_out; // variation selectors of the character before: common in emoji
   const bool is_unseen =
       std::any_of(unseen.begin(), unseen.end(), [c](range r) { return c >= r.first && c <= r.last; });
-  return is_unseen ? look::replaced : look::plain;
+  return is_unseen ? shown_as::replaced : shown_as::plain;
 }
 
 /// The JSON escape; above U+FFFF a surrogate pair.
@@ -111,13 +112,13 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
     const auto code = code_point(character);
     switch (look_of(code)) {
-    case look::plain:
+    case shown_as::plain:
       out += is_utf8(character) ? character : "?";
       break;
-    case look::replaced:
+    case shown_as::replaced:
       out.append(code < 0xa0 ? character.size() : 1, '?');
       break;
-    case look::left_out:
+    case shown_as::left_out:
       break;
     }
   }
@@ -134,7 +135,8 @@ std::string to_text(const nlohmann::json& value, int indent) {
     const auto character = first_character(rest);
     rest.remove_prefix(character.size());
     const auto code = code_point(character);
-    if (code < 0x7f || look_of(code) == look::plain) // lower control characters are escaped, or the layout's newlines
+    if (code < 0x7f ||
+        look_of(code) == shown_as::plain) // lower control characters are escaped, or the layout's newlines
       out += character;
     else
       out += escaped(code);

@@ -52,7 +52,7 @@ input_history::input_history(std::string path) : path_(std::move(path)) {
     begin = end + 1;
   }
   if (lines_.size() > most_lines) lines_.erase(lines_.begin(), lines_.end() - most_lines);
-  if (count > 2 * most_lines) write_again();
+  if (count > 2 * most_lines) rewrite_file();
 }
 
 void input_history::add(const std::string& line) {
@@ -68,7 +68,7 @@ void input_history::add(const std::string& line) {
 }
 
 /// Writes the last lines into a new file that replaces the old one.
-void input_history::write_again() {
+void input_history::rewrite_file() {
   const std::string next = path_ + ".new." + std::to_string(::getpid());
   std::string text;
   for (const auto& line : lines_) text += line + "\n";

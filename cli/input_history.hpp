@@ -18,7 +18,7 @@ class input_history {
   void add(const std::string& line);
 
  private:
-  void write_again();
+  void rewrite_file();
 
   std::string path_;
   std::vector<std::string> lines_;

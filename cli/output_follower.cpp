@@ -92,8 +92,8 @@ void output_follower::on_end(const http_end& end) {
     }
     return finish(&p);
   }
-  const auto said = end.head.headers.find("quell-end");
-  if ((said != end.head.headers.end() && said->second == "true") || !range_.follow) return finish(nullptr);
+  const auto end_header = end.head.headers.find("quell-end");
+  if ((end_header != end.head.headers.end() && end_header->second == "true") || !range_.follow) return finish(nullptr);
   // A complete answer without the end: retry at once if it brought bytes, otherwise after a short pause, so that a
   // server that answers with nothing is not flooded.
   retry(milliseconds{progress_ ? 0 : 200});

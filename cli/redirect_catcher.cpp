@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::string_view path = "/callback";
 constexpr std::size_t most_bytes = 16 << 10, most_fields = 32;
-constexpr std::chrono::milliseconds patience{2'000}; ///< for one connection
+constexpr std::chrono::milliseconds allowance{2'000}; ///< for one connection
 
 std::string decoded(std::string_view text) {
   const auto digit = [](char c) {
@@ -48,7 +48,7 @@ int left(clock::time_point until) {
 /// The head of a request, or the part that came in time.
 std::string head_of(int connection) {
   std::string head;
-  const auto until = clock::now() + patience;
+  const auto until = clock::now() + allowance;
   while (head.size() < most_bytes && head.find("\r\n\r\n") == std::string::npos) {
     pollfd one{connection, POLLIN, 0};
     if (::poll(&one, 1, left(until)) <= 0) break;

@@ -36,9 +36,9 @@ std::string key_of(const json& event) {
 
 void turn_story::say(std::uint64_t offset, const std::string& text) {
   const auto length = code_points(text);
-  if (offset + length <= told_) return;
-  const auto fresh = offset < told_ ? behind(text, told_ - offset) : text;
-  told_ = offset + length;
+  if (offset + length <= shown_) return;
+  const auto fresh = offset < shown_ ? behind(text, shown_ - offset) : text;
+  shown_ = offset + length;
   if (!fresh.empty() && to_.text) to_.text(fresh);
 }
 
@@ -138,7 +138,7 @@ void turn_story::approval(const json& event) {
       open.commands = answer_commands(open.operation, question);
     }
     approvals_.push_back(std::move(open));
-    if (to_.asked) to_.asked(approvals_.back());
+    if (to_.on_approval) to_.on_approval(approvals_.back());
     return;
   }
   if (found == approvals_.end()) return;

@@ -55,7 +55,7 @@ class turn_story {
     std::function<void(const tool_in_flight&, const std::vector<std::string>& lines)> tool_printed;
     std::function<void(const tool_in_flight&, milliseconds elapsed)> tool_still_runs;
     std::function<void(const tool_ending&)> tool_ended;
-    std::function<void(const open_approval&)> asked;
+    std::function<void(const open_approval&)> on_approval;
     std::function<void(const open_approval&, const std::string& decision, const std::string& by)> answered;
     /// What the model's client does instead of answering: waits, tries again, asks another model.
     std::function<void(const std::string& words)> noted;
@@ -86,7 +86,7 @@ class turn_story {
   std::size_t depth_of(const std::string& agent) const;
 
   listener to_;
-  std::uint64_t told_ = 0; ///< code points
+  std::uint64_t shown_ = 0; ///< code points
   std::vector<tool_in_flight> tools_;
   std::vector<open_approval> approvals_;
   std::vector<std::string> interrupted_;

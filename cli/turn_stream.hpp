@@ -2,8 +2,8 @@
 // contact, stopped on request.
 //
 // Every step can be repeated: the message carries its own id, so that a post whose answer was lost is the same message
-// when it is sent again; the cancel has a client-chosen id. Unless the message says otherwise, the turn is not bound to the
-// connection (`on_disconnect: continue`): only an explicit cancel stops it.
+// when it is sent again; the cancel has a client-chosen id. Unless the message says otherwise, the turn is not bound to
+// the connection (`on_disconnect: continue`): only an explicit cancel stops it.
 #pragma once
 
 #include <functional>

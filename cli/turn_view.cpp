@@ -46,13 +46,13 @@ std::string call_text(const std::string& name, const json& input) {
   return printable(name) + (what.empty() ? "" : " " + what);
 }
 
-std::string outcome_text(const json& said) {
-  if (member(said, "cancelled") == true) return "cancelled";
-  if (member(said, "ok") == true) {
-    const auto& code = member(member(member(said, "result"), "result"), "exit_code");
+std::string outcome_text(const json& outcome) {
+  if (member(outcome, "cancelled") == true) return "cancelled";
+  if (member(outcome, "ok") == true) {
+    const auto& code = member(member(member(outcome, "result"), "result"), "exit_code");
     return code.is_number_integer() && code != 0 ? "exit " + std::to_string(whole_number(code)) : "ok";
   }
-  const auto& error = member(member(said, "result"), "error");
+  const auto& error = member(member(outcome, "result"), "error");
   const auto message = one_line(text_of(error, "message"));
   return "failed" + (message.empty() ? "" : ": " + cut_columns(message, most_reason, false));
 }

@@ -15,7 +15,7 @@ std::string input_text(const nlohmann::json& input);
 /// `exec echo hello`: a tool's name and its input.
 std::string call_text(const std::string& name, const nlohmann::json& input);
 /// `ok`, `cancelled`, `failed: no such file`: how a call ended, from `{"ok","cancelled","result"}`.
-std::string outcome_text(const nlohmann::json& said);
+std::string outcome_text(const nlohmann::json& outcome);
 /// `120 in, 45 out`; "" if nothing was used.
 std::string usage_text(const nlohmann::json& usage);
 /// A wait, another try or another model, as an event reports it; "" for every other event.

@@ -50,7 +50,7 @@ void commit_gate::ask(const question& what, moment now) {
 
 void commit_gate::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
                         std::optional<boot_time> arrived) {
-  asked_by_ = "a frame of a worker";
+  requested_by_ = "a frame of a worker";
   if (const auto* end = std::get_if<wire::task_ended>(&e.body)) count_output(public_key, e.session, *end);
   fleet_->frame(route, public_key, e, now, arrived);
   if (const auto* h = std::get_if<wire::hello>(&e.body))
@@ -87,7 +87,7 @@ void commit_gate::absorb(moment now) {
       for (auto& s : l.signals) transaction_.signals.push_back(std::move(s));
       for (auto& s : l.owner_signals) transaction_.owner_signals.push_back(std::move(s));
       for (const auto& move : l.forbidden) {
-        edges_.move_forbidden(move, asked_by_);
+        edges_.move_forbidden(move, requested_by_);
         ledger_->stop_forbidden(move, now);
       }
       placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
@@ -149,7 +149,7 @@ void commit_gate::submit_transaction() {
 
 void commit_gate::committed(const records::commit_notice& notice, moment now) {
   now_ = now;
-  asked_by_ = "the end of a commit";
+  requested_by_ = "the end of a commit";
   committed_ = std::max(committed_, notice.ticket);
   if (notice.failure) edges_.refusal_known(notice.ticket);
   for (auto& g : gate_)
@@ -218,7 +218,7 @@ void commit_gate::release(gated& g, moment now) {
 
 std::optional<boot_time> commit_gate::tick(moment now) {
   now_ = now;
-  asked_by_ = "a tick";
+  requested_by_ = "a tick";
   note_stall(now);
   if (!edges_.storage_low() && !refused_batches_.empty()) retry_refused(now);
   edges_.ticked(now);

@@ -55,8 +55,9 @@ class commit_gate_edges {
   virtual bool storage_low() const = 0;
   /// A command has come, and is about to be applied or refused.
   virtual void command_given(const command& what) = 0;
-  /// A move of an operation was refused, because its table forbids it. `asked_by`: the command or event that tried it.
-  virtual void move_forbidden(const forbidden_move& move, std::string_view asked_by) = 0;
+  /// A move of an operation was refused, because its table forbids it. `requested_by`: the command or event that tried
+  /// it.
+  virtual void move_forbidden(const forbidden_move& move, std::string_view requested_by) = 0;
   /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
   /// Memory and disk can differ: the process must end and recover from disk (DESIGN 3.11).
@@ -176,8 +177,8 @@ class commit_gate {
   bool more_to_place_ = false;
   bool dirty_ = false;
   moment now_{};
-  std::string_view asked_by_ = "recovery"; ///< the command or event that is being applied
-  std::optional<boot_time> last_run_;      ///< when the clock was last looked at here
+  std::string_view requested_by_ = "recovery"; ///< the command or event that is being applied
+  std::optional<boot_time> last_run_;          ///< when the clock was last looked at here
   static constexpr std::size_t max_gated_for_sweep = 4;
 };
 

@@ -80,7 +80,7 @@ void commit_gate::execute(command_request&& request, moment now) {
   edges_.command_given(request.what());
   std::move(request).hand_to([&](const auto& what, auto takers) {
     using given = std::remove_cvref_t<decltype(what)>;
-    asked_by_ = given::name;
+    requested_by_ = given::name;
     if constexpr (std::is_same_v<given, commands::create_operation>) {
       // Nothing was read and nothing is written, so the refusal waits for nothing.
       if (edges_.storage_low()) {
@@ -134,7 +134,7 @@ void commit_gate::take(const commands::take_message& what, std::function<void(co
   if (at_once) at_once(answer);
   absorb(now);
   transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) mutable {
-    if (answer.next == commands::taken_message::then::stop) answer.said->durable = durable;
+    if (answer.next == commands::taken_message::then::stop) answer.stated->durable = durable;
     if (done) done(std::move(answer));
   });
   dirty_ = true;

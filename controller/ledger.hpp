@@ -52,7 +52,8 @@ struct requirement {
   std::map<std::string, std::string> on;
   std::uint32_t slots = 1;
   std::optional<containment> least;
-  std::uint8_t line = 0; ///< authors with different line numbers have separate queues, so each gets its share of slots
+  std::uint8_t author_queue =
+      0; ///< authors with different line numbers have separate queues, so each gets its share of slots
   friend auto operator<=>(const requirement&, const requirement&) = default;
 };
 

@@ -56,7 +56,7 @@ struct decision {
   bool approved = false;
   std::string reason;
   records::person by;
-  std::string told; ///< JSON text: the data of its event
+  std::string event_data; ///< JSON text: the data of its event
 };
 
 /// One live operation of a scope.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/local_operations.hpp"
 #include "controller/costs/limits.hpp"
+#include "controller/local_operations.hpp"
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
@@ -38,7 +38,7 @@ struct message_order {
   /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
   std::vector<operation_id> apart{};
   std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
-  enum class wish : std::uint8_t { decide, only_stop, only_turn } wants = wish::decide;
+  enum class scope_of_decision : std::uint8_t { decide, only_stop, only_turn } wants = scope_of_decision::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn
 };
 

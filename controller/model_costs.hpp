@@ -38,7 +38,7 @@ struct model_call_end {
   /// It is the turn's own last call: the turn may end with it although it has used up its budget.
   bool is_last = false;
   /// Its event; the cost of the tree is added to the data, a JSON object.
-  std::optional<records::event_record> told = std::nullopt;
+  std::optional<records::event_record> reported = std::nullopt;
 };
 
 struct closed_model_call {

@@ -17,16 +17,16 @@ class recent_messages {
   /// The earlier decision, as a duplicate; nullptr if the message is new or has no id.
   const message_answer* find(const scope_path& scope, const std::string& client_id, boot_time now) const {
     if (client_id.empty()) return nullptr;
-    const auto known = said_.find(scope.text() + ' ' + client_id);
-    return known != said_.end() && now - known->second.at < kept_for ? &known->second.taken : nullptr;
+    const auto known = stated_.find(scope.text() + ' ' + client_id);
+    return known != stated_.end() && now - known->second.at < kept_for ? &known->second.taken : nullptr;
   }
   void put(const scope_path& scope, const std::string& client_id, message_answer taken, boot_time now) {
     if (client_id.empty()) return;
     taken.is_duplicate = true;
     order_.push_back(scope.text() + ' ' + client_id);
-    said_[order_.back()] = {taken, now};
+    stated_[order_.back()] = {taken, now};
     if (order_.size() <= most) return;
-    said_.erase(order_.front());
+    stated_.erase(order_.front());
     order_.pop_front();
   }
 
@@ -37,7 +37,7 @@ class recent_messages {
     message_answer taken;
     boot_time at;
   };
-  std::unordered_map<std::string, entry> said_;
+  std::unordered_map<std::string, entry> stated_;
   std::deque<std::string> order_;
 };
 

@@ -34,12 +34,12 @@ class stop_story {
   /// The model's answer; "" = none, or not in time.
   void answered(std::string words);
   /// The time in which users wait silently is over.
-  void patience_ends() { is_patient_ = false; }
+  void wait_ends() { is_patient_ = false; }
   void settled(bool is_proven) { proven_ = is_proven; }
   /// Some operation has not ended in its time.
   void stuck() { is_stuck_ = true; }
   /// The last acknowledgement that an earlier life sent.
-  void was_told(stop_telling what) { last_ = what; }
+  void was_acknowledged(stop_telling what) { last_ = what; }
 
   /// The next acknowledgement to send, each once.
   std::optional<stop_telling> next();

@@ -11,19 +11,19 @@ namespace {
 /// True if the same decision was made before, according to the row.
 bool was_decided_so(const records::operation_record& row, bool approved) {
   const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
-  const bool was_asked = row.kind_data.find(R"("approval":")") != std::string::npos;
+  const bool was_requested = row.kind_data.find(R"("approval":")") != std::string::npos;
   const bool goes_on =
       row.hot.now == status::running || row.hot.now == status::completed || row.hot.now == status::failed;
-  return was_asked && goes_on && denied != approved;
+  return was_requested && goes_on && denied != approved;
 }
 
 /// The same according to its event, which distinguishes a call that was approved and then cancelled from one that was
 /// cancelled first. nullopt if the event is no longer kept.
-awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved,
-                                           const std::optional<operation_id>& about) {
-  records::event_filter told;
-  told.below = call;
-  told.types = {"approval_resolved"};
+awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, bool approved,
+                                                const std::optional<operation_id>& about) {
+  records::event_filter resolved_filter;
+  resolved_filter.below = call;
+  resolved_filter.types = {"approval_resolved"};
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
   const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
   // One call can have waited to begin and then asked several questions.
@@ -31,12 +31,12 @@ awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool 
     return (data.find(question) != std::string::npos) == about.has_value();
   };
   while (true) {
-    auto job = [told](store_reader& q) { return q.events(told); };
+    auto job = [resolved_filter](store_reader& q) { return q.events(resolved_filter); };
     const auto part = co_await x.list<records::event_record>(job);
     for (const auto& e : part.rows)
       if (e.operation == call && is_about_it(e.data)) co_return e.data.find(word) != std::string::npos;
     if (!part.cut_at) co_return std::nullopt;
-    told.after = *part.cut_at;
+    resolved_filter.after = *part.cut_at;
   }
 }
 
@@ -87,7 +87,7 @@ awaitable<response> decide(exchange& x, bool approved) {
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   std::optional<bool> repeated;
-  if (!done) repeated = co_await was_told_so(x, id, approved, question);
+  if (!done) repeated = co_await is_from_decision(x, id, approved, question);
   const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, approved);
   if (!done && !repeated.value_or(was_decided))
     throw problem{.code = "not_paused",

@@ -22,7 +22,7 @@ void signal::notify() {
   timer_->clock.cancel();
 }
 
-awaitable<bool> signal::wait_until(patience until) {
+awaitable<bool> signal::wait_until(wait_deadline until) {
   while (!notified_ && std::chrono::steady_clock::now() < until) {
     timer_->clock.expires_at(until);
     boost::system::error_code cancelled;

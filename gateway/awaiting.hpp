@@ -30,7 +30,7 @@ template <class T = void>
 using awaitable = boost::asio::awaitable<T>;
 using io_context = boost::asio::io_context;
 
-using patience = std::chrono::steady_clock::time_point;
+using wait_deadline = std::chrono::steady_clock::time_point;
 
 /// Runs `work` later on the thread of `io`. Any thread.
 void post_to(io_context& io, std::function<void()> work);
@@ -45,7 +45,7 @@ class signal {
 
   void notify();
   /// True once notified (this consumes the notice), false at `until`.
-  awaitable<bool> wait_until(patience until);
+  awaitable<bool> wait_until(wait_deadline until);
 
  private:
   struct timer;
@@ -55,7 +55,7 @@ class signal {
 
 /// The longest wait of a handler for the controller or the store before it reports a problem. Both normally answer
 /// within a commit, so this covers only faults.
-inline constexpr std::chrono::seconds controller_patience{30};
+inline constexpr std::chrono::seconds controller_timeout{30};
 
 /// Receives the answer from another thread. Keeps the io_context alive, so that an answer after the end of the gateway
 /// is dropped instead of written to freed memory.
@@ -88,7 +88,7 @@ awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::functio
                  void (*give_up)() = give_up_waiting) {
   auto slot = std::make_shared<answer_slot<T>>(std::move(io));
   start(reply_to(slot));
-  co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_patience);
+  co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_timeout);
   if (!slot->value) give_up();
   co_return std::move(*slot->value);
 }
@@ -101,7 +101,7 @@ awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::functio
 template <class T>
 awaitable<T> ask_for_sure(std::shared_ptr<io_context> io, std::shared_ptr<order_claim> claim,
                           std::function<void(std::function<void(T)>)> start,
-                          std::chrono::milliseconds begun_within = controller_patience) {
+                          std::chrono::milliseconds begun_within = controller_timeout) {
   auto slot = std::make_shared<answer_slot<T>>(std::move(io));
   start(reply_to(slot));
   while (true) {

@@ -106,22 +106,22 @@ awaitable<response> dry_run(exchange& x, cancel_view view) {
 
 /// Asks the ledger first, which knows all live operations and checks whether the caller sees the target: such a cancel
 /// waits for no read of the store. Nullopt: the target is not live.
-awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request& asked) {
+awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request& requested) {
   auto& gw = x.gw;
-  auto answered = co_await order_cancel(gw, asked.order, service::may_target::live_target);
+  auto answered = co_await order_cancel(gw, requested.order, service::may_target::live_target);
   if (!answered) {
-    const bool is_of_one = std::holds_alternative<records::target_operation>(asked.order.target);
+    const bool is_of_one = std::holds_alternative<records::target_operation>(requested.order.target);
     if (!is_of_one || answered.error().error.code != "operation_not_found") throw from_refusal(answered.error());
     co_return std::nullopt;
   }
-  if (asked.order.dry_run) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, asked, std::move(*answered));
+  if (requested.order.dry_run) co_return co_await dry_run(x, std::move(*answered));
+  co_return co_await answer_performed(x, requested, std::move(*answered));
 }
 
 /// Cancels a target that is not live: it has ended, or never existed.
-awaitable<response> cancel_absent(exchange& x, cancel_request asked, operation_id id) {
+awaitable<response> cancel_absent(exchange& x, cancel_request requested, operation_id id) {
   auto& gw = x.gw;
-  auto& order = asked.order;
+  auto& order = requested.order;
   auto row = co_await find_row(gw, id, lane::urgent);
   if (!row && order.must_exist) throw no_such_operation(id);
   const bool visible = row && co_await sees(x, *row);
@@ -144,11 +144,11 @@ awaitable<response> cancel_absent(exchange& x, cancel_request asked, operation_i
     throw from_refusal(answered.error());
   }
   if (order.dry_run) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, asked, std::move(*answered));
+  co_return co_await answer_performed(x, requested, std::move(*answered));
 }
 
-awaitable<response> perform(exchange& x, cancel_request asked) {
-  auto& order = asked.order;
+awaitable<response> perform(exchange& x, cancel_request requested) {
+  auto& order = requested.order;
   check_rights(x, order);
   order.by_token = x.who;
   order.via_channel = channel_of(x.req);
@@ -156,23 +156,23 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   auto repeat = co_await repeated(x, order);
   if (repeat) co_return std::move(*repeat);
   co_await check_own_id(x, order);
-  auto done = co_await cancel_live(x, asked);
+  auto done = co_await cancel_live(x, requested);
   if (done) co_return std::move(*done);
   const auto id = std::get<records::target_operation>(order.target).id;
-  co_return co_await cancel_absent(x, std::move(asked), id);
+  co_return co_await cancel_absent(x, std::move(requested), id);
 }
 
 } // namespace
 
 awaitable<response> create_cancel(exchange& x) {
-  auto asked = value_or_throw(read_cancel(x.req.body));
-  co_return co_await perform(x, std::move(asked));
+  auto requested = value_or_throw(read_cancel(x.req.body));
+  co_return co_await perform(x, std::move(requested));
 }
 
 awaitable<response> cancel_operation(exchange& x) {
   const auto id = path_id<operation_id>(x);
-  auto asked = value_or_throw(read_cancel_of(id, x.req.body));
-  co_return co_await perform(x, std::move(asked));
+  auto requested = value_or_throw(read_cancel_of(id, x.req.body));
+  co_return co_await perform(x, std::move(requested));
 }
 
 } // namespace quell::controller::http

@@ -14,7 +14,7 @@ bool has_reached(const cancel_view& view, cancel_status wanted) {
 }
 
 /// Waits until the cancel has reached `wanted` or the time is over; `view` then has the state of that moment.
-awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, patience until) {
+awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, wait_deadline until) {
   if (has_reached(view, wanted)) co_return;
   auto& gw = x.gw;
   x.begin_watching();
@@ -32,9 +32,9 @@ awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, patie
   }
 }
 
-awaitable<std::string> text_after_wait(exchange& x, const cancel_request& asked, cancel_view& view) {
-  if (asked.wait != cancel_status::fenced)
-    co_await wait_for(x, view, asked.wait, std::chrono::steady_clock::now() + asked.wait_for);
+awaitable<std::string> text_after_wait(exchange& x, const cancel_request& requested, cancel_view& view) {
+  if (requested.wait != cancel_status::fenced)
+    co_await wait_for(x, view, requested.wait, std::chrono::steady_clock::now() + requested.wait_for);
   co_return co_await cancel_text(x.gw, view, max_unproven_listed);
 }
 
@@ -48,12 +48,12 @@ awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order o
   co_return co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
 }
 
-awaitable<response> answer_performed(exchange& x, cancel_request asked, cancel_view view) {
+awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view) {
   auto& gw = x.gw;
   gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
   std::string text;
   try {
-    text = co_await text_after_wait(x, asked, view);
+    text = co_await text_after_wait(x, requested, view);
   } catch (const problem& p) {
     spdlog::warn("cancel {} is under way and answered without what the store knows: {}", view.record.id.text(),
                  p.detail);

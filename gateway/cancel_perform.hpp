@@ -11,8 +11,8 @@ namespace quell::controller::http {
 awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order order,
                                              service::may_target what = service::may_target::anything);
 
-/// The answer to a performed cancel, once it has reached `asked.wait` or the time is over. Parts that cannot be read
-/// from the store are left out, because the answer must show that the cancel is under way.
-awaitable<response> answer_performed(exchange& x, cancel_request asked, cancel_view view);
+/// The answer to a performed cancel, once it has reached `requested.wait` or the time is over. Parts that cannot be
+/// read from the store are left out, because the answer must show that the cancel is under way.
+awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view);
 
 } // namespace quell::controller::http

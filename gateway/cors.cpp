@@ -21,7 +21,7 @@ constexpr const char* allowed_headers =
 } // namespace
 
 std::optional<response> preflight_answer(const gateway_options& options, const request& req) {
-  if (req.method != "OPTIONS" || req.asked_method.empty() || !is_allowed(options, req.origin)) return std::nullopt;
+  if (req.method != "OPTIONS" || req.requested_method.empty() || !is_allowed(options, req.origin)) return std::nullopt;
   response answer;
   answer.status = 204;
   answer.content_type.clear();

@@ -47,8 +47,8 @@ bool is_within(const records::event_filter& filter, const records::event_record&
 /// An event of this moment, which is not stored, goes only to who asked for it.
 bool wants(const event_watcher& watcher, const records::event_record& event) {
   if (!is_of_this_moment(event)) return passes(watcher.filter, watcher.sees_audit, event);
-  const bool is_asked_for = watcher.filter.types.empty() ? watcher.shows_live : names(watcher.filter, event.type);
-  return is_asked_for && is_within(watcher.filter, event);
+  const bool is_requested_for = watcher.filter.types.empty() ? watcher.shows_live : names(watcher.filter, event.type);
+  return is_requested_for && is_within(watcher.filter, event);
 }
 
 } // namespace

@@ -9,7 +9,7 @@ namespace quell::controller::http {
 
 namespace {
 
-struct look {
+struct page_read {
   std::vector<records::event_record> events;
   std::uint64_t newest = 0;
   std::optional<std::uint64_t> oldest;
@@ -18,8 +18,8 @@ struct look {
 } // namespace
 
 awaitable<kept_events> read_shown_events(thread_context& gw, records::event_filter filter) {
-  auto job = [filter](store_reader& q) -> result<std::vector<look>> {
-    look seen;
+  auto job = [filter](store_reader& q) -> result<std::vector<page_read>> {
+    page_read seen;
     // Read before the events: an event that comes in between is seen next time.
     auto newest = q.newest_event();
     if (!newest) return tl::unexpected(newest.error());
@@ -30,11 +30,11 @@ awaitable<kept_events> read_shown_events(thread_context& gw, records::event_filt
     auto events = q.events(filter);
     if (!events) return tl::unexpected(events.error());
     seen.events = std::move(*events);
-    return std::vector<look>{std::move(seen)};
+    return std::vector<page_read>{std::move(seen)};
   };
-  std::function<result<std::vector<look>>(store_reader&)> read = job;
+  std::function<result<std::vector<page_read>>(store_reader&)> read = job;
   list_share share{"quell itself", nullptr};
-  auto part = co_await gw.list<look>(std::move(share), std::move(read));
+  auto part = co_await gw.list<page_read>(std::move(share), std::move(read));
   auto& seen = part.rows.front();
   kept_events found;
   found.is_whole = !part.cut_at && seen.events.size() < filter.limit;

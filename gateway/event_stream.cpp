@@ -22,9 +22,9 @@ bool is_end_of(const records::event_record& e, const operation_id& id) {
 
 } // namespace
 
-awaitable<kept_page> read_kept(thread_context& gw, const events_request& asked, records::event_filter filter) {
-  const auto is_wanted = [all = asked.filter, sees_audit = asked.sees_audit,
-                          exactly = asked.exactly](const records::event_record& e) {
+awaitable<kept_page> read_kept(thread_context& gw, const events_request& requested, records::event_filter filter) {
+  const auto is_wanted = [all = requested.filter, sees_audit = requested.sees_audit,
+                          exactly = requested.exactly](const records::event_record& e) {
     return passes(all, sees_audit, e) && (!exactly || e.operation == exactly);
   };
   std::function<result<kept_page>(limited_store_reader&, std::optional<std::uint64_t>&)> job =
@@ -43,7 +43,7 @@ awaitable<kept_page> read_kept(thread_context& gw, const events_request& asked, 
     return page;
   };
   // Not the share of the token's lists, which would wait behind its streams.
-  list_share share{"streams of " + asked.who, nullptr, std::numeric_limits<std::size_t>::max()};
+  list_share share{"streams of " + requested.who, nullptr, std::numeric_limits<std::size_t>::max()};
   co_return co_await gw.store->read_list<kept_page>(gw.io, std::move(share), std::move(job));
 }
 
@@ -77,11 +77,12 @@ std::string text_merger::take() {
   return frames;
 }
 
-event_stream::event_stream(thread_context& gw, events_request asked, std::uint64_t after,
+event_stream::event_stream(thread_context& gw, events_request requested, std::uint64_t after,
                            std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how)
-    : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to), how_(std::move(how)) {}
+    : gw_(gw), requested_(std::move(requested)), last_(after), watcher_(std::move(watcher)), to_(to),
+      how_(std::move(how)) {}
 
-patience event_stream::wake_up() const {
+wait_deadline event_stream::wake_up() const {
   const auto comment = std::chrono::steady_clock::now() + gw_.options.comment_interval;
   return merged_.is_empty() ? comment : std::min(comment, flush_at_);
 }
@@ -122,12 +123,12 @@ awaitable<> event_stream::run() {
 /// Writes the stored events after `last_`, page by page, until there are no more. New events collect in the watcher's
 /// queue meanwhile; if there are too many they are dropped there, because they are in the store, too.
 awaitable<bool> event_stream::replay() {
-  auto filter = asked_.filter;
+  auto filter = requested_.filter;
   filter.limit = replay_page;
   while (!to_.closed() && !gw_.stopping) {
     watcher_->lagging = false;
     filter.after = last_;
-    auto page = co_await read_kept(gw_, asked_, filter);
+    auto page = co_await read_kept(gw_, requested_, filter);
     if (!page.looked_to && !watcher_->lagging) break;
     if (!page.looked_to) continue;
     std::erase_if(page.events, [&](const auto& e) { return !is_exact(e); });
@@ -144,7 +145,7 @@ awaitable<bool> event_stream::replay() {
 
 bool event_stream::is_exact(const records::event_record& event) const {
   if (how_.until_stopped && !is_of_story(event)) return false;
-  return !asked_.exactly || event.operation == asked_.exactly;
+  return !requested_.exactly || event.operation == requested_.exactly;
 }
 
 bool event_stream::is_of_story(const records::event_record& event) const {
@@ -164,14 +165,14 @@ bool event_stream::admits(const records::event_record& event) const {
   return (event.id > last_ || is_of_this_moment(event)) && is_exact(event);
 }
 
-bool event_stream::needs_tree() const { return asked_.filter.below && !asked_.exactly; }
+bool event_stream::needs_tree() const { return requested_.filter.below && !requested_.exactly; }
 
 /// The part of the filter that needs the tree.
 awaitable<bool> event_stream::lies_below(const records::event_record& event) {
   if (!event.operation) co_return false;
-  const auto below = *asked_.filter.below;
+  const auto below = *requested_.filter.below;
   const auto id = *event.operation;
-  if (id == below || event.root == asked_.filter.below) co_return true;
+  if (id == below || event.root == requested_.filter.below) co_return true;
   if (const auto known = is_below_.find(id); known != is_below_.end()) co_return known->second;
   const bool inside = co_await gw_.read<bool>([id, below](store_reader& q) { return q.is_below(id, below); });
   if (is_below_.size() >= 10'000) is_below_.clear();

@@ -28,9 +28,9 @@ struct kept_page {
       looked_to; ///< nothing that was asked for is missing up to here; nullopt: there is no more
 };
 
-/// Reads as many stored events as one turn of `asked.who` allows, and their rows in the same turn. The limit on waiting
-/// lists does not apply to streams.
-awaitable<kept_page> read_kept(thread_context& gw, const events_request& asked, records::event_filter filter);
+/// Reads as many stored events as one turn of `requested.who` allows, and their rows in the same turn. The limit on
+/// waiting lists does not apply to streams.
+awaitable<kept_page> read_kept(thread_context& gw, const events_request& requested, records::event_filter filter);
 
 /// Holds text back for a while, so that a chat service need not edit a message for every word.
 class text_merger {
@@ -64,8 +64,8 @@ struct stream_manner {
 
 class event_stream {
  public:
-  event_stream(thread_context& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
-               stream_writer& to, stream_manner how = {});
+  event_stream(thread_context& gw, events_request requested, std::uint64_t after,
+               std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how = {});
 
   awaitable<> run();
   /// The operation of `until_end` has ended, and its event was written.
@@ -81,16 +81,16 @@ class event_stream {
   void note_story(const records::event_record& event);
   bool is_exact(const records::event_record& event) const;
   void append(std::string& frames, const rendered_event& event);
-  patience wake_up() const;
+  wait_deadline wake_up() const;
 
   thread_context& gw_;
-  events_request asked_;
+  events_request requested_;
   std::uint64_t last_;
   std::shared_ptr<event_watcher> watcher_;
   stream_writer& to_;
   stream_manner how_;
   text_merger merged_;
-  patience flush_at_{};
+  wait_deadline flush_at_{};
   bool has_ended_ = false;
   bool is_acknowledged_ = false, is_settled_ = false;
   std::unordered_map<operation_id, bool> is_below_;

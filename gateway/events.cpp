@@ -53,31 +53,31 @@ std::optional<std::uint64_t> event_id(std::string_view text) {
 
 events_request read_request(const exchange& x, std::optional<operation_id> below) {
   query_reader query(x.req);
-  events_request asked;
-  asked.filter.scopes = query.scopes("scope");
-  if (!below) asked.exactly = query.id<operation_id>("operation");
-  read_types(query, asked);
+  events_request requested;
+  requested.filter.scopes = query.scopes("scope");
+  if (!below) requested.exactly = query.id<operation_id>("operation");
+  read_types(query, requested);
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  asked.after = query.number("after", 0, most);
-  if (const auto cursor = query.number("cursor", 0, most)) asked.after = cursor;
-  asked.filter.limit = query.limit();
+  requested.after = query.number("after", 0, most);
+  if (const auto cursor = query.number("cursor", 0, most)) requested.after = cursor;
+  requested.filter.limit = query.limit();
   query.finish();
   if (!x.req.last_event_id.empty()) {
     const auto last = event_id(x.req.last_event_id);
     if (!last)
       throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
-    asked.after = last; // on a reconnect this is newer than the parameter in the original address
+    requested.after = last; // on a reconnect this is newer than the parameter in the original address
   }
-  for (const auto& scope : asked.filter.scopes) need_scope(x, scope);
-  asked.filter.within = x.who.prefix;
-  asked.filter.below = below ? below : asked.exactly ? asked.exactly : x.who.task;
-  asked.sees_audit = x.who.role == role::admin && !x.who.prefix;
-  const auto& types = asked.filter.types;
-  if (!asked.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
+  for (const auto& scope : requested.filter.scopes) need_scope(x, scope);
+  requested.filter.within = x.who.prefix;
+  requested.filter.below = below ? below : requested.exactly ? requested.exactly : x.who.task;
+  requested.sees_audit = x.who.role == role::admin && !x.who.prefix;
+  const auto& types = requested.filter.types;
+  if (!requested.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
     throw problem{.code = "forbidden",
                   .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
-  asked.who = x.share_key();
-  return asked;
+  requested.who = x.share_key();
+  return requested;
 }
 
 /// Throws `events_expired` if an event after `after` is no longer kept.
@@ -91,36 +91,35 @@ awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
 }
 
-awaitable<> write_events(thread_context& here, events_request asked, std::uint64_t after, stream_writer& to) {
+awaitable<> write_events(thread_context& here, events_request requested, std::uint64_t after, stream_writer& to) {
   ++here.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
-  auto watcher = here.hub.watch(asked.filter, asked.sees_audit); // before the store is read
-  event_stream events(here, std::move(asked), after, std::move(watcher), to);
+  auto watcher = here.hub.watch(requested.filter, requested.sees_audit); // before the store is read
+  event_stream events(here, std::move(requested), after, std::move(watcher), to);
   co_await events.run();
 }
 
-awaitable<response> as_stream(exchange& x, events_request asked) {
+awaitable<response> as_stream(exchange& x, events_request requested) {
   auto& gw = x.gw;
   auto held = x.hold();
   std::uint64_t after = 0;
-  if (asked.after) {
-    after = *asked.after;
+  if (requested.after) {
+    after = *requested.after;
     co_await need_kept(gw, after);
   } else {
     after = co_await gw.read<std::uint64_t>([](store_reader& q) { return q.newest_event(); });
   }
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [asked = std::move(asked), after, held = std::move(held)](thread_context& here, stream_writer& to) {
-    return write_events(here, asked, after, to);
-  };
+  answer.stream = [requested = std::move(requested), after, held = std::move(held)](
+                      thread_context& here, stream_writer& to) { return write_events(here, requested, after, to); };
   co_return answer;
 }
 
-awaitable<response> as_page(exchange& x, events_request asked) {
+awaitable<response> as_page(exchange& x, events_request requested) {
   auto& gw = x.gw;
-  auto filter = asked.filter;
-  filter.after = asked.after.value_or(0);
+  auto filter = requested.filter;
+  filter.after = requested.after.value_or(0);
   co_await need_kept(gw, filter.after);
   auto job = [filter](store_reader& q) { return q.events(filter); };
   auto part = co_await x.list<records::event_record>(job);
@@ -128,7 +127,7 @@ awaitable<response> as_page(exchange& x, events_request asked) {
   const bool more = part.cut_at || events.size() >= filter.limit;
   const auto newest = part.cut_at ? *part.cut_at : events.empty() ? filter.after : events.back().id;
   std::erase_if(events, [&](const auto& e) {
-    return !passes(filter, asked.sees_audit, e) || (asked.exactly && e.operation != asked.exactly);
+    return !passes(filter, requested.sees_audit, e) || (requested.exactly && e.operation != requested.exactly);
   });
   const auto rendered = co_await render_events(gw, std::move(events));
   json_writer to;
@@ -141,10 +140,10 @@ awaitable<response> as_page(exchange& x, events_request asked) {
 }
 
 awaitable<response> answer_events(exchange& x, std::optional<operation_id> below) {
-  auto asked = read_request(x, below);
-  if (asked.filter.below) co_await visible_row(x, *asked.filter.below);
-  if (x.req.wants_event_stream()) co_return co_await as_stream(x, std::move(asked));
-  co_return co_await as_page(x, std::move(asked));
+  auto requested = read_request(x, below);
+  if (requested.filter.below) co_await visible_row(x, *requested.filter.below);
+  if (x.req.wants_event_stream()) co_return co_await as_stream(x, std::move(requested));
+  co_return co_await as_page(x, std::move(requested));
 }
 
 } // namespace

@@ -70,7 +70,7 @@ struct exchange {
   /// for.
   void begin_watching();
   /// True once `wake` is notified, false at `until` or when the client has disconnected.
-  awaitable<bool> wait(std::shared_ptr<signal> wake, patience until);
+  awaitable<bool> wait(std::shared_ptr<signal> wake, wait_deadline until);
   /// As much of a list as its time allows. The read is dropped when the client disconnects.
   template <class T>
   awaitable<list_part<T>> list(std::function<result<std::vector<T>>(store_reader&)> job) {

@@ -9,8 +9,8 @@ namespace quell::controller::http {
 namespace {
 
 /// The answer if it is known without the controller; nullopt: the controller must be asked.
-awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, const known_ids& known,
-                                            std::vector<records::operation_record>& repeated) {
+awaitable<std::optional<item_answer>> check_item(exchange& x, create_order& order, const known_ids& known,
+                                                 std::vector<records::operation_record>& repeated) {
   std::optional<item_answer> answer;
   try {
     auto same = co_await check_create(x, order, known);
@@ -47,7 +47,7 @@ awaitable<response> create_batch(exchange& x) {
       continue;
     }
     const auto id = items[i]->id;
-    auto settled = co_await judge(x, *items[i], known, rows);
+    auto settled = co_await check_item(x, *items[i], known, rows);
     if (!settled) {
       place.push_back(i);
       orders.push_back(std::move(*items[i]));

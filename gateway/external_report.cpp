@@ -70,14 +70,14 @@ problem lost_between(const operation_id& id) {
 }
 
 /// The answer to one report, from the ledger's outcome and the row.
-item_answer judged(gateway_context& gw, const owner_report& report, const outcome<operation_id>& said,
-                   const std::map<operation_id, shown_operation>& rows) {
+item_answer item_answer_of(gateway_context& gw, const owner_report& report, const outcome<operation_id>& ended,
+                           const std::map<operation_id, shown_operation>& rows) {
   const auto at = rows.find(report.operation);
   if (at == rows.end()) return refused(no_such_operation(report.operation));
   const auto& op = at->second;
   if (op.row.kind != kind::external) return refused(not_external(op.row));
-  if (said) return {.status = 200, .operation = op, .error = {}};
-  const auto& why = said.error();
+  if (ended) return {.status = 200, .operation = op, .error = {}};
+  const auto& why = ended.error();
   const bool is_over = why.error.code == "operation_not_found" || why.error.code == "already_terminal";
   if (!is_over) {
     auto p = from_fault(why.error);
@@ -95,13 +95,13 @@ item_answer judged(gateway_context& gw, const owner_report& report, const outcom
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
   auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
-  const auto said = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
+  const auto ended = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
   std::vector<operation_id> ids;
   for (const auto& r : reports) ids.push_back(r.operation);
   const auto rows = co_await shown_rows(x, std::move(ids));
   std::vector<item_answer> answers;
-  for (std::size_t i = 0; i < reports.size() && i < said.size(); ++i)
-    answers.push_back(judged(gw, reports[i], said[i], rows));
+  for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i)
+    answers.push_back(item_answer_of(gw, reports[i], ended[i], rows));
   co_return answers;
 }
 
@@ -127,15 +127,15 @@ awaitable<response> end_externals(exchange& x) {
   std::vector<owner_report> reports;
   for (auto& item : items)
     if (item) reports.push_back(std::move(*item));
-  std::vector<item_answer> said;
-  if (!reports.empty()) said = co_await end_all(x, std::move(reports));
+  std::vector<item_answer> ended;
+  if (!reports.empty()) ended = co_await end_all(x, std::move(reports));
   std::vector<item_answer> answers;
   std::size_t next = 0;
   for (auto& item : items) {
     if (!item)
       answers.push_back(refused(std::move(item.error())));
     else
-      answers.push_back(std::move(said.at(next++)));
+      answers.push_back(std::move(ended.at(next++)));
   }
   co_return json_answer(results_json(x.gw, answers, x.req.id));
 }
@@ -150,15 +150,15 @@ awaitable<response> start_external(exchange& x) {
                   .detail = "the state directory is low on space, so nothing is started; free some space",
                   .headers = {{"Retry-After", "5"}}};
   auto call = [&gw, &x, id](auto reply) { gw.controller.start_external(id, x.who, std::move(reply)); };
-  const auto said = co_await gw.answer<outcome<operation_id>>(call);
-  std::vector<operation_id> asked(1, id);
-  const auto rows = co_await shown_rows(x, std::move(asked));
+  const auto ended = co_await gw.answer<outcome<operation_id>>(call);
+  std::vector<operation_id> requested(1, id);
+  const auto rows = co_await shown_rows(x, std::move(requested));
   const auto at = rows.find(id);
   if (at == rows.end()) throw no_such_operation(id);
   const auto& op = at->second;
   if (op.row.kind != kind::external) throw not_external(op.row);
-  if (said) co_return json_answer(operation_text(gw, op));
-  const auto& why = said.error();
+  if (ended) co_return json_answer(operation_text(gw, op));
+  const auto& why = ended.error();
   const bool never_began = is_terminal(op.row.hot.now) && op.row.hot.stop && !op.row.hot.started_at;
   if (why.error.code == "stale_start" || (why.error.code == "operation_not_found" && never_began)) {
     auto stale = co_await was_stale(gw, op);

@@ -86,8 +86,8 @@ class signal_stream {
   }
 
   void append(std::string& frames, const external_signal& s) {
-    if (said_.size() >= max_remembered) said_.clear();
-    const auto [at, fresh] = said_.try_emplace(s.operation, s.kill_at);
+    if (last_sent_.size() >= max_remembered) last_sent_.clear();
+    const auto [at, fresh] = last_sent_.try_emplace(s.operation, s.kill_at);
     if (!fresh && at->second == s.kill_at) return;
     at->second = s.kill_at;
     frames += signal_frame(s);
@@ -106,7 +106,7 @@ class signal_stream {
   std::shared_ptr<signal_watcher> watcher_;
   std::shared_ptr<void> end_; ///< wakes us at the end of the one operation
   stream_writer& to_;
-  std::unordered_map<operation_id, wall_time> said_;
+  std::unordered_map<operation_id, wall_time> last_sent_;
   bool is_over_ = false;
 };
 

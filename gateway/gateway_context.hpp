@@ -48,7 +48,7 @@ struct gateway_context : thread_context {
 
   token_table tokens;
   std::string admin_hash; ///< of the bootstrap token; "" = none
-  sign_in_book sign_ins;  ///< of browsers
+  sign_in_table sign_ins; ///< of browsers
   std::uint64_t sign_in_changes = 0;
   std::shared_ptr<sign_in_file> sign_in_writes = std::make_shared<sign_in_file>();
   metric_counts metrics;

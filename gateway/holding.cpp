@@ -43,7 +43,7 @@ void exchange::begin_watching() {
   if (!abandoned) abandoned = req.client->watch();
 }
 
-awaitable<bool> exchange::wait(std::shared_ptr<signal> wake, patience until) {
+awaitable<bool> exchange::wait(std::shared_ptr<signal> wake, wait_deadline until) {
   if (req.client) req.client->wake_on_close(wake);
   const bool woken = co_await wake->wait_until(until);
   co_return woken && !is_abandoned();

@@ -29,13 +29,13 @@ void need_started(const shown_operation& op) {
                 .detail = "operation " + op.row.id.text() + " has not started yet; try again when it runs"};
 }
 
-constexpr std::chrono::seconds hand_over_patience{5};
+constexpr std::chrono::seconds hand_over_timeout{5};
 constexpr std::chrono::milliseconds longest_pause{50};
 
 /// Waits until the worker has handed the accepted input to the task: a crash of quelld would lose the rest, so the
 /// client must keep it until then. Bounded, since a task can read as slowly as it likes.
 awaitable<output_store::input_progress> handed_over(gateway_context& gw, operation_id id, std::uint64_t taken) {
-  const auto until = std::chrono::steady_clock::now() + hand_over_patience;
+  const auto until = std::chrono::steady_clock::now() + hand_over_timeout;
   auto reached = gw.output.input_reached(id, taken);
   for (std::chrono::milliseconds pause{1}; !gw.stopping; pause = std::min(2 * pause, longest_pause)) {
     const auto now = std::chrono::steady_clock::now();

@@ -77,8 +77,8 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
     order.scope = *scope;
   else if (!fields.has("scope"))
     fields.complain("scope", "is missing: say which conversation this belongs to");
-  if (const auto said = fields.text("text", 0, max_text_bytes)) {
-    order.text = *said;
+  if (const auto typed = fields.text("text", 0, max_text_bytes)) {
+    order.text = *typed;
     if (order.text.size() > max_text_bytes) fields.complain("text", "is larger than 64 KiB");
   } else if (!fields.has("text")) {
     fields.complain("text", "is missing");

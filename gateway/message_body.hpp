@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "actors/turns/turn_scheduler.hpp"
-#include "controller/asked_questions.hpp"
+#include "controller/open_questions.hpp"
 #include "gateway/problem.hpp"
 
 namespace quell::controller::http {

@@ -10,13 +10,13 @@ namespace quell::controller::http {
 namespace {
 
 /// The client that streams a turn owns it: `owned` is stopped if the client disconnects before its end.
-awaitable<> stream_events(thread_context& here, events_request asked, std::uint64_t after, stream_manner manner,
+awaitable<> stream_events(thread_context& here, events_request requested, std::uint64_t after, stream_manner manner,
                           std::shared_ptr<owned_turn> owned, stream_writer& to) {
   ++here.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
-  auto watcher = here.hub.watch(asked.filter, false);
+  auto watcher = here.hub.watch(requested.filter, false);
   watcher->shows_live = true;
-  event_stream events(here, asked, after, std::move(watcher), to, std::move(manner));
+  event_stream events(here, requested, after, std::move(watcher), to, std::move(manner));
   try {
     co_await events.run();
   } catch (...) { // the store, for example: no fault of the client
@@ -74,26 +74,26 @@ awaitable<response> post_message(exchange& x) {
     answer.stream = [](thread_context&, stream_writer&) -> awaitable<> { co_return; };
     co_return answer;
   }
-  events_request asked;
-  asked.who = x.share_key();
+  events_request requested;
+  requested.who = x.share_key();
   if (decided->is_duplicate) after = 0;
   if (decided->decision == what::cancel) {
-    asked.filter.scopes = {order.scope};
-    asked.filter.types = {"acknowledgement", "cancel_settled"};
+    requested.filter.scopes = {order.scope};
+    requested.filter.types = {"acknowledgement", "cancel_settled"};
     manner.until_stopped = stopped_story{*decided->message, *decided->cancel};
-    answer.stream = [asked, after, manner = std::move(manner)](thread_context& here, stream_writer& to) {
-      return stream_events(here, asked, after, manner, {}, to);
+    answer.stream = [requested, after, manner = std::move(manner)](thread_context& here, stream_writer& to) {
+      return stream_events(here, requested, after, manner, {}, to);
     };
     co_return answer;
   }
-  asked.filter.below = decided->turn;
+  requested.filter.below = decided->turn;
   manner.until_end = decided->turn;
   if (request.cancel_on_disconnect && !decided->is_duplicate)
     answer.owned = std::make_shared<owned_turn>(
         gw.shared, *decided->turn, [turns = gw.options.turns, turn = *decided->turn] { turns->disconnected(turn); });
-  answer.stream = [asked, after, manner = std::move(manner), owned = answer.owned](thread_context& here,
-                                                                                   stream_writer& to) {
-    return stream_events(here, asked, after, manner, owned, to);
+  answer.stream = [requested, after, manner = std::move(manner), owned = answer.owned](thread_context& here,
+                                                                                       stream_writer& to) {
+    return stream_events(here, requested, after, manner, owned, to);
   };
   co_return answer;
 }

@@ -19,10 +19,10 @@ std::string reason_of(const std::string& data) {
 
 /// Adds the data of a model_usage.
 void add_use(std::map<std::string, metric_counts::model_use>& models, const std::string& data) {
-  const auto said = nlohmann::json::parse(data, nullptr, false);
-  if (!said.is_object()) return;
-  const auto usage = said.value("usage", nlohmann::json::object());
-  auto& use = models[said.value("model", "")];
+  const auto fields = nlohmann::json::parse(data, nullptr, false);
+  if (!fields.is_object()) return;
+  const auto usage = fields.value("usage", nlohmann::json::object());
+  auto& use = models[fields.value("model", "")];
   use.input += usage.value("input_tokens", std::uint64_t{0});
   use.output += usage.value("output_tokens", std::uint64_t{0});
   use.cached += usage.value("cached_input_tokens", std::uint64_t{0});
@@ -31,7 +31,7 @@ void add_use(std::map<std::string, metric_counts::model_use>& models, const std:
 
 } // namespace
 
-void metric_counts::heard(const records::event_record& event) {
+void metric_counts::on_event(const records::event_record& event) {
   const std::lock_guard lock(mutex_);
   ++events_[event.type];
   if (event.type == "turn_complete") ++turns_["complete"];

@@ -1,4 +1,4 @@
-// The gateway's counters for /metrics. Belongs to the requests' thread, except `heard`.
+// The gateway's counters for /metrics. Belongs to the requests' thread, except `received`.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class metric_counts {
   static constexpr std::size_t most_untimed = 10'000;
 
   /// Counts a committed event. Any thread, in commit order.
-  void heard(const records::event_record& event);
+  void on_event(const records::event_record& event);
   /// Returns the settled cancels whose times have not been taken yet, and forgets them.
   std::vector<cancel_id> take_settled();
   /// Adds the times of a settled cancel.

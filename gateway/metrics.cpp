@@ -46,17 +46,17 @@ void write_work(metrics_text& to, const cluster_view& cluster) {
   to.sample(cluster.seq);
 }
 
-void write_cancels(metrics_text& to, const metric_counts& book) {
+void write_cancels(metrics_text& to, const metric_counts& counts) {
   to.family("quell_cancel_fenced_seconds", "histogram", "Settled cancels: from request to fenced (durable).");
-  to.sample(book.fenced);
+  to.sample(counts.fenced);
   to.family("quell_cancel_signalled_seconds", "histogram",
             "Settled cancels: from request to applied on every reachable worker and actor.");
-  to.sample(book.signalled);
+  to.sample(counts.signalled);
   to.family("quell_cancel_settled_seconds", "histogram", "Settled cancels: from request to settled.");
-  to.sample(book.settled_seconds);
+  to.sample(counts.settled_seconds);
   to.family("quell_cancels_untimed_total", "counter",
             "Settled cancels that are in none of these histograms: too many between two looks.");
-  to.sample(book.cancels_untimed);
+  to.sample(counts.cancels_untimed);
 }
 
 /// How far the streams are behind, which their thread knows.

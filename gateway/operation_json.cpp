@@ -48,7 +48,7 @@ void write_error(json_writer& to, const std::optional<records::operation_error>&
 
 /// Writes a limit: null = the worker's.
 template <class Number>
-std::optional<Number> asked(Number limit) {
+std::optional<Number> requested(Number limit) {
   return limit == 0 ? std::nullopt : std::optional(limit);
 }
 
@@ -63,7 +63,7 @@ void write_task(json_writer& to, const records::operation_record& row, milliseco
   to.field("lease_ms", row.task.lease.value_or(worker_lease)).field("containment", row.hot.level);
   to.field("pid", row.hot.pid > 0 ? std::optional(row.hot.pid) : std::nullopt);
   to.field("on", row.task.on).field("user", row.task.user);
-  to.field("memory_bytes", asked(row.task.memory_bytes)).field("pids", asked(row.task.pids));
+  to.field("memory_bytes", requested(row.task.memory_bytes)).field("pids", requested(row.task.pids));
   to.field("cpu", row.task.cpu_millis == 0 ? std::nullopt : std::optional(row.task.cpu_millis / 1000.0));
   to.key("secret_names").open_array(); // names only, as with env
   for (const auto& [name, sealed] : row.task.secrets) to.put(name);

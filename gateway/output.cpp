@@ -18,22 +18,22 @@ struct output_request {
 
 output_request read_output_request(const exchange& x) {
   query_reader query(x.req);
-  output_request asked;
+  output_request requested;
   const auto streams = query.words<stream>("stream");
   if (streams.size() > 1)
     query.complain("stream", "may be given only once; both streams in one come with Accept: text/event-stream");
-  if (!streams.empty()) asked.which = streams.front();
+  if (!streams.empty()) requested.which = streams.front();
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  asked.offset = query.number("offset", 0, most);
-  asked.limit_bytes = query.number("limit_bytes", 0, most);
-  asked.tail_bytes = query.number("tail_bytes", 0, most);
-  asked.follow = query.flag("follow").value_or(false);
-  if (asked.offset && asked.tail_bytes)
+  requested.offset = query.number("offset", 0, most);
+  requested.limit_bytes = query.number("limit_bytes", 0, most);
+  requested.tail_bytes = query.number("tail_bytes", 0, most);
+  requested.follow = query.flag("follow").value_or(false);
+  if (requested.offset && requested.tail_bytes)
     query.complain("tail_bytes", "cannot be combined with offset; give one of them");
-  if (asked.follow && asked.limit_bytes)
+  if (requested.follow && requested.limit_bytes)
     query.complain("limit_bytes", "cannot be combined with follow; leave one of them out");
   query.finish();
-  return asked;
+  return requested;
 }
 
 /// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
@@ -44,7 +44,7 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
   auto wake = std::make_shared<signal>(*gw.io);
   to.wake_on_close(wake);
   const auto ticket = gw.hub.watch(id, wake);
-  output_patience patience(gw, id);
+  idle_output idle_wait(gw, id);
   while (!to.closed() && !gw.stopping) {
     const auto want = follow ? output_slice_bytes : std::min<std::uint64_t>(output_slice_bytes, until - offset);
     if (want == 0) co_return;
@@ -60,20 +60,20 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
       if (!alive) co_return;
       if (slice.end && follow) break;
       if (!follow && offset >= until) co_return;
-      patience.progress();
+      idle_wait.progress();
       continue;
     }
     if (!follow) co_return;
     if (slice.end) break;
-    const bool over = co_await patience.is_over();
+    const bool over = co_await idle_wait.is_over();
     if (over) break;
     constexpr auto unseen = std::numeric_limits<std::uint64_t>::max(); // the other stream does not matter here
     {
       const output_watch watch(gw, id, which == stream::out ? offset : unseen, which == stream::err ? offset : unseen,
                                wake);
-      co_await wake->wait_until(patience.next_look());
+      co_await wake->wait_until(idle_wait.next_look());
     }
-    co_await patience.pause_if_idle(*wake);
+    co_await idle_wait.pause_if_idle(*wake);
   }
   if (!follow && gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld ends; ask for the rest again"};
   if (follow && !to.closed() && !gw.stopping) to.end_with("Quell-End", "true");
@@ -101,7 +101,7 @@ awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, 
   co_return slice;
 }
 
-awaitable<bool> output_patience::is_over() {
+awaitable<bool> idle_output::is_over() {
   if (!ended_) {
     auto row = co_await find_row(gw_, id_);
     ended_ = !row || is_terminal(row->hot.now);
@@ -110,11 +110,11 @@ awaitable<bool> output_patience::is_over() {
   co_return ended_&& std::chrono::steady_clock::now() - quiet_since_ >= output_linger;
 }
 
-awaitable<> output_patience::pause_if_idle(signal& wake) {
+awaitable<> idle_output::pause_if_idle(signal& wake) {
   if (++idle_rounds_ > 2) co_await wake.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
 }
 
-patience output_patience::next_look() const {
+wait_deadline idle_output::next_look() const {
   return ended_ ? quiet_since_ + output_linger : std::chrono::steady_clock::now() + std::chrono::seconds(15);
 }
 
@@ -127,20 +127,21 @@ awaitable<records::operation_record> output_owner(exchange& x) {
 awaitable<response> get_output(exchange& x) {
   if (x.req.wants_event_stream()) co_return co_await output_events(x);
   auto& gw = x.gw;
-  const auto asked = read_output_request(x);
+  const auto requested = read_output_request(x);
   const auto row = co_await output_owner(x);
   const auto id = row.id;
-  const auto now = co_await read_output(gw, id, asked.which, 0, 1);
-  std::uint64_t start = std::max(asked.offset.value_or(0), now.oldest);
-  if (asked.tail_bytes) start = std::max(now.oldest, now.size > *asked.tail_bytes ? now.size - *asked.tail_bytes : 0);
+  const auto now = co_await read_output(gw, id, requested.which, 0, 1);
+  std::uint64_t start = std::max(requested.offset.value_or(0), now.oldest);
+  if (requested.tail_bytes)
+    start = std::max(now.oldest, now.size > *requested.tail_bytes ? now.size - *requested.tail_bytes : 0);
   std::uint64_t until = std::max(now.size, start);
-  if (asked.limit_bytes && *asked.limit_bytes < until - start) until = start + *asked.limit_bytes;
+  if (requested.limit_bytes && *requested.limit_bytes < until - start) until = start + *requested.limit_bytes;
   auto first =
-      co_await read_output(gw, id, asked.which, start,
+      co_await read_output(gw, id, requested.which, start,
                            std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(until - start, 1)));
   bool end = first.end;
   if (!end && until == now.size && until > start) {
-    const auto last = co_await read_output(gw, id, asked.which, until, 1);
+    const auto last = co_await read_output(gw, id, requested.which, until, 1);
     end = last.end && last.bytes.empty();
   }
   // An operation that never ran will have no output.
@@ -150,13 +151,13 @@ awaitable<response> get_output(exchange& x) {
   answer.headers.emplace_back("Quell-Offset", std::to_string(std::max(start, first.offset)));
   answer.headers.emplace_back("Quell-End", end ? "true" : "false");
   answer.headers.emplace_back("Quell-Dropped", std::to_string(first.dropped));
-  if (!asked.follow && until - start <= first.bytes.size()) {
+  if (!requested.follow && until - start <= first.bytes.size()) {
     first.bytes.resize(until - start);
     answer.body = std::move(first.bytes);
     co_return answer;
   }
-  const auto which = asked.which;
-  const bool follow = asked.follow;
+  const auto which = requested.which;
+  const bool follow = requested.follow;
   if (follow) answer.headers.emplace_back("Trailer", "Quell-End");
   start = std::max(start, first.offset); // the head reports the bytes missing at the front
   until = std::max(until, start);

@@ -27,22 +27,22 @@ struct events_request {
 
 events_request read_output_events_request(const exchange& x) {
   query_reader query(x.req);
-  events_request asked;
+  events_request requested;
   const auto streams = query.words<stream>("stream");
-  if (streams.size() == 1) asked.only = streams.front();
+  if (streams.size() == 1) requested.only = streams.front();
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  asked.after = query.number("after", 0, most).value_or(0);
-  asked.tail_bytes = query.number("tail_bytes", 0, most);
-  asked.follow = query.flag("follow").value_or(true);
+  requested.after = query.number("after", 0, most).value_or(0);
+  requested.tail_bytes = query.number("tail_bytes", 0, most);
+  requested.follow = query.flag("follow").value_or(true);
   query.finish();
   const auto& last = x.req.last_event_id;
   if (!last.empty()) {
-    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), asked.after);
+    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), requested.after);
     if (error != std::errc{} || end != last.data() + last.size())
       throw problem{.code = "bad_request",
                     .detail = "Last-Event-ID must be the id of an output event of this operation"};
   }
-  return asked;
+  return requested;
 }
 
 awaitable<std::vector<piece>> read_order(thread_context& gw, operation_id id, std::uint64_t after, std::size_t limit) {
@@ -55,31 +55,31 @@ awaitable<std::vector<piece>> read_order(thread_context& gw, operation_id id, st
 }
 
 /// The number of bytes to leave out at the front so that the last `tail` remain.
-awaitable<std::uint64_t> bytes_before_tail(thread_context& gw, operation_id id, events_request asked) {
-  std::uint64_t total = 0, after = asked.after;
+awaitable<std::uint64_t> bytes_before_tail(thread_context& gw, operation_id id, events_request requested) {
+  std::uint64_t total = 0, after = requested.after;
   while (true) {
     const auto pieces = co_await read_order(gw, id, after, 4096);
     if (pieces.empty()) break;
     after += pieces.size();
     for (const auto& p : pieces)
-      if (!asked.only || p.which == *asked.only) total += p.length;
+      if (!requested.only || p.which == *requested.only) total += p.length;
   }
-  co_return total > *asked.tail_bytes ? total - *asked.tail_bytes : 0;
+  co_return total > *requested.tail_bytes ? total - *requested.tail_bytes : 0;
 }
 
 /// One SSE client: its position, and the writing of the next piece.
 class output_events_stream {
  public:
-  output_events_stream(thread_context& gw, records::operation_record row, events_request asked, stream_writer& to)
-      : gw_(gw), row_(std::move(row)), asked_(asked), to_(to), position_(asked.after),
+  output_events_stream(thread_context& gw, records::operation_record row, events_request requested, stream_writer& to)
+      : gw_(gw), row_(std::move(row)), requested_(requested), to_(to), position_(requested.after),
         wake_(std::make_shared<signal>(*gw.io)) {}
 
   awaitable<> run() {
     to_.wake_on_close(wake_);
     const auto ticket = gw_.hub.watch(row_.id, wake_);
     bool alive = co_await to_.write("retry: 1000\n\n");
-    if (asked_.tail_bytes) skip_ = co_await bytes_before_tail(gw_, row_.id, asked_);
-    output_patience patience(gw_, row_.id);
+    if (requested_.tail_bytes) skip_ = co_await bytes_before_tail(gw_, row_.id, requested_);
+    idle_output idle_wait(gw_, row_.id);
     while (alive && !to_.closed() && !gw_.stopping) {
       const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
       for (const auto& p : pieces) {
@@ -88,24 +88,24 @@ class output_events_stream {
         if (!alive) co_return;
       }
       if (!pieces.empty()) {
-        patience.progress();
+        idle_wait.progress();
         continue;
       }
       // Reads sizes and ends first, then the order once more: it includes pieces that came in between.
       const bool complete = co_await look_at_ends();
       const auto more = co_await read_order(gw_, row_.id, position_, 1);
       if (!more.empty()) continue;
-      if (complete || !asked_.follow) co_return;
-      const bool over = co_await patience.is_over();
+      if (complete || !requested_.follow) co_return;
+      const bool over = co_await idle_wait.is_over();
       if (over) co_return;
       bool woken = false;
       {
         const output_watch watch(gw_, row_.id, seen_[0], seen_[1], wake_);
         const auto comment_at = std::chrono::steady_clock::now() + gw_.options.comment_interval;
-        woken = co_await wake_->wait_until(std::min(patience.next_look(), comment_at));
+        woken = co_await wake_->wait_until(std::min(idle_wait.next_look(), comment_at));
       }
       if (!woken) alive = co_await to_.write(": still here\n\n");
-      co_await patience.pause_if_idle(*wake_);
+      co_await idle_wait.pause_if_idle(*wake_);
     }
   }
 
@@ -123,7 +123,7 @@ class output_events_stream {
   }
 
   awaitable<bool> write_piece(piece p) {
-    if (asked_.only && p.which != *asked_.only) co_return true;
+    if (requested_.only && p.which != *requested_.only) co_return true;
     const auto skipped = std::min(skip_, p.length);
     skip_ -= skipped;
     std::uint64_t offset = p.offset + skipped;
@@ -156,7 +156,7 @@ class output_events_stream {
 
   thread_context& gw_;
   records::operation_record row_;
-  events_request asked_;
+  events_request requested_;
   stream_writer& to_;
   std::uint64_t position_; ///< all pieces before it are written
   std::uint64_t skip_ = 0;
@@ -164,21 +164,22 @@ class output_events_stream {
   std::shared_ptr<signal> wake_;
 };
 
-awaitable<> write_events(thread_context& gw, records::operation_record row, events_request asked, stream_writer& to) {
-  output_events_stream events(gw, std::move(row), asked, to);
+awaitable<> write_events(thread_context& gw, records::operation_record row, events_request requested,
+                         stream_writer& to) {
+  output_events_stream events(gw, std::move(row), requested, to);
   co_await events.run();
 }
 
 } // namespace
 
 awaitable<response> output_events(exchange& x) {
-  const auto asked = read_output_events_request(x);
+  const auto requested = read_output_events_request(x);
   auto row = co_await output_owner(x);
   auto held = x.hold();
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [row = std::move(row), asked, held = std::move(held)](thread_context& here, stream_writer& to) {
-    return write_events(here, row, asked, to);
+  answer.stream = [row = std::move(row), requested, held = std::move(held)](thread_context& here, stream_writer& to) {
+    return write_events(here, row, requested, to);
   };
   co_return answer;
 }

@@ -34,9 +34,9 @@ class output_watch {
 };
 
 /// Decides when to give up on a stream without a recorded end.
-class output_patience {
+class idle_output {
  public:
-  output_patience(thread_context& gw, operation_id id) : gw_(gw), id_(id) {}
+  idle_output(thread_context& gw, operation_id id) : gw_(gw), id_(id) {}
   void progress() {
     quiet_since_ = std::chrono::steady_clock::now();
     idle_rounds_ = 0;
@@ -44,7 +44,7 @@ class output_patience {
   /// Call it when there is nothing new: true if the operation has ended and nothing came for a while.
   awaitable<bool> is_over();
   /// The instant of the next check, until which to wait for more.
-  patience next_look() const;
+  wait_deadline next_look() const;
   /// A watch can fire at once without progress; the pause keeps that from becoming a busy loop.
   awaitable<> pause_if_idle(signal& wake);
 
@@ -53,7 +53,7 @@ class output_patience {
   operation_id id_;
   bool ended_ = false;
   int idle_rounds_ = 0;
-  patience quiet_since_ = std::chrono::steady_clock::now();
+  wait_deadline quiet_since_ = std::chrono::steady_clock::now();
 };
 
 /// The row, checked for the right to read its output: every caller who sees the operation can read both streams.

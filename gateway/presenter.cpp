@@ -247,8 +247,8 @@ awaitable<std::vector<rendered_event>> render_events(thread_context& gw, std::ve
           std::lower_bound(shown.begin(), shown.end(), *event.operation,
                            [](const shown_operation& op, const operation_id& id) { return op.row.id < id; });
       if (at != shown.end() && at->row.id == *event.operation) {
-        const auto said = parse_name<status>(std::string_view(event.type).substr(sizeof("operation_") - 1));
-        if (said && is_terminal(*said)) at->row.hot.now = *said;
+        const auto event_status = parse_name<status>(std::string_view(event.type).substr(sizeof("operation_") - 1));
+        if (event_status && is_terminal(*event_status)) at->row.hot.now = *event_status;
         data = operation_text(gw, *at);
       }
     } else if (event.cancel && event.type.starts_with("cancel_")) {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "protocol/clock_now.hpp"
 #include "protocol/urgency.hpp"
 
 namespace quell::controller::http {
@@ -33,12 +33,8 @@ constexpr std::chrono::milliseconds most_list_time{10'000};
 constexpr int niceness_of_lists = 10;
 constexpr unsigned row_threads = 2;
 
-/// What this thread has had of a processor.
-clock::time_point processor_time() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return clock::time_point(std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
-}
+/// What this thread has had of a processor, as a point in time.
+clock::time_point processor_now() { return clock::time_point(processor_time()); }
 
 struct queued_list {
   read_pool::list_job read;
@@ -95,7 +91,7 @@ struct read_pool::threads {
   /// Reads the list of this thread.
   void read(list_thread& here, limited_store_reader& store) {
     const bool is_brief = here.how == list_try::brief;
-    const auto begun = processor_time();
+    const auto begun = processor_now();
     // A brief try has so much of the processor, however long others keep it from running.
     read_budget budget = is_brief ? read_budget{begun + brief_time, begun + most_brief_time, here.job->job.abandoned,
                                                 read_budget::measure::processor}
@@ -104,7 +100,7 @@ struct read_pool::threads {
     if (stopping) budget.end = clock::time_point::min();
     store.limit(std::move(budget));
     here.progress = here.job->job.read(store, here.how);
-    here.spent = processor_time() - begun;
+    here.spent = processor_now() - begun;
     here.is_done.store(true);
   }
 
@@ -226,9 +222,9 @@ void read_pool::stop() {
     const std::lock_guard lock(threads_->lists_mutex); // every list that was taken before is answered
     if (threads_->stopping.exchange(true)) return;
   }
-  for (auto& line : threads_->lanes) {
-    const std::lock_guard lock(line.mutex); // so that nobody is between looking and waiting
-    line.came.notify_all();
+  for (auto& lane_queue : threads_->lanes) {
+    const std::lock_guard lock(lane_queue.mutex); // so that nobody is between looking and waiting
+    lane_queue.came.notify_all();
   }
   threads_->list_done.release();
   for (auto& thread : threads_->all) thread.join();

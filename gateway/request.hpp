@@ -23,7 +23,7 @@ struct request {
   std::string path;              ///< as sent, without the query; never decoded as a whole
   std::vector<name_value> query; ///< decoded, in order
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
-  std::string origin, asked_method; ///< of a web page: Origin, Access-Control-Request-Method
+  std::string origin, requested_method; ///< of a web page: Origin, Access-Control-Request-Method
   std::string host, cookie, accept_encoding, if_none_match;
   std::string quell_scope; ///< X-Quell-Scope: where OpenAI's clients, which have no field for it, name a scope
   std::string body;

@@ -38,7 +38,7 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::chrono::seconds stop_patience{3};
+constexpr std::chrono::seconds stop_timeout{3};
 constexpr std::chrono::seconds between_log_lines{10};
 
 constexpr std::chrono::seconds renewal_interval{1};
@@ -63,17 +63,17 @@ class running_gateway : public gateway {
  public:
   running_gateway(gateway_options options, service& controller, output_store& output)
       : io_(std::make_shared<boost::asio::io_context>(1)),
-        core_(std::make_shared<gateway_context>(
+        context_(std::make_shared<gateway_context>(
             std::make_shared<shared_state>(within_limits(std::move(options)), controller, output), io_)),
         tcp_(*io_), unix_(*io_) {
-    core_->watching = another_thread(lane::watching);
-    core_->signals = another_thread(lane::rows);
+    context_->watching = another_thread(lane::watching);
+    context_->signals = another_thread(lane::rows);
   }
 
   ~running_gateway() override { stop(); }
 
   result<void> start() {
-    auto& options = core_->options;
+    auto& options = context_->options;
     if (options.task_token_key.empty())
       return failure("bad_options", "the gateway needs a key for task tokens; none was given");
     auto tls = load_tls(options.tls_cert, options.tls_key);
@@ -90,25 +90,26 @@ class running_gateway : public gateway {
       if (auto local = listen_unix(unix_, options.unix_path); !local) return local;
     auto store = read_pool::open(options.open_store, std::max(1U, options.readers));
     if (!store) return tl::unexpected(store.error());
-    core_->store = std::move(*store);
-    for (const auto& token : options.tokens) core_->tokens.put(token);
-    if (!options.admin_token.empty()) core_->admin_hash = token_hash(options.admin_token);
-    restore_sign_ins(*core_);
-    core_->controller.on_event([core = core_](const committed_event& e) {
-      if (!is_of_this_moment(e.event)) core->metrics.heard(e.event);
-      for (auto* each : threads_of(*core)) each->hub.publish(e.event);
+    context_->store = std::move(*store);
+    for (const auto& token : options.tokens) context_->tokens.put(token);
+    if (!options.admin_token.empty()) context_->admin_hash = token_hash(options.admin_token);
+    restore_sign_ins(*context_);
+    context_->controller.on_event([whole_context = context_](const committed_event& e) {
+      if (!is_of_this_moment(e.event)) whole_context->metrics.on_event(e.event);
+      for (auto* each : threads_of(*whole_context)) each->hub.publish(e.event);
     });
-    core_->controller.on_signal([core = core_](const external_signal& s) {
-      core->signals->externals.publish(s);
-      core->externals.publish(s);
+    context_->controller.on_signal([whole_context = context_](const external_signal& s) {
+      whole_context->signals->externals.publish(s);
+      whole_context->externals.publish(s);
     });
-    boost::asio::co_spawn(*io_, accept(core_, tcp_, &tls_, counted()), boost::asio::detached);
-    if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
-    boost::asio::co_spawn(*core_->watching->io, render(core_, counted()), boost::asio::detached);
-    boost::asio::co_spawn(*io_, renew(core_, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*io_, accept(context_, tcp_, &tls_, counted()), boost::asio::detached);
+    if (unix_.is_open())
+      boost::asio::co_spawn(*io_, accept(context_, unix_, nullptr, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*context_->watching->io, render(context_, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*io_, renew(context_, counted()), boost::asio::detached);
     threads_.emplace_back([io = io_] { run(*io, pace::quick); });
-    threads_.emplace_back([io = core_->signals->io] { run(*io, pace::quick); });
-    threads_.emplace_back([io = core_->watching->io] { run(*io, pace::ordinary); });
+    threads_.emplace_back([io = context_->signals->io] { run(*io, pace::quick); });
+    threads_.emplace_back([io = context_->watching->io] { run(*io, pace::ordinary); });
     return {};
   }
 
@@ -121,51 +122,52 @@ class running_gateway : public gateway {
   std::uint16_t port() const override { return bound_.port; }
 
   void read_events(records::event_filter filter, std::function<void(result<kept_events>)> done) override {
-    auto& io = *core_->watching->io;
+    auto& io = *context_->watching->io;
     boost::asio::post(io, [this, &io, filter = std::move(filter), done = std::move(done)]() mutable {
-      if (core_->stopping) return;
-      boost::asio::co_spawn(io, read_for(core_, std::move(filter), std::move(done), counted()), boost::asio::detached);
+      if (context_->stopping) return;
+      boost::asio::co_spawn(io, read_for(context_, std::move(filter), std::move(done), counted()),
+                            boost::asio::detached);
     });
   }
 
   void stop() override {
     if (threads_.empty()) {
-      if (core_->store) core_->store->stop();
+      if (context_->store) context_->store->stop();
       return;
     }
-    core_->controller.on_event([](const committed_event&) {});
-    core_->controller.on_signal([](const external_signal&) {});
-    core_->stopping = true;
+    context_->controller.on_event([](const committed_event&) {});
+    context_->controller.on_signal([](const external_signal&) {});
+    context_->stopping = true;
     boost::asio::post(*io_, [this] {
       boost::system::error_code ignored;
       tcp_.close(ignored);
       unix_.close(ignored);
       renewal_.notify();
-      core_->connections.close_idle();
+      context_->connections.close_idle();
     });
-    for (auto* each : threads_of(*core_))
+    for (auto* each : threads_of(*context_))
       boost::asio::post(*each->io, [each] {
         each->hub.close();
         each->externals.close();
       });
     {
       std::unique_lock lock(mutex_);
-      all_ended_.wait_for(lock, stop_patience, [this] { return running_ == 0; });
+      all_ended_.wait_for(lock, stop_timeout, [this] { return running_ == 0; });
     }
-    for (auto* each : threads_of(*core_)) each->io->stop();
+    for (auto* each : threads_of(*context_)) each->io->stop();
     for (auto& thread : threads_) thread.join();
     threads_.clear();
-    core_->store->stop();
-    if (!core_->options.unix_path.empty()) ::unlink(core_->options.unix_path.c_str());
+    context_->store->stop();
+    if (!context_->options.unix_path.empty()) ::unlink(context_->options.unix_path.c_str());
   }
 
  private:
   std::unique_ptr<thread_context> another_thread(lane rows) {
-    return std::make_unique<thread_context>(core_->shared, std::make_shared<boost::asio::io_context>(1), rows);
+    return std::make_unique<thread_context>(context_->shared, std::make_shared<boost::asio::io_context>(1), rows);
   }
 
-  static std::array<thread_context*, 3> threads_of(gateway_context& core) {
-    return {&core, core.watching.get(), core.signals.get()};
+  static std::array<thread_context*, 3> threads_of(gateway_context& whole_context) {
+    return {&whole_context, whole_context.watching.get(), whole_context.signals.get()};
   }
 
   enum class pace : bool { ordinary, quick };
@@ -317,7 +319,7 @@ class running_gateway : public gateway {
   }
 
   std::shared_ptr<boost::asio::io_context> io_;
-  std::shared_ptr<gateway_context> core_;
+  std::shared_ptr<gateway_context> context_;
   any_acceptor tcp_, unix_;
   tls_context tls_;
   signal renewal_{*io_}; ///< wakes the check of files when the gateway ends

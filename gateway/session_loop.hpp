@@ -108,7 +108,7 @@ class session_loop final : public client_link {
   using parser = beast::http::request_parser<beast::http::string_body>;
   static constexpr std::size_t first_read_bytes = 16 * 1024;
 
-  auto patience_of_io() { return gw_->options.idle_timeout; }
+  auto io_timeout() { return gw_->options.idle_timeout; }
   static auto token(beast::error_code& error) { return boost::asio::redirect_error(boost::asio::use_awaitable, error); }
 
   /// False: the connection has ended (a broken request got its answer).
@@ -138,7 +138,7 @@ class session_loop final : public client_link {
     req.quell_scope = header("X-Quell-Scope");
     req.user_agent = header(beast::http::field::user_agent);
     req.origin = header(beast::http::field::origin);
-    req.asked_method = header(beast::http::field::access_control_request_method);
+    req.requested_method = header(beast::http::field::access_control_request_method);
     req.host = header(beast::http::field::host);
     req.cookie = header(beast::http::field::cookie);
     req.accept_encoding = header(beast::http::field::accept_encoding);
@@ -250,7 +250,7 @@ class session_loop final : public client_link {
 
   awaitable<bool> write_all(std::string bytes) {
     beast::error_code error;
-    beast::get_lowest_layer(stream_).expires_after(patience_of_io());
+    beast::get_lowest_layer(stream_).expires_after(io_timeout());
     co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), token(error));
     beast::get_lowest_layer(stream_).expires_never();
     co_return !error;

@@ -134,12 +134,12 @@ tl::expected<sign_in_request, problem> read_sign_in(std::string_view text) {
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
-  sign_in_request asked{fields.text("token", 1, most_secret), fields.text("link", 1, most_secret)};
+  sign_in_request requested{fields.text("token", 1, most_secret), fields.text("link", 1, most_secret)};
   if (fields.has("token") == fields.has("link"))
     fields.complain("token", "give either a token or the secret of a link");
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
-  return asked;
+  return requested;
 }
 
 } // namespace
@@ -170,16 +170,16 @@ void restore_sign_ins(gateway_context& gw) {
 awaitable<response> create_session(exchange& x) {
   auto& gw = x.gw;
   need_own_page(x);
-  auto asked = value_or_throw(read_sign_in(x.req.body));
-  if (asked.token) {
-    x.req.authorization = "Bearer " + *asked.token;
+  auto requested = value_or_throw(read_sign_in(x.req.body));
+  if (requested.token) {
+    x.req.authorization = "Bearer " + *requested.token;
     auto known = authenticate(x);
     co_await std::move(known);
     if (x.who.task)
       throw problem{.code = "forbidden",
                     .detail = "the token of a task is for that task; sign in with one of your own"};
   } else {
-    const auto link = gw.sign_ins.take_link(*asked.link, wall());
+    const auto link = gw.sign_ins.take_link(*requested.link, wall());
     if (!link || !act_for(x, link->token, link->token_hash))
       throw problem{.code = "unauthenticated",
                     .detail =
@@ -194,7 +194,7 @@ awaitable<response> create_session(exchange& x) {
   auto entry = audited(x, "session_create", "session " + x.signed_in->id, x.who);
   co_await std::move(entry);
   auto answer = session_answer(x, &*x.signed_in, 201);
-  answer.headers.emplace_back("Set-Cookie", cookie_text(x, secret, sign_in_book::whole_life));
+  answer.headers.emplace_back("Set-Cookie", cookie_text(x, secret, sign_in_table::whole_life));
   co_return answer;
 }
 
@@ -240,7 +240,7 @@ awaitable<response> create_session_link(exchange& x) {
   x.gw.sign_ins.add_link(secret, x.who.token_id, hash_of_token(x), now);
   json_writer to;
   to.open_object();
-  to.field("path", "/#link=" + secret).field("expires_at", wall_time(now + sign_in_book::link_life));
+  to.field("path", "/#link=" + secret).field("expires_at", wall_time(now + sign_in_table::link_life));
   to.close_object();
   auto answer = json_answer(to.take(), 201);
   answer.headers.emplace_back("Cache-Control", "no-store");

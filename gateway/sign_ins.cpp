@@ -42,8 +42,8 @@ std::optional<wall_time> millis(const std::string& text) {
 
 } // namespace
 
-sign_in sign_in_book::open(std::string id, std::string_view secret, std::string token, std::string token_hash,
-                           wall_time now) {
+sign_in sign_in_table::open(std::string id, std::string_view secret, std::string token, std::string token_hash,
+                            wall_time now) {
   drop_old(now);
   make_room(open_, token, most_per_token, [](const sign_in& s) { return s.created_at; });
   sign_in made{std::move(id), sha256_hex(secret), std::move(token), std::move(token_hash), now, now + idle_life};
@@ -53,7 +53,7 @@ sign_in sign_in_book::open(std::string id, std::string_view secret, std::string 
   return made;
 }
 
-const sign_in* sign_in_book::find(std::string_view secret, wall_time now) const {
+const sign_in* sign_in_table::find(std::string_view secret, wall_time now) const {
   // Looks up by the hash of the sent secret: the time of the lookup reveals nothing about another's secret.
   const auto id = by_hash_.find(sha256_hex(secret));
   if (id == by_hash_.end()) return nullptr;
@@ -61,7 +61,7 @@ const sign_in* sign_in_book::find(std::string_view secret, wall_time now) const 
   return found == open_.end() || found->second.expires_at <= now ? nullptr : &found->second;
 }
 
-bool sign_in_book::renew(const std::string& id, wall_time now) {
+bool sign_in_table::renew(const std::string& id, wall_time now) {
   const auto found = open_.find(id);
   if (found == open_.end()) return false;
   auto& one = found->second;
@@ -71,25 +71,25 @@ bool sign_in_book::renew(const std::string& id, wall_time now) {
   return true;
 }
 
-bool sign_in_book::is_open(const std::string& id, wall_time now) const {
+bool sign_in_table::is_open(const std::string& id, wall_time now) const {
   const auto found = open_.find(id);
   return found != open_.end() && found->second.expires_at > now;
 }
 
-bool sign_in_book::end(const std::string& id) { return open_.erase(id) > 0; }
+bool sign_in_table::end(const std::string& id) { return open_.erase(id) > 0; }
 
-void sign_in_book::end_token(const std::string& token) {
+void sign_in_table::end_token(const std::string& token) {
   std::erase_if(open_, [&](const auto& one) { return one.second.token == token; });
   std::erase_if(links_, [&](const auto& one) { return one.second.token == token; });
 }
 
-void sign_in_book::add_link(std::string_view secret, std::string token, std::string token_hash, wall_time now) {
+void sign_in_table::add_link(std::string_view secret, std::string token, std::string token_hash, wall_time now) {
   drop_old(now);
   make_room(links_, token, most_per_token, [](const link& l) { return l.expires_at; });
   links_[sha256_hex(secret)] = {std::move(token), std::move(token_hash), now + link_life};
 }
 
-std::optional<sign_in_book::link> sign_in_book::take_link(std::string_view secret, wall_time now) {
+std::optional<sign_in_table::link> sign_in_table::take_link(std::string_view secret, wall_time now) {
   drop_old(now);
   const auto found = links_.find(sha256_hex(secret));
   if (found == links_.end()) return std::nullopt;
@@ -98,12 +98,12 @@ std::optional<sign_in_book::link> sign_in_book::take_link(std::string_view secre
   return taken;
 }
 
-void sign_in_book::drop_old(wall_time now) {
+void sign_in_table::drop_old(wall_time now) {
   std::erase_if(open_, [&](const auto& one) { return one.second.expires_at <= now; });
   std::erase_if(links_, [&](const auto& one) { return one.second.expires_at <= now; });
 }
 
-std::string sign_in_book::text() const {
+std::string sign_in_table::text() const {
   std::string out;
   for (const auto& [id, s] : open_)
     out += id + ' ' + s.secret_hash + ' ' + s.token + ' ' + s.token_hash + ' ' +
@@ -112,7 +112,7 @@ std::string sign_in_book::text() const {
   return out;
 }
 
-void sign_in_book::restore(std::string_view text, wall_time now) {
+void sign_in_table::restore(std::string_view text, wall_time now) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);

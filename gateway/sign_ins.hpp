@@ -25,7 +25,7 @@ struct sign_in {
   friend bool operator==(const sign_in&, const sign_in&) = default;
 };
 
-class sign_in_book {
+class sign_in_table {
  public:
   static constexpr std::chrono::hours idle_life{24};          ///< lifetime without a renewal
   static constexpr std::chrono::hours whole_life{30 * 24};    ///< lifetime with renewals

@@ -44,20 +44,20 @@ awaitable<response> list_tokens(exchange& x) {
 awaitable<response> create_token(exchange& x) {
   auto& gw = x.gw;
   need(x, right::administer);
-  auto asked = value_or_throw(read_token(x.req.body));
-  if (!asked.scope) asked.scope = x.who.prefix;
-  if (asked.scope) need_scope(x, *asked.scope);
+  auto requested = value_or_throw(read_token(x.req.body));
+  if (!requested.scope) requested.scope = x.who.prefix;
+  if (requested.scope) need_scope(x, *requested.scope);
   auto secret = fresh_token_secret();
   if (!secret) throw from_fault(secret.error());
   records::token_record record;
   record.id = token_id::fresh();
-  record.name = asked.name;
-  record.role = asked.role;
-  record.scope = asked.scope;
+  record.name = requested.name;
+  record.role = requested.role;
+  record.scope = requested.scope;
   record.hash = token_hash(*secret);
-  record.owner = asked.owner.value_or(records::person{asked.name, asked.name});
+  record.owner = requested.owner.value_or(records::person{requested.name, requested.name});
   record.created_at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
-  record.expires_at = asked.expires_at;
+  record.expires_at = requested.expires_at;
   const auto done = co_await gw.answer<result<void>>(
       [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
   if (!done) throw from_fault(done.error());

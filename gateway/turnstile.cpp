@@ -15,7 +15,7 @@ awaitable<> turnstile::pass(std::string who, std::size_t bytes) {
   const auto keeps_all = [](const ticket&) { return false; };
   queue_.put(who, ticket{turn, bytes}, std::numeric_limits<std::size_t>::max(), keeps_all, [](const ticket&) {});
   ++waiting_;
-  co_await turn->wait_until(patience::max());
+  co_await turn->wait_until(wait_deadline::max());
 }
 
 /// Behind everything that is ready now.

@@ -66,17 +66,17 @@ awaitable<response> get_worker(exchange& x) {
 awaitable<response> add_worker(exchange& x) {
   auto& gw = x.gw;
   need_whole_cluster(x);
-  const auto asked = value_or_throw(read_enrol(x.req.body));
+  const auto requested = value_or_throw(read_enrol(x.req.body));
   key_pair keys;
-  if (asked.key)
-    keys.public_key = *asked.key;
+  if (requested.key)
+    keys.public_key = *requested.key;
   else
     keys = key_pair::generate();
-  const auto worker = co_await gw.answer<result<worker_view>>([&gw, &asked, &keys](auto reply) {
-    gw.controller.enrol_worker(asked.name, keys.public_key, asked.labels, std::move(reply));
+  const auto worker = co_await gw.answer<result<worker_view>>([&gw, &requested, &keys](auto reply) {
+    gw.controller.enrol_worker(requested.name, keys.public_key, requested.labels, std::move(reply));
   });
   if (!worker) throw from_fault(worker.error());
-  const join_line line{.worker = asked.name,
+  const join_line line{.worker = requested.name,
                        .control_endpoints = gw.options.control_endpoints,
                        .bulk_endpoints = gw.options.bulk_endpoints,
                        .server_public_key = gw.options.server_public_key,
@@ -90,11 +90,11 @@ awaitable<response> add_worker(exchange& x) {
                                   "only; set [workers] listen to an address that the worker can reach")
                             : std::nullopt);
   to.close_object();
-  auto entry = audited(x, "worker_add", "worker " + asked.name, x.who);
+  auto entry = audited(x, "worker_add", "worker " + requested.name, x.who);
   co_await std::move(entry);
   auto answer = json_answer(to.take(), 201);
   answer.headers.emplace_back("Cache-Control", "no-store");
-  answer.headers.emplace_back("Location", "/v1/workers/" + asked.name);
+  answer.headers.emplace_back("Location", "/v1/workers/" + requested.name);
   co_return answer;
 }
 
@@ -102,9 +102,9 @@ awaitable<response> drain_worker(exchange& x) {
   auto& gw = x.gw;
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
-  const auto asked = value_or_throw(read_drain(x.req.body));
-  auto call = [&gw, &asked, &x, name](auto reply) {
-    gw.controller.drain_worker(name, asked.reason, asked.deadline, asked.cancel, x.who, std::move(reply));
+  const auto requested = value_or_throw(read_drain(x.req.body));
+  auto call = [&gw, &requested, &x, name](auto reply) {
+    gw.controller.drain_worker(name, requested.reason, requested.deadline, requested.cancel, x.who, std::move(reply));
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());

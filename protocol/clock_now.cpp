@@ -1,4 +1,4 @@
-// Reads both clocks of the machine.
+// Reads the clocks of the machine.
 #include "protocol/clock_now.hpp"
 
 #include <chrono>
@@ -11,6 +11,12 @@ moment clock_now() {
   ::clock_gettime(CLOCK_BOOTTIME, &boot);
   return {std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()),
           boot_time{static_cast<std::int64_t>(boot.tv_sec) * 1'000'000'000 + boot.tv_nsec}};
+}
+
+std::chrono::nanoseconds processor_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 } // namespace quell

@@ -1,11 +1,15 @@
 // The clocks, for the edges of the controller. Code that decides gets the time as an argument.
 #pragma once
 
+#include <chrono>
+
 #include "protocol/time.hpp"
 
 namespace quell {
 
 /// Reads both clocks.
 moment clock_now();
+/// What the calling thread has had of a processor.
+std::chrono::nanoseconds processor_time();
 
 } // namespace quell

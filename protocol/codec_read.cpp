@@ -106,7 +106,7 @@ class unpacker {
   }
 
   /// "field 3, field 0: not a known enumerator"
-  std::string complaint() const { return where_ + "not " + what_; }
+  std::string error_text() const { return where_ + "not " + what_; }
 
  private:
   template <class T>
@@ -219,7 +219,7 @@ result<Body> read_body(std::uint64_t tag, const msgpack::object& fields) {
     if (candidate::tag != tag) return read_body<Body, I + 1>(tag, fields);
     candidate m;
     unpacker reader(fields);
-    if (!reader.read(fields, m)) return bad_frame("message " + std::to_string(tag) + ", " + reader.complaint());
+    if (!reader.read(fields, m)) return bad_frame("message " + std::to_string(tag) + ", " + reader.error_text());
     return Body(std::move(m));
   }
 }
@@ -247,7 +247,7 @@ result<envelope> decode(std::string_view bytes) {
     unpacker reader(**handle);
     if (!reader.read(element[0], frame.session) || !reader.read(element[1], frame.number) ||
         !reader.read(element[2], frame.ack))
-      return bad_frame("envelope, " + reader.complaint());
+      return bad_frame("envelope, " + reader.error_text());
     const auto tag = read_tag(element[3]);
     if (!tag) return tl::unexpected(tag.error());
     auto body = read_body<message>(*tag, element[4]);

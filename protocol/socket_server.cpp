@@ -213,8 +213,8 @@ class zmq_server final : public server_socket {
       listens_ = true;
       keys_to_bind_.reset();
     } catch (const zmq::error_t& error) {
-      constexpr int tries_before_it_is_told = 1000 / bind_again_ms;
-      if (++bind_tries_ == tries_before_it_is_told && tell_not_bound_) tell_not_bound_(error.what());
+      constexpr int tries_before_report = 1000 / bind_again_ms;
+      if (++bind_tries_ == tries_before_report && tell_not_bound_) tell_not_bound_(error.what());
     }
     return listens_;
   }

@@ -66,11 +66,11 @@ void zap_authenticator::answer(const std::function<void(std::string_view key)>& 
 
 void zap_authenticator::tell(const std::string& key, const std::function<void(std::string_view key)>& refused) {
   const auto now = std::chrono::steady_clock::now();
-  const auto known = told_.find(key);
-  if (known != told_.end() && now - known->second < refusal_pause) return;
+  const auto known = reported_.find(key);
+  if (known != reported_.end() && now - known->second < refusal_pause) return;
   // An unknown peer can come with ever new keys; then some keys are reported twice, but memory stays bounded.
-  if (told_.size() >= max_remembered_refusals) told_.clear();
-  told_[key] = now;
+  if (reported_.size() >= max_remembered_refusals) reported_.clear();
+  reported_[key] = now;
   if (refused) refused(key);
 }
 

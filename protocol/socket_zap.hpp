@@ -35,7 +35,7 @@ class zap_authenticator {
   zmq::socket_t socket_;
   mutable std::mutex guard_;
   std::unordered_set<std::string> allowed_;
-  std::unordered_map<std::string, std::chrono::steady_clock::time_point> told_;
+  std::unordered_map<std::string, std::chrono::steady_clock::time_point> reported_;
 };
 
 } // namespace quell

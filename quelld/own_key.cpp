@@ -9,9 +9,9 @@
 namespace quell::controller {
 
 own_key::own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk,
-                 order to_heart)
+                 order to_controller)
     : directory_(std::move(directory)), present_(std::move(present)), control_(control), bulk_(bulk),
-      controller_handle_(std::move(to_heart)) {}
+      controller_handle_(std::move(to_controller)) {}
 
 std::optional<std::string> own_key::look() {
   std::optional<std::string> changed;

@@ -18,7 +18,7 @@ class own_key {
   /// Gives the core a command.
   using order = std::function<void(command_request&&)>;
   /// `present` is the key in use now. The sockets must outlive this object.
-  own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk, order to_heart);
+  own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk, order to_controller);
   /// Sends a next key to the workers; makes the sockets take a new key and then returns its public half.
   std::optional<std::string> look();
 

@@ -55,10 +55,10 @@ class real_edges final : public commit_gate_edges {
     commands.count(what);
     if (spdlog::should_log(spdlog::level::debug)) spdlog::debug("command {}", describe(what));
   }
-  void move_forbidden(const forbidden_move& move, std::string_view asked_by) override {
+  void move_forbidden(const forbidden_move& move, std::string_view requested_by) override {
     ++forbidden_moves;
     spdlog::error("forbidden move of {}: from {} to {}, asked by {}; the operation is stopped", move.operation.text(),
-                  move.from, move.to, asked_by);
+                  move.from, move.to, requested_by);
   }
   void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
   void send(const outgoing_frame& f) override {
@@ -71,10 +71,10 @@ class real_edges final : public commit_gate_edges {
   }
   void publish(const records::event_record& event) override {
     if (auto* s = front.load()) deliver_event(*s, event);
-    if (auto* s = turn_scheduler.load()) s->heard(event);
-    if (auto* v = voice.load()) v->heard(event);
-    chats.told(event);
-    if (auto* w = webhooks.load()) w->heard(event);
+    if (auto* s = turn_scheduler.load()) s->on_event(event);
+    if (auto* v = voice.load()) v->on_event(event);
+    chats.on_event(event);
+    if (auto* w = webhooks.load()) w->on_event(event);
   }
   /// To those who watch now; the event is not stored.
   void show(const records::event_record& event) {
@@ -118,15 +118,15 @@ struct controller_handle {
 };
 
 /// Orders over that link; they have no effect once it is cut.
-inline turns::core_link link_over(std::shared_ptr<controller_handle> line, const storage::journal& store) {
+inline turns::core_link link_over(std::shared_ptr<controller_handle> to_controller, const storage::journal& store) {
   turns::core_link link;
-  const auto ask = [line](commit_gate::question what) {
-    const std::lock_guard lock(line->guard);
-    if (line->to) caf::anon_send(line->to, actors::ask_core{std::move(what)});
+  const auto ask = [to_controller](commit_gate::question what) {
+    const std::lock_guard lock(to_controller->guard);
+    if (to_controller->to) caf::anon_send(to_controller->to, actors::ask_core{std::move(what)});
   };
-  const auto give = [line](command_request&& what, std::shared_ptr<order_claim> claim) {
-    const std::lock_guard lock(line->guard);
-    if (line->to) caf::anon_send(line->to, actors::posted(std::move(what), std::move(claim)));
+  const auto give = [to_controller](command_request&& what, std::shared_ptr<order_claim> claim) {
+    const std::lock_guard lock(to_controller->guard);
+    if (to_controller->to) caf::anon_send(to_controller->to, actors::posted(std::move(what), std::move(claim)));
   };
   link.knows_worker = [ask](std::string worker, std::function<void(bool)> answer) {
     ask([worker = std::move(worker), answer = std::move(answer)](const commit_gate& c, moment) {

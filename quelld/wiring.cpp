@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <future>
@@ -21,20 +20,18 @@
 #include "gateway/server.hpp"
 #include "gateway/tokens.hpp"
 #include "gateway/webhooks/start.hpp"
-#include "integrations/host/log.hpp"
 #include "integrations/host/log_rate_limiter.hpp"
 #include "protocol/codec.hpp"
-#include "protocol/nearest.hpp"
+#include "quelld/actor_config.hpp"
 #include "quelld/advertised.hpp"
-#include "quelld/changed_settings.hpp"
 #include "quelld/chat/connectors.hpp"
 #include "quelld/chat/memory_file.hpp"
 #include "quelld/hand_over.hpp"
 #include "quelld/options.hpp"
 #include "quelld/own_key.hpp"
 #include "quelld/real_edges.hpp"
-#include "quelld/reload_requests.hpp"
 #include "quelld/retention.hpp"
+#include "quelld/running_configuration.hpp"
 #include "quelld/secrets.hpp"
 #include "quelld/state_mark.hpp"
 #include "quelld/token_callers.hpp"
@@ -45,18 +42,11 @@ namespace quell::controller {
 
 namespace {
 
-struct actor_config : caf::actor_system_config {
-  actor_config() {
-    set("scheduler.policy", caf::atom("sharing")); // work stealing polls, which costs idle CPU
-    set("scheduler.max-threads", 2u);
-  }
-};
-
 class process final : public controller_process {
  public:
   explicit process(options o)
-      : options_(std::move(o)), words_(std::make_shared<reloaded_words>(options_.configuration.turns.chat)),
-        printed_(printed_config(options_.configuration)), failure_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      : options_(std::move(o)), configuration_(options_.configuration, options_.load),
+        failure_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~process() override {
     stop();
     ::close(failure_fd_);
@@ -70,25 +60,22 @@ class process final : public controller_process {
     std::lock_guard lock(mutex_);
     return failure_reason_;
   }
-  int reload_descriptor() const override { return reloads_.descriptor(); }
-  void reload() override;
+  int reload_descriptor() const override { return configuration_.descriptor(); }
+  void reload() override { configuration_.reload(*scheduler_); }
   void stop() override;
 
  private:
-  reload_result take_new_settings();
   result<void> open_store();
   result<void> open_sockets();
   void start_actor();
-  result<void> start_swarm();
+  result<void> start_scheduler();
   result<void> start_chats();
   result<void> start_voice();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
 
   options options_;
-  std::shared_ptr<reloaded_words> words_;
-  turns::current<std::string> printed_; ///< the configuration, for admins
-  reload_requests reloads_;
+  running_configuration configuration_;
   int failure_fd_;
   mutable std::mutex mutex_;
   std::string failure_reason_;
@@ -257,7 +244,7 @@ void process::start_actor() {
   });
 }
 
-result<void> process::start_swarm() {
+result<void> process::start_scheduler() {
   controller_handle_->to = handle_;
   turns::turn_scheduler_options o;
   o.state_directory = options_.configuration.settings.store_dir;
@@ -279,13 +266,13 @@ result<void> process::start_swarm() {
 /// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered until then.
 result<void> process::start_chats() {
   chat_host_ = chat::make_host(*service_, *scheduler_);
-  const chat::connector_tools tools{*chat_host_, stops_somewhere(words_),
+  const chat::connector_tools tools{*chat_host_, stops_somewhere(configuration_.words()),
                                     [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
                                     chat::memories_in(options_.configuration.settings.store_dir)};
   auto started = chat::connectors::start(options_.configuration.chats, tools);
   if (!started) return tl::unexpected(started.error());
   chats_ = std::move(*started);
-  edges_.chats.open([all = chats_.get()](const records::event_record& e) { all->told(e); });
+  edges_.chats.open([all = chats_.get()](const records::event_record& e) { all->on_event(e); });
   return {};
 }
 
@@ -312,7 +299,7 @@ result<void> process::start_gateway() {
   g.version = options_.version;
   g.commit = options_.commit;
   g.started_at = clock_now().wall;
-  g.is_stop_word = stops_in_a_place(words_);
+  g.is_stop_word = stops_in_a_place(configuration_.words());
   g.journal = [this] { return edges_.meter.now(); };
   g.commands = [this] { return edges_.commands.now(); };
   g.forbidden_moves = [this] { return edges_.forbidden_moves.load(); };
@@ -324,8 +311,8 @@ result<void> process::start_gateway() {
       std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
-  g.configuration = [this] { return *printed_.get(); };
-  g.reload = [this](auto done) { reloads_.ask(std::move(done)); };
+  g.configuration = [this] { return configuration_.printed(); };
+  g.reload = [this](auto done) { configuration_.ask_for_reload(std::move(done)); };
   g.chat_services = [this] { return chats_->states(); };
   g.chat = [this](const std::string& name, integrations::chat::web_call call,
                   std::function<void(integrations::chat::web_answer)> done) {
@@ -349,7 +336,7 @@ result<void> process::run() {
   if (auto r = open_store(); !r) return r;
   if (auto r = open_sockets(); !r) return r;
   start_actor();
-  if (auto r = start_swarm(); !r) return r;
+  if (auto r = start_scheduler(); !r) return r;
   if (auto r = start_chats(); !r) return r;
   if (auto r = start_voice(); !r) return r;
   if (auto r = start_gateway(); !r) return r;
@@ -362,39 +349,9 @@ result<void> process::run() {
   return {};
 }
 
-reload_result process::take_new_settings() {
-  auto next = options_.load();
-  if (!next) return tl::unexpected(next.error());
-  auto printed = printed_config(*next);
-  auto changed = changed_settings(*printed_.get(), printed);
-  if (!changed) return changed;
-  std::vector<std::string> fixed;
-  std::copy_if(changed->begin(), changed->end(), std::back_inserter(fixed),
-               [](const std::string& place) { return !can_be_reloaded(place); });
-  if (!fixed.empty())
-    return failure("needs_restart", "nothing was changed, because these settings take effect only at a restart: " +
-                                        listed(fixed) + ". Restart quelld, or put them back and reload again.");
-  host::set_log_level(next->settings.log_level);
-  words_->reload(next->turns.chat);
-  scheduler_->reload(next->turns);
-  printed_.set(std::move(printed));
-  options_.configuration = std::move(*next);
-  return changed;
-}
-
-void process::reload() {
-  const auto asked = reloads_.take();
-  const auto done = take_new_settings();
-  if (done)
-    spdlog::info("the configuration was reloaded; changed: {}", done->empty() ? "nothing" : listed(*done));
-  else
-    spdlog::error("the configuration was not reloaded: {}", done.error().detail);
-  for (const auto& answer : asked) answer(done);
-}
-
 void process::stop() {
   if (std::exchange(stopped_, true)) return;
-  for (const auto& answer : reloads_.take()) answer(failure("shutting_down", "quelld stops"));
+  configuration_.close();
   if (handle_) hand_over(handle_); // frames leave after their commit; then the front ends close
   retention_.reset();
   if (gateway_) gateway_->stop();

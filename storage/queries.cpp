@@ -4,8 +4,8 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
-#include <time.h>
 
+#include "protocol/clock_now.hpp"
 #include "storage/binding.hpp"
 #include "storage/cost_reader.hpp"
 #include "storage/faults.hpp"
@@ -168,9 +168,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   controller::read_budget::clock::time_point budget_now() const {
     using budget = controller::read_budget;
     if (budget_.of == budget::measure::wall) return budget::clock::now();
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return budget::clock::time_point(std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
+    return budget::clock::time_point(processor_time());
   }
 
   template <class Id, class Read>

@@ -15,7 +15,7 @@ constexpr std::size_t most_bytes = 1 << 20;
 constexpr int most_groups = 65'536;
 
 /// nullopt: the user does not exist.
-result<std::optional<account_book::entry>> look_up_one(const std::string& name) {
+result<std::optional<account_table::entry>> look_up_one(const std::string& name) {
   std::vector<char> room(16 * 1024);
   passwd record{};
   passwd* found = nullptr;
@@ -24,10 +24,10 @@ result<std::optional<account_book::entry>> look_up_one(const std::string& name) 
          room.size() < most_bytes)
     room.resize(room.size() * 2);
   if (!found) {
-    if (error == 0 || error == ENOENT || error == ESRCH) return std::optional<account_book::entry>{};
+    if (error == 0 || error == ENOENT || error == ESRCH) return std::optional<account_table::entry>{};
     return failure("bad_config", "cannot look up the user " + name + ": " + std::strerror(error));
   }
-  account_book::entry e;
+  account_table::entry e;
   e.name = name;
   e.home = record.pw_dir ? record.pw_dir : "/";
   e.account.uid = record.pw_uid;
@@ -52,10 +52,10 @@ std::string own_name() {
 
 } // namespace
 
-result<account_book> account_book::look_up(const std::vector<std::string>& permitted,
-                                           const std::optional<std::string>& usual) {
-  account_book book;
-  book.usual_ = usual;
+result<account_table> account_table::look_up(const std::vector<std::string>& permitted,
+                                             const std::optional<std::string>& usual) {
+  account_table accounts;
+  accounts.usual_ = usual;
   auto names = permitted;
   if (usual) names.push_back(*usual);
   for (const auto& name : names) {
@@ -67,12 +67,12 @@ result<account_book> account_book::look_up(const std::vector<std::string>& permi
       return failure("bad_config", "worker.users: this worker runs as " + own_name() +
                                        ", and only root can run tasks as " + name + "; start it as root, or leave " +
                                        name + " out");
-    book.entries_[name] = std::move(**found);
+    accounts.entries_[name] = std::move(**found);
   }
-  return book;
+  return accounts;
 }
 
-result<const account_book::entry*> account_book::find(const std::optional<std::string>& user) const {
+result<const account_table::entry*> account_table::find(const std::optional<std::string>& user) const {
   const auto& wanted = user ? user : usual_;
   if (!wanted) return nullptr;
   if (const auto at = entries_.find(*wanted); at != entries_.end()) return at->second.is_own ? nullptr : &at->second;

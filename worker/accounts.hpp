@@ -12,7 +12,7 @@
 
 namespace quell::worker {
 
-class account_book {
+class account_table {
  public:
   struct entry {
     task_account account;
@@ -20,11 +20,11 @@ class account_book {
     bool is_own = false; ///< the worker's own user: no change of user
   };
   /// Knows only the worker's own user.
-  account_book() = default;
+  account_table() = default;
   /// `usual`: the user for tasks that name none; the worker's own user must then be permitted like any other. Fault
   /// `bad_config`: an unknown user, or one other than the worker's own while the worker does not run as root.
-  static result<account_book> look_up(const std::vector<std::string>& permitted,
-                                      const std::optional<std::string>& usual = {});
+  static result<account_table> look_up(const std::vector<std::string>& permitted,
+                                       const std::optional<std::string>& usual = {});
 
   /// The account for a task that asks for `user`; nullptr: the worker's own user, whether asked for or not. Fault
   /// `not_permitted` says what to do.

@@ -69,7 +69,7 @@ class epoll_bulk_loop final : public bulk_loop {
   epoll_bulk_loop(settings s, std::unique_ptr<client_socket> socket, std::unique_ptr<relay> r)
       : settings_(std::move(s)), socket_(std::move(socket)), relay_(std::move(r)), url_(relay_->url()),
         epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        told_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        reported_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         io_(
             {settings_.output, settings_.output_bytes, settings_.window_bytes}, epoll_.get(),
             [](std::uint64_t serial, task_io::port p) {
@@ -110,9 +110,9 @@ class epoll_bulk_loop final : public bulk_loop {
   void use(const key_pair& own, const std::string& controller) override { post(keys_command{own, controller}); }
   void session_ended() override { post(session_command{std::nullopt}); }
 
-  int descriptor() const override { return told_.get(); }
+  int descriptor() const override { return reported_.get(); }
   std::vector<finished> take_finished() override {
-    lower(told_.get());
+    lower(reported_.get());
     const std::lock_guard lock(mutex_);
     return std::exchange(finished_, {});
   }
@@ -209,7 +209,7 @@ class epoll_bulk_loop final : public bulk_loop {
       const std::lock_guard lock(mutex_);
       finished_.insert(finished_.end(), done.begin(), done.end());
     }
-    raise(told_.get());
+    raise(reported_.get());
   }
 
   void use_now(const keys_command& k) {
@@ -335,7 +335,7 @@ class epoll_bulk_loop final : public bulk_loop {
   std::unique_ptr<client_socket> socket_;
   std::unique_ptr<relay> relay_;
   std::string url_;
-  unique_fd epoll_, wake_, told_;
+  unique_fd epoll_, wake_, reported_;
   task_io io_;
   std::optional<session_id> session_;
   bool linked_ = false;

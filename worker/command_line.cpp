@@ -101,7 +101,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   auto* rotate = app.add_subcommand(
       "rotate-key", "give the worker of a state directory a new key, without a restart; prints the public half");
   rotate->fallthrough();
-  rotate->add_option("--wait", line.patience_s, "how many seconds to wait for it (default 30)")
+  rotate->add_option("--wait", line.timeout_s, "how many seconds to wait for it (default 30)")
       ->type_name("S")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400}));
   auto* probe = app.add_subcommand("probe", "print as JSON what containment this machine can do, and its limits");

@@ -12,7 +12,7 @@ namespace quell::worker {
 struct command_line {
   bool keygen = false;
   bool rotate_key = false;
-  std::int64_t patience_s = 30; ///< for rotate_key
+  std::int64_t timeout_s = 30; ///< for rotate_key
   bool probe = false;
   bool print_config = false;
   settings_layer flags;

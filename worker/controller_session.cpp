@@ -93,7 +93,7 @@ std::optional<wire::message> controller_session::receive(wire::envelope frame, b
     if (a->resend)
       for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
   } else if (const auto* g = std::get_if<wire::lease_granted>(&frame.body)) {
-    heard_ = now;
+    received_ = now;
     if (lease_.granted(g->beat, std::clamp<milliseconds>(g->length, 100ms, 168h))) lease_changed_ = true;
   } else if (const auto* r = std::get_if<wire::refuse>(&frame.body)) {
     refused(*r, now);
@@ -127,7 +127,7 @@ void controller_session::welcomed(const wire::welcome& w, boot_time now) {
   lease_changed_ = true;
   phase_ = phase::open;
   backoff_ = 0ms;
-  heard_ = now;
+  received_ = now;
   next_beat_ = hello_sent_ + heartbeat_;
   receiver_.applied(1);
   for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
@@ -165,7 +165,7 @@ void controller_session::tick(boot_time now) {
                now);
   if (phase_ != phase::open) return;
   if (lease_.over(now)) return end("the lease is over", now);
-  if (now - heard_ >= heartbeat_ * timing_.missed_beats + heartbeat_ / 2)
+  if (now - received_ >= heartbeat_ * timing_.missed_beats + heartbeat_ / 2)
     return end("the controller left " + std::to_string(timing_.missed_beats) + " heartbeats unanswered", now);
   if (now >= next_beat_) {
     lease_.sent(++beat_, now);

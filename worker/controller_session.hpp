@@ -103,7 +103,7 @@ class controller_session {
   boot_time hello_sent_{};
   boot_time next_hello_{};
   boot_time next_beat_{};
-  boot_time heard_{};
+  boot_time received_{};
 };
 
 } // namespace quell::worker

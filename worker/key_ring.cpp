@@ -26,7 +26,7 @@ std::string one_line(std::string text) {
 } // namespace
 
 result<key_ring> key_ring::read(const std::string& text, key_pair given, std::string controller) {
-  auto said = entries_of(text);
+  auto entries = entries_of(text);
   const auto damaged = [](const std::string& name) {
     return failure("bad_key", "the file `keys` of the state directory is damaged at `" + name +
                                   "`; restore it, or remove it and enrol the worker anew");
@@ -36,22 +36,22 @@ result<key_ring> key_ring::read(const std::string& text, key_pair given, std::st
   r.given_controller_ = controller;
   r.key_ = std::move(given);
   r.controller_ = std::move(controller);
-  if (said["given"] == r.given_) {
-    if (const auto& secret = said["key"]; !secret.empty()) {
+  if (entries["given"] == r.given_) {
+    if (const auto& secret = entries["key"]; !secret.empty()) {
       auto pair = key_pair::from_secret(secret);
       if (!pair) return damaged("key");
       r.key_ = std::move(*pair);
     }
-    if (const auto& secret = said["next"]; !secret.empty()) {
+    if (const auto& secret = entries["next"]; !secret.empty()) {
       auto pair = key_pair::from_secret(secret);
       if (!pair) return damaged("next");
       r.next_ = std::move(*pair);
     }
-    r.refusal_ = said["refused"];
+    r.refusal_ = entries["refused"];
   }
-  if (said["given-controller"] == r.given_controller_) {
+  if (entries["given-controller"] == r.given_controller_) {
     for (const auto& [name, into] : {std::pair{"controller", &r.controller_}, {"next-controller", &r.next_controller_}})
-      if (const auto& key = said[name]; !key.empty()) {
+      if (const auto& key = entries[name]; !key.empty()) {
         if (!is_public_key(key)) return damaged(name);
         *into = key;
       }
@@ -60,11 +60,11 @@ result<key_ring> key_ring::read(const std::string& text, key_pair given, std::st
 }
 
 key_ring::summary key_ring::look_at(const std::string& text) {
-  auto said = entries_of(text);
+  auto entries = entries_of(text);
   summary s;
-  if (const auto pair = key_pair::from_secret(said["key"])) s.public_key = pair->public_key;
-  s.is_changing = !said["next"].empty();
-  s.refusal = said["refused"];
+  if (const auto pair = key_pair::from_secret(entries["key"])) s.public_key = pair->public_key;
+  s.is_changing = !entries["next"].empty();
+  s.refusal = entries["refused"];
   return s;
 }
 

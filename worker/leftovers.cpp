@@ -34,7 +34,7 @@ void leftovers::guardian_died(std::vector<operation_id> cut_off) {
   cut_off_.insert(cut_off_.end(), cut_off.begin(), cut_off.end());
 }
 
-void leftovers::told() {
+void leftovers::mark_reported() {
   if (!std::exchange(from_before_, false)) return;
   if (cut_off_.empty()) drop();
 }

@@ -29,7 +29,7 @@ class leftovers {
   /// The value for the next hello.
   bool absence_is_proof() const { return !from_before_ && !died_here_; }
   /// A session has begun: the last hello was taken.
-  void told();
+  void mark_reported();
   /// Results were stored: `is_forgotten` says whether the controller knows the result of a cut-off task for good.
   void forgotten(const std::function<bool(const operation_id&)>& is_forgotten);
 

@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
     if (line.state.empty() && !s.name)
       return fail(2, {"bad_config", "rotate-key needs --state DIR or --name NAME, to know which worker is meant", ""});
     return rotate_key(line.state.empty() ? default_state(*s.name, environment) : line.state,
-                      std::chrono::seconds(line.patience_s));
+                      std::chrono::seconds(line.timeout_s));
   }
 
   if (auto enough = check_open_files(); !enough) return fail(1, enough.error());
@@ -206,7 +206,7 @@ int main(int argc, char** argv) {
   auto keys = join->worker_secret_key.empty() ? state->key() : key_pair::from_secret(join->worker_secret_key);
   if (!keys) return fail(1, keys.error());
 
-  auto users = account_book::look_up(s.users.value_or(std::vector<std::string>{}), s.user);
+  auto users = account_table::look_up(s.users.value_or(std::vector<std::string>{}), s.user);
   if (!users) return fail(2, users.error());
 
   session_loop::settings loop;

@@ -79,7 +79,7 @@ bool relay::make_room() {
 }
 
 void relay::admit(std::uint64_t id, connection& c) {
-  switch (gate_.judge(c.head)) {
+  switch (gate_.classify(c.head)) {
   case relay_gate::verdict::wait:
     return;
   case relay_gate::verdict::refuse: {

@@ -39,10 +39,10 @@ void relay_gate::task_begins(const operation_id& operation, std::string token) {
   if (!token.empty()) tokens_[operation] = std::move(token);
 }
 
-relay_gate::verdict relay_gate::judge(std::string_view said) const {
-  const auto end = said.find("\r\n\r\n");
-  if (end == std::string_view::npos) return said.size() < most_head_bytes ? verdict::wait : verdict::refuse;
-  return is_ours(bearer_of(said.substr(0, end + 2))) ? verdict::admit : verdict::refuse;
+relay_gate::verdict relay_gate::classify(std::string_view request_head) const {
+  const auto end = request_head.find("\r\n\r\n");
+  if (end == std::string_view::npos) return request_head.size() < most_head_bytes ? verdict::wait : verdict::refuse;
+  return is_ours(bearer_of(request_head.substr(0, end + 2))) ? verdict::admit : verdict::refuse;
 }
 
 // Compares every byte of every token, so that the time does not reveal where a guess went wrong.

@@ -22,7 +22,7 @@ class relay_gate {
   void task_ends(const operation_id& operation) { tokens_.erase(operation); }
 
   /// Judges the bytes that a connection has sent so far; `wait`: its first head is not complete.
-  verdict judge(std::string_view said) const;
+  verdict classify(std::string_view request_head) const;
   /// The complete response for a refused connection.
   static std::string refusal();
 

@@ -49,13 +49,14 @@ unique_fd holder(const std::string& lock) {
 
 } // namespace
 
-int rotate_key(const std::string& state, std::chrono::seconds patience) {
-  const std::string keys = state + "/keys", lock = state + "/lock", wish = state + "/change";
+int rotate_key(const std::string& state, std::chrono::seconds timeout) {
+  const std::string keys = state + "/keys", lock = state + "/lock", request_path = state + "/change";
   if (::access((state + "/id").c_str(), F_OK) != 0)
     return say(state + " is not a state directory of a worker; name it with --state or --name");
   const auto before = key_ring::look_at(content(keys));
-  const unique_fd file(::open(wish.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!file) return say("cannot write " + wish + ": " + std::strerror(errno) + "; run this as the worker's user");
+  const unique_fd file(::open(request_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file)
+    return say("cannot write " + request_path + ": " + std::strerror(errno) + "; run this as the worker's user");
   const auto worker = holder(lock);
   if (!worker) {
     if (is_locked(lock)) return say("the worker is just starting or leaving; try again");
@@ -64,11 +65,11 @@ int rotate_key(const std::string& state, std::chrono::seconds patience) {
   }
   if (::syscall(SYS_pidfd_send_signal, worker.get(), SIGURG, nullptr, 0) != 0)
     return say(std::string("cannot signal the worker: ") + std::strerror(errno) + "; run this as the worker's user");
-  for (const auto until = boot_now() + patience; boot_now() < until;) {
+  for (const auto until = boot_now() + timeout; boot_now() < until;) {
     pollfd end{worker.get(), POLLIN, 0};
     const bool ended = ::poll(&end, 1, static_cast<int>(look_again.count())) > 0;
     const auto now = key_ring::look_at(content(keys));
-    if (::access(wish.c_str(), F_OK) != 0 && !now.is_changing) {
+    if (::access(request_path.c_str(), F_OK) != 0 && !now.is_changing) {
       if (!now.refusal.empty()) return say("the controller did not take the new key: " + now.refusal);
       if (now.public_key != before.public_key) {
         std::cout << now.public_key << "\n";

@@ -109,7 +109,7 @@ int session_loop::run() {
 void session_loop::wait() {
   boot_time until = session_.next_tick();
   if (const auto tick = table_.next_tick()) until = std::min(until, *tick);
-  if (leave_asked_ > 0) until = std::min(until, boot_now() + 100ms);
+  if (leave_requested_ > 0) until = std::min(until, boot_now() + 100ms);
   if (broken_) until = std::min(until, repair_at_);
   if (unable_until_) until = std::min(until, *unable_until_);
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
@@ -209,10 +209,10 @@ void session_loop::hear_signals() {
   std::uint64_t count = 0;
   if (settings_.change_descriptor >= 0 && ::read(settings_.change_descriptor, &count, sizeof count) > 0) begin_change();
   if (settings_.leave_descriptor < 0 || ::read(settings_.leave_descriptor, &count, sizeof count) <= 0) return;
-  leave_asked_ += static_cast<int>(std::min<std::uint64_t>(count, 2));
-  spdlog::info("worker leaves: {} tasks are stopped{}", table_.live(), leave_asked_ > 1 ? " at once" : "");
+  leave_requested_ += static_cast<int>(std::min<std::uint64_t>(count, 2));
+  spdlog::info("worker leaves: {} tasks are stopped{}", table_.live(), leave_requested_ > 1 ? " at once" : "");
   effects list;
-  table_.leave(now(), leave_asked_ > 1, list);
+  table_.leave(now(), leave_requested_ > 1, list);
   perform(list);
 }
 
@@ -223,7 +223,7 @@ void session_loop::perform(effects& list) {
     if (auto* t = std::get_if<tell>(&e)) {
       session_.tell(std::move(t->body), boot_now());
     } else if (const auto* g = std::get_if<let_go>(&e)) {
-      table_.went(g->operation, guardian_->go(g->operation), now());
+      table_.go_result(g->operation, guardian_->go(g->operation), now());
     } else if (auto* s = std::get_if<spawn_task>(&e)) {
       spawn(std::move(s->order));
     } else if (const auto* x = std::get_if<stop_request>(&e)) {

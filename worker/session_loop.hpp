@@ -38,7 +38,7 @@ class session_loop {
     std::string software;
     task_environment::variables environment; ///< base environment of every task
     std::string tools;                       ///< directory put in front of PATH, "" = none
-    account_book users;                      ///< the users as whom tasks can run
+    account_table users;                     ///< the users as whom tasks can run
     task_limits limits;                      ///< default of each task, and the maximum that one can ask for
     /// Returns directories that tasks must not see, if they may have changed; called before each start. Can be empty.
     std::function<std::vector<std::string>()> newly_hidden;
@@ -115,11 +115,11 @@ class session_loop {
   std::uint64_t life_ = 0; ///< its number in the state directory
   std::string boot_id_, host_;
   controller_session::phase shown_ = controller_session::phase::apart;
-  std::string last_complaint_;
+  std::string last_warning_;
   boot_time complained_at_{};
   bool ever_ready_ = false;
   std::vector<wire::task_ended> later_results_;
-  int leave_asked_ = 0;
+  int leave_requested_ = 0;
   std::optional<boot_time> all_ended_at_, farewell_at_;
   boot_time stored_at_{};
   bool stuck_ = false;

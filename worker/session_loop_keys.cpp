@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using phase = controller_session::phase;
 
-constexpr auto connect_patience = 5s;
+constexpr auto connect_timeout = 5s;
 
 } // namespace
 
@@ -66,7 +66,7 @@ void session_loop::move_to_next_key() {
   if (session_.at() != phase::open || farewell_at_) return next_control_.reset(); // the next session offers it again
   (void)next_control_->receive();
   if (!next_control_->connected()) {
-    if (boot_now() - next_control_since_ < connect_patience) return;
+    if (boot_now() - next_control_since_ < connect_timeout) return;
     next_control_->reset(); // the next address
     next_control_since_ = boot_now();
     return;

@@ -91,10 +91,10 @@ void session_loop::session_state_changed() {
     if (auto stored = state_.store(session_.member()); !stored)
       spdlog::warn("worker cannot store its cluster: {}", stored.error().detail);
     stored_at_ = at;
-    leftovers_.told();
+    leftovers_.mark_reported();
     keys_worked();
     bulk_->session_opened(session_.id());
-    last_complaint_.clear();
+    last_warning_.clear();
     if (!ever_ready_)
       spdlog::info("worker {} is ready: {} slots, containment {}, controller {}", session_.name(), settings_.slots,
                    name_of(guardian_->report().level), settings_.control.endpoints.front());
@@ -114,8 +114,8 @@ void session_loop::session_state_changed() {
 
 void session_loop::complain(const std::string& text) {
   const boot_time at = boot_now();
-  if (text == last_complaint_ && at - complained_at_ < complain_again) return;
-  last_complaint_ = text;
+  if (text == last_warning_ && at - complained_at_ < complain_again) return;
+  last_warning_ = text;
   complained_at_ = at;
   spdlog::warn("{}", text);
 }
@@ -227,18 +227,18 @@ void session_loop::say_unproven() {
 }
 
 bool session_loop::leave_done() {
-  if (leave_asked_ > 1 && broken_) {
+  if (leave_requested_ > 1 && broken_) {
     spdlog::error("worker leaves without proof that its {} tasks are gone; its next start sweeps again", table_.live());
     stuck_ = true;
   }
-  if (leave_asked_ == 0 || table_.live() > 0) return false;
+  if (leave_requested_ == 0 || table_.live() > 0) return false;
   const boot_time at = boot_now();
   if (!all_ended_at_) all_ended_at_ = at;
   const auto waited = at - *all_ended_at_;
   const bool apart = session_.at() != phase::open;
   // After a farewell no other hello is sent: tasks on their way here can already be placed elsewhere.
-  const bool said_farewell = apart && farewell_at_;
-  if (table_.unstored() > 0 && !said_farewell && waited < (apart ? apart_wait : results_wait)) return false;
+  const bool has_sent_farewell = apart && farewell_at_;
+  if (table_.unstored() > 0 && !has_sent_farewell && waited < (apart ? apart_wait : results_wait)) return false;
   if (!apart) {
     if (!farewell_at_) {
       bulk_->flush(1000ms);

@@ -11,19 +11,19 @@
 namespace quell::worker {
 
 std::optional<std::string> shortage_here() {
-  const auto said = [](const char* what) {
+  const auto failed = [](const char* what) {
     return std::string("the worker cannot make ") + what + ": " + std::strerror(errno);
   };
   std::array<unique_fd, 6> ends;
   for (std::size_t i = 0; i < ends.size(); i += 2) {
     int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) < 0) return said("pipes");
+    if (::pipe2(fds, O_CLOEXEC) < 0) return failed("pipes");
     ends[i].reset(fds[0]);
     ends[i + 1].reset(fds[1]);
   }
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
-  if (child < 0) return said("a process");
+  if (child < 0) return failed("a process");
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   return std::nullopt;

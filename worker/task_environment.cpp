@@ -22,7 +22,7 @@ task_environment::task_environment(variables base, std::string tools) : base_(st
 }
 
 std::vector<std::string> task_environment::of(const wire::start& order, const std::string& worker,
-                                              const std::string& relay_url, const account_book::entry* as) const {
+                                              const std::string& relay_url, const account_table::entry* as) const {
   variables all = base_;
   if (as) {
     all["HOME"] = as->home;

@@ -23,7 +23,7 @@ class task_environment {
   /// Complete "K=V" list. A name that is empty or contains `=` or NUL is omitted. Our QUELL_… variables always take
   /// precedence. `as`: a user other than the worker's own, whose HOME, USER and LOGNAME are set.
   std::vector<std::string> of(const wire::start& order, const std::string& worker, const std::string& relay_url,
-                              const account_book::entry* as = nullptr) const;
+                              const account_table::entry* as = nullptr) const;
 
  private:
   variables base_;

@@ -141,7 +141,7 @@ void task_io::resize(const operation_id& operation, std::uint16_t rows, std::uin
 }
 
 void task_io::receive(const wire::output_ack& m, boot_time now) {
-  heard_ = now;
+  received_ = now;
   ends_open_ = 0;
   task* t = find(m.operation);
   if (!t) return;

@@ -105,7 +105,7 @@ class task_io {
   std::uint64_t last_serial_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t ends_open_ = 0; ///< end marks sent since the last acknowledgement of any kind
-  boot_time heard_{};
+  boot_time received_{};
   bool up_ = false;
   bool blocked_ = false;
   std::string scratch_;

@@ -18,7 +18,7 @@ void task_io::enqueue(task& t, port which) {
 }
 
 void task_io::rewind(boot_time now) {
-  heard_ = now;
+  received_ = now;
   ends_open_ = 0;
   std::vector<task*> all;
   for (auto& [serial, t] : tasks_) all.push_back(t.get());
@@ -53,7 +53,7 @@ void task_io::turn(boot_time now) {
       blocked_ = true;
       break;
     }
-    if (in_flight_ == 0 && ends_open_ == 0) heard_ = now; // the silence begins with the first unanswered piece
+    if (in_flight_ == 0 && ends_open_ == 0) received_ = now; // the silence begins with the first unanswered piece
     in_flight_ += m.bytes.size();
     if (m.end) ++ends_open_;
     flow_of(*t, which).buffer.sent(*piece);
@@ -88,7 +88,7 @@ std::optional<boot_time> task_io::next_turn() const {
 
 std::optional<boot_time> task_io::silent_since() const {
   if (!up_ || (in_flight_ == 0 && ends_open_ == 0)) return std::nullopt;
-  return heard_;
+  return received_;
 }
 
 bool task_io::flushed() const {

@@ -7,9 +7,9 @@ namespace quell::worker {
 namespace {
 
 template <class Number>
-Number tighter(Number asked, Number most) {
-  if (asked == 0 || most == 0) return std::max(asked, most);
-  return std::min(asked, most);
+Number tighter(Number requested, Number most) {
+  if (requested == 0 || most == 0) return std::max(requested, most);
+  return std::min(requested, most);
 }
 
 } // namespace

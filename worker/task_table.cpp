@@ -33,7 +33,7 @@ void task_table::start(wire::start order, moment now, effects& out) {
   t.leader_exit = order.spec.leader_exit;
   t.lease = order.spec.lease;
   t.grace = std::clamp<milliseconds>(order.grace, 0ms, settings_.longest_grace);
-  if (const auto seq = book_.covers(t.operation, t.ancestors, t.scope, t.as_of))
+  if (const auto seq = applied_stops_.covers(t.operation, t.ancestors, t.scope, t.as_of))
     return end_unrun(t, *seq, "", "", now, out);
   if (leaving_)
     return end_unrun(t, 0, "worker_lost", "the worker was leaving when the task came; it never ran", now, out);
@@ -58,7 +58,7 @@ bool task_table::touched_by(const task& t, const wire::stop& s, const std::unord
 }
 
 void task_table::stop(const wire::stop& s, moment now, effects& out) {
-  book_.record(s);
+  applied_stops_.record(s);
   std::unordered_set<operation_id> closed(s.operations.begin(), s.operations.end());
   std::vector<task*> covered;
   // A task covered by the scope's cutoff takes the tasks below it along, whatever their as_of: repeat until nothing is
@@ -73,15 +73,15 @@ void task_table::stop(const wire::stop& s, moment now, effects& out) {
       grew |= closed.insert(id).second;
     }
   }
-  for (const task* t : covered) book_.close(t->operation, s.seq);
+  for (const task* t : covered) applied_stops_.close(t->operation, s.seq);
   // Oldest first, so that a run with the same frames acts in the same order.
   std::sort(covered.begin(), covered.end(), [](const task* a, const task* b) { return a->operation < b->operation; });
-  effects told;
+  effects messages;
   effects done;
   for (task* t : covered) apply(*t, s.seq, s.grace.value_or(t->grace), now, done);
   // Signals are sent before reports.
-  for (auto& e : done) (std::holds_alternative<tell>(e) ? told : out).push_back(std::move(e));
-  for (auto& e : told) out.push_back(std::move(e));
+  for (auto& e : done) (std::holds_alternative<tell>(e) ? messages : out).push_back(std::move(e));
+  for (auto& e : messages) out.push_back(std::move(e));
 }
 
 void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out) {

@@ -45,7 +45,7 @@ class task_table {
 
   // Guardian events, and the answers to effects.
   void hear(const guardian_event& event, moment now, effects& out);
-  void went(const operation_id& operation, bool given, moment now);
+  void go_result(const operation_id& operation, bool given, moment now);
   void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out);
   /// Nothing can be started here: drops this task, which has no go, and all waiting tasks, so that the controller can
   /// place them elsewhere. Tasks that were stopped meanwhile end as never started.
@@ -121,7 +121,7 @@ class task_table {
 
   settings settings_;
   const worker_lease& lease_;
-  applied_stops book_;
+  applied_stops applied_stops_;
   std::unordered_map<operation_id, task> tasks_;
   std::deque<operation_id> queue_;
   std::size_t live_ = 0; ///< tasks that are not `ended`

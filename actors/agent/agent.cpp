@@ -81,11 +81,11 @@ void agent::call_waits(const operation_id& call, bool for_human) {
 
 void agent::tick() { take(turn_.tick(loop_.now())); }
 
-void agent::model_said(std::uint32_t number, model_event event) {
-  if (number != asked_ || !model_call_) return;
+void agent::on_model_event(std::uint32_t number, model_event event) {
+  if (number != call_number_ || !model_call_) return;
   if (const auto* end = std::get_if<model_events::finished>(&event)) close_model_call({}, end->usage);
   if (const auto* end = std::get_if<model_events::failed>(&event)) close_model_call(end->why, end->usage);
-  take(turn_.model_said(number, std::move(event), loop_.now()));
+  take(turn_.on_model_event(number, std::move(event), loop_.now()));
 }
 
 void agent::close_model_call(std::optional<fault> failed, const model_usage& usage) {

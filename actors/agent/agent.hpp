@@ -69,7 +69,7 @@ class agent {
   bool perform(turn_effects::say_result& e);
   bool perform(turn_effects::end& e);
   void ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened);
-  void model_said(std::uint32_t number, model_event event);
+  void on_model_event(std::uint32_t number, model_event event);
   void close_model_call(std::optional<fault> failed, const model_usage& usage);
   void hang_up();
   void end_if_nothing_is_left();
@@ -101,7 +101,7 @@ class agent {
   std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< of calls unknown so far, with reasons
   std::string stop_reason_;
 
-  std::uint32_t asked_ = 0; ///< number of the open model call
+  std::uint32_t call_number_ = 0; ///< number of the open model call
   std::optional<operation_id> model_call_;
   std::unique_ptr<model_stream> stream_;
   model_usage answer_usage_; ///< usage of the answer that is stored next

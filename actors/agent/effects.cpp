@@ -27,7 +27,7 @@ void agent::held_up_no_more() {
 
 bool agent::perform(turn_effects::ask_model& e) {
   if (is_over()) return false;
-  asked_ = e.number;
+  call_number_ = e.number;
   port_.open_model_call(e.number,
                         back<result<operation_id>>([this, number = e.number, messages = std::move(e.messages)](
                                                        const result<operation_id>& opened) mutable {
@@ -45,7 +45,7 @@ void agent::ask_model(std::uint32_t number, conversation messages, const result<
   model_call_ = *opened;
   if (is_over()) return close_model_call(fault{"error", "not asked: the turn was over", {}}, {});
   stream_ = port_.ask_model(std::move(messages), [this, post = post_, number](model_event event) {
-    post([this, number, event = std::move(event)]() mutable { model_said(number, std::move(event)); });
+    post([this, number, event = std::move(event)]() mutable { on_model_event(number, std::move(event)); });
   });
 }
 

@@ -14,11 +14,11 @@ namespace quell::controller::chat {
 
 namespace {
 
-namespace said_in = integrations::chat;
+namespace chat_in = integrations::chat;
 
 std::string service_of(const scope_path& scope) { return scope.text().substr(0, scope.text().find('/')); }
 
-caller acting(const scope_path& scope, const said_in::person& who) {
+caller acting(const scope_path& scope, const chat_in::person& who) {
   caller by;
   by.role = role::chat;
   by.prefix = scope_path::parse(service_of(scope)).value();
@@ -29,7 +29,7 @@ caller acting(const scope_path& scope, const said_in::person& who) {
 }
 
 /// The id of the cancel for this delivery: the same for every copy of it.
-cancel_id id_of(const said_in::signed_stop& once) {
+cancel_id id_of(const chat_in::signed_stop& once) {
   std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(once.signature.data()), once.signature.size(), digest.data());
   std::array<std::uint8_t, 10> low{};
@@ -37,7 +37,7 @@ cancel_id id_of(const said_in::signed_stop& once) {
   return {make_uuid7(once.signed_at, low)};
 }
 
-turns::message_order order_of(said_in::said m) {
+turns::message_order order_of(chat_in::incoming_message m) {
   turns::message_order order;
   order.by = acting(m.scope, m.author);
   order.via_channel = service_of(m.scope);
@@ -55,9 +55,9 @@ turns::message_order order_of(said_in::said m) {
   return order;
 }
 
-said_in::decision told(const turns::message_order& order, const turns::message_answer& a) {
-  said_in::decision d;
-  d.what = static_cast<said_in::decided>(a.decision);
+chat_in::decision decision_for(const turns::message_order& order, const turns::message_answer& a) {
+  chat_in::decision d;
+  d.what = static_cast<chat_in::decided>(a.decision);
   d.why = a.why;
   d.is_duplicate = a.is_duplicate;
   d.message = a.message;
@@ -69,11 +69,11 @@ said_in::decision told(const turns::message_order& order, const turns::message_a
   d.json = turns::decision_json(order, a);
   return d;
 }
-static_assert(static_cast<int>(said_in::decided::cancel) == static_cast<int>(turns::message_answer::decided::cancel) &&
-              static_cast<int>(said_in::decided::turn) == static_cast<int>(turns::message_answer::decided::turn) &&
-              static_cast<int>(said_in::decided::ignored) == static_cast<int>(turns::message_answer::decided::ignored));
+static_assert(static_cast<int>(chat_in::decided::cancel) == static_cast<int>(turns::message_answer::decided::cancel) &&
+              static_cast<int>(chat_in::decided::turn) == static_cast<int>(turns::message_answer::decided::turn) &&
+              static_cast<int>(chat_in::decided::ignored) == static_cast<int>(turns::message_answer::decided::ignored));
 
-cancel_order cancel_of(said_in::stop_order order) {
+cancel_order cancel_of(chat_in::stop_order order) {
   cancel_order c;
   c.by_token = acting(order.scope, order.by);
   c.by = c.by_token.owner;
@@ -88,40 +88,40 @@ cancel_order cancel_of(said_in::stop_order order) {
   return c;
 }
 
-class real_host final : public said_in::host, public said_in::signed_stops {
+class real_host final : public chat_in::host, public chat_in::signed_stops {
  public:
   real_host(service& controller, turns::turn_scheduler& turn_scheduler)
       : controller_(controller), scheduler_(turn_scheduler) {}
 
-  void say(said_in::said message, std::function<void(result<said_in::decision>)> done) override {
+  void say(chat_in::incoming_message message, std::function<void(result<chat_in::decision>)> done) override {
     constexpr std::size_t most_text = 64 << 10, most_id = 128;
     if (message.text.size() > most_text) return done(failure("too_large", "a message has at most 64 KiB of text"));
     if (message.id.size() > most_id) return done(failure("invalid_field", "a message's id has at most 128 bytes"));
     if (message.author.id.empty()) return done(failure("invalid_field", "a message needs an author"));
     auto order = order_of(std::move(message));
     scheduler_.take(order, [order, done = std::move(done)](const outcome<turns::message_answer>& a) {
-      if (a) return done(told(order, *a));
+      if (a) return done(decision_for(order, *a));
       done(tl::unexpected(a.error().error));
     });
   }
 
-  void stop(said_in::stop_order order, std::function<void(result<said_in::stop_answer>)> done) override {
+  void stop(chat_in::stop_order order, std::function<void(result<chat_in::stop_answer>)> done) override {
     perform(cancel_of(std::move(order)), std::move(done));
   }
 
-  void stop_once(said_in::signed_stop once, std::function<void(result<said_in::stop_answer>)> done) override {
+  void stop_once(chat_in::signed_stop once, std::function<void(result<chat_in::stop_answer>)> done) override {
     auto c = cancel_of(std::move(once.order));
     c.id = id_of(once);
     c.fingerprint = c.id->text();
     if (!once.is_from_before) return perform(std::move(c), std::move(done));
     scheduler_.find_cancel(*c.id, [this, c, done = std::move(done)](const result<bool>& known) {
       if (!known) return done(tl::unexpected(known.error()));
-      if (*known) return done(said_in::stop_answer{*c.id, "repeated", 0});
+      if (*known) return done(chat_in::stop_answer{*c.id, "repeated", 0});
       perform(c, done);
     });
   }
 
-  void approve(said_in::approval_order order, std::function<void(result<void>)> done) override {
+  void approve(chat_in::approval_order order, std::function<void(result<void>)> done) override {
     decision d;
     d.approved = order.approved;
     d.by = {order.by.id, order.by.name};
@@ -146,13 +146,13 @@ class real_host final : public said_in::host, public said_in::signed_stops {
   }
 
  private:
-  void perform(cancel_order c, std::function<void(result<said_in::stop_answer>)> done) {
+  void perform(cancel_order c, std::function<void(result<chat_in::stop_answer>)> done) {
     controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
       if (v)
         return done(
-            said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
+            chat_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
       // A button below an answer that ended long ago.
-      if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
+      if (v.error().error.code == "operation_not_found") return done(chat_in::stop_answer{{}, "already_finished", 0});
       done(tl::unexpected(v.error().error));
     });
   }

@@ -162,7 +162,7 @@ std::vector<turn_effect> turn::call_cancelled(call_number number, tool_result wh
   answer(*s, std::move(what), call_state::cancelled, now);
   if (began) {
     out_.push_back(stop_tool{number, false});
-    s->deadline = now + limits_.end_patience;
+    s->deadline = now + limits_.end_timeout;
   }
   start_what_may_start(now);
   return take();
@@ -214,7 +214,7 @@ std::vector<turn_effect> turn::tick(boot_time now) {
       answer(s, result_of(s, false, false, texts_.timed_out(s.what.name, s.traits.timeout)), call_state::timed_out,
              now);
       out_.push_back(stop_tool{number_of(s), true});
-      s.deadline = now + limits_.end_patience;
+      s.deadline = now + limits_.end_timeout;
     } else {
       s.deadline.reset();
     }

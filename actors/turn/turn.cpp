@@ -32,7 +32,7 @@ std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<too
   messages_ = std::move(so_far);
   answer_ = std::get<assistant_message>(messages_.back());
   phase_ = turn_phase::calling;
-  asked_ = std::max<std::uint32_t>(past.model_calls, 1);
+  model_calls_ = std::max<std::uint32_t>(past.model_calls, 1);
   tool_calls_ = past.tool_calls;
   usage_ = past.usage;
   text_ = std::move(past.text);
@@ -49,19 +49,19 @@ std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<too
 
 void turn::ask(boot_time now) {
   (void)now;
-  if (limits_.model_calls > 0 && asked_ >= limits_.model_calls) {
+  if (limits_.model_calls > 0 && model_calls_ >= limits_.model_calls) {
     finish(abort_reason::error,
-           failure_of(failure_code::budget, "the turn asked its model " + std::to_string(asked_) +
+           failure_of(failure_code::budget, "the turn asked its model " + std::to_string(model_calls_) +
                                                 " times and was still not done; raise the agent's budget, or say more "
                                                 "exactly what is wanted"));
     return;
   }
   answer_ = {};
-  out_.push_back(ask_model{++asked_, messages_});
+  out_.push_back(ask_model{++model_calls_, messages_});
 }
 
-std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what, boot_time now) {
-  if (number != asked_ || (phase_ != turn_phase::asking && phase_ != turn_phase::streaming)) return {};
+std::vector<turn_effect> turn::on_model_event(std::uint32_t number, model_event what, boot_time now) {
+  if (number != model_calls_ || (phase_ != turn_phase::asking && phase_ != turn_phase::streaming)) return {};
   if (auto* text = std::get_if<model_events::text>(&what)) {
     move_to(turn_phase::streaming);
     const bool begins = answer_.text.empty() && !text_.empty() && !text->delta.empty();
@@ -71,7 +71,7 @@ std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what
     text_ += piece;
     answer_.text += text->delta;
     if (answer_.text.size() > limits_.answer_bytes) {
-      out_.push_back(hang_up{asked_});
+      out_.push_back(hang_up{model_calls_});
       keep_partial_answer(now);
       finish(abort_reason::error, failure_of(failure_code::answer_too_large,
                                              "the model's answer grew beyond " + std::to_string(limits_.answer_bytes) +
@@ -120,7 +120,7 @@ void turn::hear_note(model_note what) {
 std::vector<turn_effect> turn::stop(abort_reason why, boot_time now) {
   if (phase_ == turn_phase::done) return {};
   if (phase_ == turn_phase::asking || phase_ == turn_phase::streaming) {
-    out_.push_back(hang_up{asked_});
+    out_.push_back(hang_up{model_calls_});
     keep_partial_answer(now);
   }
   close_calls(why, now);
@@ -131,7 +131,7 @@ std::vector<turn_effect> turn::stop(abort_reason why, boot_time now) {
 std::vector<turn_effect> turn::fail(fault why, boot_time now) {
   if (phase_ == turn_phase::done) return {};
   if (phase_ == turn_phase::asking || phase_ == turn_phase::streaming) {
-    out_.push_back(hang_up{asked_});
+    out_.push_back(hang_up{model_calls_});
     keep_partial_answer(now);
   }
   close_calls(abort_reason::error, now);

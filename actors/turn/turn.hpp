@@ -43,8 +43,8 @@ struct turn_limits {
   std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
   repetition_limits repetition{};
-  milliseconds end_patience{12'000}; ///< how long to wait for the end of a call that has its result
-  milliseconds progress{5'000};      ///< a running call says so after this long, and each time after it
+  milliseconds end_timeout{12'000}; ///< how long to wait for the end of a call that has its result
+  milliseconds progress{5'000};     ///< a running call says so after this long, and each time after it
 };
 
 /// Separates the texts of two answers of one turn, in the published text and in the whole text.
@@ -160,7 +160,7 @@ class turn {
   /// others wait for a human or begin now. Offsets, text, usage and budget continue from `past`.
   std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
                                   boot_time now);
-  std::vector<turn_effect> model_said(std::uint32_t number, model_event what, boot_time now);
+  std::vector<turn_effect> on_model_event(std::uint32_t number, model_event what, boot_time now);
   /// The tool of this call has ended. A late end (the call already has its result) changes nothing.
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
   /// Something other than this turn stopped the call; the turn goes on, and `what` is the call's result.
@@ -184,7 +184,7 @@ class turn {
   };
   turn_phase phase() const { return phase_; }
   std::vector<call_view> calls() const;
-  std::uint32_t model_calls() const { return asked_; }
+  std::uint32_t model_calls() const { return model_calls_; }
   /// Whether the answer that is arriving has calls so far: without any it is the last one.
   bool answer_has_calls() const { return !answer_.calls.empty(); }
   const model_usage& usage() const { return usage_; }
@@ -242,7 +242,7 @@ class turn {
   std::vector<straggler> stragglers_;
   std::vector<call_view> older_calls_; ///< calls of this turn's earlier answers, the newest 100
   repetition_guard repetition_;
-  std::uint32_t asked_ = 0;
+  std::uint32_t model_calls_ = 0;
   std::uint64_t tool_calls_ = 0;
   std::string text_; ///< of all answers of this turn
   std::uint64_t code_points_ = 0;

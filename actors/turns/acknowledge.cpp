@@ -14,7 +14,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::chrono::milliseconds patience{2500};
+constexpr std::chrono::milliseconds reply_timeout{2500};
 constexpr std::size_t most_characters = 220;
 constexpr std::uint32_t most_tokens = 120;
 constexpr int most_at_once = 32;
@@ -33,9 +33,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 /// One line without surrounding blanks, short enough to be read aloud.
-std::string one_line(const std::string& said) {
+std::string one_line(const std::string& reply_text) {
   std::string line;
-  for (const char c : said) {
+  for (const char c : reply_text) {
     const bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
     if (!is_blank)
       line += c;
@@ -52,8 +52,9 @@ std::string one_line(const std::string& said) {
   return line.substr(0, end) + "\xE2\x80\xA6";
 }
 
-commands::acknowledge_stop::told told_of(const stop_said& stop, stop_telling what, const std::string& text) {
-  commands::acknowledge_stop::told made;
+commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_request_news& stop, stop_telling what,
+                                                               const std::string& text) {
+  commands::acknowledge_stop::acknowledgement made;
   const bool in_words = !text.empty();
   if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
     auto& m = made.words.emplace();
@@ -78,16 +79,16 @@ commands::acknowledge_stop::told told_of(const stop_said& stop, stop_telling wha
 } // namespace
 
 /// A model request, until the model answers, fails, or runs out of time.
-struct acknowledger::asked {
+struct acknowledger::acknowledgement_call {
   story_ref whose;
   std::mutex guard;
-  std::string said;
+  std::string reply_text;
   bool is_over = false;
   std::unique_ptr<integrations::model_call> call;
 };
 
-std::optional<integrations::model_settings> acknowledger::model_for(const stop_said& what) const {
-  const auto now = parts_->settings.get();
+std::optional<integrations::model_settings> acknowledger::model_for(const stop_request_news& what) const {
+  const auto now = runtime_->settings.get();
   const auto found = [&](const std::string& name) {
     const auto* model = now->model(name);
     return model ? std::optional(*model) : std::nullopt;
@@ -99,8 +100,8 @@ std::optional<integrations::model_settings> acknowledger::model_for(const stop_s
   return agent && !agent->is_command() ? found(agent->model) : std::nullopt;
 }
 
-std::string acknowledger::instructions_for(const stop_said& what) const {
-  const auto now = parts_->settings.get();
+std::string acknowledger::instructions_for(const stop_request_news& what) const {
+  const auto now = runtime_->settings.get();
   const auto* agent = agent_for(*now, what.scope, what.agent);
   std::string text = agent && !agent->instructions.empty() ? agent->instructions + "\n\n" : "";
   text += "The user has just told you to stop, and this is being done; do not say whether it has succeeded. "
@@ -111,22 +112,23 @@ std::string acknowledger::instructions_for(const stop_said& what) const {
   return text;
 }
 
-bool acknowledger::asks_for_words(const stop_said& what) const {
+bool acknowledger::asks_for_words(const stop_request_news& what) const {
   return what.is_first && asking_.load() < most_at_once && model_for(what).has_value();
 }
 
-void acknowledger::acknowledge(stop_said what) {
+void acknowledger::acknowledge(stop_request_news what) {
   using voice = stop_story::voice;
   const bool asks = asks_for_words(what);
   begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none)}), asks);
 }
 
 void acknowledger::begin(const story_ref& s, bool asks) {
-  parts_->core.ask([self = shared_from_this(), s, asks](const ledger& l, moment now) -> std::function<void()> {
+  runtime_->core.ask([self = shared_from_this(), s, asks](const ledger& l, moment now) -> std::function<void()> {
     s->began = now.boot;
     if (self->open_count_ >= most_open) {
-      self->parts_->core.execute(
-          {commands::acknowledge_stop{s->what.message, {told_of(s->what, stop_telling::reaction, {})}, true}, {}});
+      self->runtime_->core.execute(
+          {commands::acknowledge_stop{s->what.message, {acknowledgement_of(s->what, stop_telling::reaction, {})}, true},
+           {}});
       return [] {};
     }
     ++self->open_count_;
@@ -134,8 +136,8 @@ void acknowledger::begin(const story_ref& s, bool asks) {
     self->advance(s, l, now);
     return [self, s, asks] {
       if (asks) self->ask_model(s);
-      self->parts_->priority_reads->run_after(
-          patience, [self, s](store_reader&) { self->change(s, [](stop_story& story) { story.patience_ends(); }); });
+      self->runtime_->priority_reads->run_after(
+          reply_timeout, [self, s](store_reader&) { self->change(s, [](stop_story& story) { story.wait_ends(); }); });
       self->look_again(s);
     };
   });
@@ -150,38 +152,40 @@ void acknowledger::ask_model(const story_ref& s) {
   settings.retries = 0;
   settings.answer = {};                     // a sentence: no thinking, no schema
   settings.concurrency = settings.rate = 0; // it does not queue behind the work that it stops
-  settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout = patience;
-  auto a = std::make_shared<asked>();
+  settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout =
+      reply_timeout;
+  auto a = std::make_shared<acknowledgement_call>();
   a->whose = s;
   model_request request{instructions_for(s->what), {user_message{s->what.text}}, {}};
   const auto listen = [self = shared_from_this(), a](const model_event& e) {
     if (const auto* text = std::get_if<model_events::text>(&e)) {
       const std::lock_guard lock(a->guard);
-      if (a->said.size() < most_kept_bytes) a->said += text->delta;
+      if (a->reply_text.size() < most_kept_bytes) a->reply_text += text->delta;
     } else if (std::holds_alternative<model_events::finished>(e) || std::holds_alternative<model_events::failed>(e)) {
       const bool well = std::holds_alternative<model_events::finished>(e);
-      self->parts_->priority_reads->run([self, a, well](store_reader&) {
-        std::string said;
+      self->runtime_->priority_reads->run([self, a, well](store_reader&) {
+        std::string reply_text;
         {
           const std::lock_guard lock(a->guard);
-          if (well) said = a->said;
+          if (well) reply_text = a->reply_text;
         }
-        self->finish(a, one_line(said));
+        self->finish(a, one_line(reply_text));
       });
     }
   };
   {
-    const std::lock_guard lock(parts_->models_guard);
-    if (!parts_->models) return finish(a, {});
-    auto call = parts_->models->ask(settings, std::move(request), listen);
+    const std::lock_guard lock(runtime_->models_guard);
+    if (!runtime_->models) return finish(a, {});
+    auto call = runtime_->models->ask(settings, std::move(request), listen);
     const std::lock_guard own(a->guard);
     a->call = std::move(call);
   }
-  parts_->priority_reads->run_after(patience, [self = shared_from_this(), a](store_reader&) { self->finish(a, {}); });
+  runtime_->priority_reads->run_after(reply_timeout,
+                                      [self = shared_from_this(), a](store_reader&) { self->finish(a, {}); });
 }
 
 /// The first result counts.
-void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
+void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::string text) {
   std::unique_ptr<integrations::model_call> call;
   {
     const std::lock_guard lock(a->guard);
@@ -194,7 +198,7 @@ void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
 }
 
 void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {
-  parts_->core.ask([self = shared_from_this(), s, how = std::move(how)](const ledger& l, moment now) {
+  runtime_->core.ask([self = shared_from_this(), s, how = std::move(how)](const ledger& l, moment now) {
     how(s->story);
     self->advance(s, l, now);
     return std::function<void()>([] {});
@@ -211,14 +215,14 @@ void acknowledger::advance(const story_ref& s, const ledger& l, moment now) {
   if (s->story.is_over()) return;
   if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, now);
   // It settled long ago or in an earlier life: the store has the result.
-  parts_->priority_reads->run([self = shared_from_this(), s](store_reader& store) {
+  runtime_->priority_reads->run([self = shared_from_this(), s](store_reader& store) {
     const auto row = store.cancel(s->what.cancel);
     cancel_view view;
     if (row && *row) view.record = **row;
     view.record.status = cancel_status::settled;
     const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
     view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
-    self->parts_->core.ask([self, s, view](const ledger&, moment at) -> std::function<void()> {
+    self->runtime_->core.ask([self, s, view](const ledger&, moment at) -> std::function<void()> {
       self->advance(s, view, at);
       return [] {};
     });
@@ -232,7 +236,7 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, moment n
                               s->is_from_before ? workers_are::coming_back : workers_are::known);
   if (!stuck.empty()) s->story.stuck();
   commands::acknowledge_stop news{s->what.message, {}, false};
-  bool is_told_later = false;
+  bool is_acknowledged_later_on = false;
   while (const auto next = s->story.next()) {
     switch (*next) {
     case stop_telling::unproven:
@@ -240,25 +244,25 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, moment n
       break;
     case stop_telling::unconfirmed: {
       const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
-      is_told_later = speaks(*s);
-      if (is_told_later) tell_own(s, *next, {}, count(receipt::unconfirmed) + count(receipt::declared));
+      is_acknowledged_later_on = speaks(*s);
+      if (is_acknowledged_later_on) tell_own(s, *next, {}, count(receipt::unconfirmed) + count(receipt::declared));
       break;
     }
     case stop_telling::words:
-      news.all.push_back(told_of(s->what, *next, s->story.words()));
+      news.all.push_back(acknowledgement_of(s->what, *next, s->story.words()));
       break;
     case stop_telling::reaction:
-      news.all.push_back(told_of(s->what, *next, s->what.modality == modality::voice ? phrase : ""));
+      news.all.push_back(acknowledgement_of(s->what, *next, s->what.modality == modality::voice ? phrase : ""));
       break;
     case stop_telling::stopping:
     case stop_telling::stopped:
-      news.all.push_back(told_of(s->what, *next, own_words(*next, {}, 0)));
+      news.all.push_back(acknowledgement_of(s->what, *next, own_words(*next, {}, 0)));
       break;
     }
   }
-  news.is_last = s->story.is_over() && !is_told_later;
+  news.is_last = s->story.is_over() && !is_acknowledged_later_on;
   if (news.is_last) close(s);
-  if (news.is_last || !news.all.empty()) parts_->core.execute({std::move(news), {}});
+  if (news.is_last || !news.all.empty()) runtime_->core.execute({std::move(news), {}});
 }
 
 /// If several stops in one place joined each other, the first one reports the unknown outcomes.
@@ -272,8 +276,8 @@ bool acknowledger::speaks(const open_story& s) const {
 
 /// Checks again later, since nothing notifies us that an expected event does not happen.
 void acknowledger::look_again(const story_ref& s) {
-  parts_->priority_reads->run_after(look_every, [self = shared_from_this(), s](store_reader&) {
-    self->parts_->core.ask([self, s](const ledger& l, moment now) -> std::function<void()> {
+  runtime_->priority_reads->run_after(look_every, [self = shared_from_this(), s](store_reader&) {
+    self->runtime_->core.ask([self, s](const ledger& l, moment now) -> std::function<void()> {
       self->advance(s, l, now);
       const bool goes_on = !s->story.is_over();
       return [self, s, goes_on] {
@@ -286,19 +290,19 @@ void acknowledger::look_again(const story_ref& s) {
 /// Reads the names from the store first.
 void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck,
                             std::uint64_t total) {
-  parts_->priority_reads->run(
-      [self = shared_from_this(), s, what, stuck = std::move(stuck), total](store_reader& store) {
-        auto text = own_words(
-            what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
-        self->parts_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
-          const bool is_last = what == stop_telling::unconfirmed;
-          if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
-          if (is_last) self->close(s);
-          self->parts_->core.execute(
-              {commands::acknowledge_stop{s->what.message, {told_of(s->what, what, text)}, is_last}, {}});
-          return [] {};
-        });
-      });
+  runtime_->priority_reads->run([self = shared_from_this(), s, what, stuck = std::move(stuck),
+                                 total](store_reader& store) {
+    auto text = own_words(
+        what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
+    self->runtime_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
+      const bool is_last = what == stop_telling::unconfirmed;
+      if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
+      if (is_last) self->close(s);
+      self->runtime_->core.execute(
+          {commands::acknowledge_stop{s->what.message, {acknowledgement_of(s->what, what, text)}, is_last}, {}});
+      return [] {};
+    });
+  });
 }
 
 void acknowledger::close(const story_ref& s) {
@@ -318,11 +322,11 @@ void acknowledger::announce(const records::message_record& stop, const kept_deci
   auto a = answer_of(kept, stop.id, std::nullopt);
   a.seq = stop.seq;
   a.interrupted = names_of(kept, store);
-  parts_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
+  runtime_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
 }
 
 void acknowledger::make_up_for(const std::vector<records::message_record>& left, store_reader& store) {
-  const auto told = told_before(left, store);
+  const auto earlier = acknowledged_before(left, store);
   for (const auto& m : left) {
     const auto kept = read_kept(m.decision);
     if (!kept.cancel) continue;
@@ -332,7 +336,7 @@ void acknowledger::make_up_for(const std::vector<records::message_record>& left,
     s->what.scope = m.scope;
     s->what.modality = kept.modality;
     s->is_from_before = true;
-    if (const auto last = told.find(m.id); last != told.end()) s->story.was_told(last->second);
+    if (const auto last = earlier.find(m.id); last != earlier.end()) s->story.was_acknowledged(last->second);
     announce(m, kept, store);
     begin(s, false);
   }

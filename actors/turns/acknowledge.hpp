@@ -15,7 +15,7 @@
 
 namespace quell::controller::turns {
 
-struct stop_said {
+struct stop_request_news {
   message_id message;
   cancel_id cancel;
   scope_path scope;
@@ -29,10 +29,10 @@ struct stop_said {
 /// Any thread. Must be held by a shared_ptr.
 class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  public:
-  explicit acknowledger(std::shared_ptr<agent_runtime> parts) : parts_(std::move(parts)) {}
+  explicit acknowledger(std::shared_ptr<agent_runtime> runtime) : runtime_(std::move(runtime)) {}
   /// Whether a model will be asked to write the acknowledgement.
-  bool asks_for_words(const stop_said& what) const;
-  void acknowledge(stop_said what);
+  bool asks_for_words(const stop_request_news& what) const;
+  void acknowledge(stop_request_news what);
   /// Acknowledges stops that a restart cut off, without a model.
   void make_up_for(const std::vector<records::message_record>& left, store_reader& store);
   /// On the controller's thread: this cancel has settled.
@@ -41,19 +41,19 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  private:
   /// One stop, from its fence to its last acknowledgement. Used only on the controller's thread.
   struct open_story {
-    stop_said what;
+    stop_request_news what;
     stop_story story;
     boot_time began{};
     bool is_from_before = false; ///< an earlier life has begun to acknowledge it
   };
   using story_ref = std::shared_ptr<open_story>;
-  struct asked;
+  struct acknowledgement_call;
 
-  std::optional<integrations::model_settings> model_for(const stop_said& what) const;
-  std::string instructions_for(const stop_said& what) const;
+  std::optional<integrations::model_settings> model_for(const stop_request_news& what) const;
+  std::string instructions_for(const stop_request_news& what) const;
   void begin(const story_ref& s, bool asks);
   void ask_model(const story_ref& s);
-  void finish(const std::shared_ptr<asked>& a, std::string text);
+  void finish(const std::shared_ptr<acknowledgement_call>& a, std::string text);
   void change(const story_ref& s, std::function<void(stop_story&)> how);
   void advance(const story_ref& s, const ledger& l, moment now);
   void advance(const story_ref& s, const cancel_view& view, moment now);
@@ -63,7 +63,7 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   void close(const story_ref& s);
   void announce(const records::message_record& stop, const kept_decision& kept, store_reader& store);
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   std::atomic<int> asking_{0};
   std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only on the controller's thread
   std::size_t open_count_ = 0;                                 ///< used only on the controller's thread

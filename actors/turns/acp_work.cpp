@@ -20,11 +20,11 @@ constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, once its
 /// The session and its task; any thread.
 class acp_run : public std::enable_shared_from_this<acp_run> {
  public:
-  acp_run(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const agent_settings& settings)
-      : parts_(std::move(parts)), above_(std::move(above)), name_(settings.name),
+  acp_run(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const agent_settings& settings)
+      : runtime_(std::move(runtime)), above_(std::move(above)), name_(settings.name),
         session_(settings.name, settings.workspace.value_or("/")),
         outcome_({false, above_->failed_text("agent_unreachable", "the agent has ended without an answer")}),
-        task_(std::make_shared<piped_task>(parts_, "ACP agent " + settings.name)) {}
+        task_(std::make_shared<piped_task>(runtime_, "ACP agent " + settings.name)) {}
 
   void start(create_order order, const std::string& prompt, std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
@@ -60,28 +60,29 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     using namespace integrations::acp_effects;
     if (auto* bytes = std::get_if<send>(&effect)) {
       task_->write(std::move(bytes->bytes));
-    } else if (auto* said = std::get_if<text>(&effect)) {
+    } else if (auto* answer_text = std::get_if<text>(&effect)) {
       const std::lock_guard lock(guard_);
       if (is_cut_) return;
-      is_cut_ = text_.size() + said->delta.size() > most_text;
-      text_ += is_cut_ ? "\n[... the rest is left out: the answer is too long ...]" : said->delta;
-    } else if (auto* asked = std::get_if<permission>(&effect)) {
-      permit(*asked);
+      is_cut_ = text_.size() + answer_text->delta.size() > most_text;
+      text_ += is_cut_ ? "\n[... the rest is left out: the answer is too long ...]" : answer_text->delta;
+    } else if (auto* permission_request = std::get_if<permission>(&effect)) {
+      permit(*permission_request);
     } else if (auto* end = std::get_if<finished>(&effect)) {
-      std::string said;
+      std::string answer_text;
       {
         const std::lock_guard lock(guard_);
-        said = text_;
+        answer_text = text_;
       }
       let_go({end->why == "end_turn",
-              end->why == "end_turn" ? ok_result(turn_result(said, {}, 0))
-                                     : above_->failed_text("error", "the agent stopped: " + end->why + ". " + said)});
+              end->why == "end_turn"
+                  ? ok_result(turn_result(answer_text, {}, 0))
+                  : above_->failed_text("error", "the agent stopped: " + end->why + ". " + answer_text)});
     } else if (auto* broken = std::get_if<failed>(&effect)) {
       let_go({false, above_->failed_text(broken->why.code, broken->why.detail)});
     } else if (std::holds_alternative<late>(effect)) {
       task_->end_input(); // its answer to the cancel
-    } else if (auto* odd = std::get_if<complaint>(&effect)) {
-      parts_->log.warn("ACP agent " + name_, "ACP agent " + name_ + " " + odd->what, parts_->core.now().boot);
+    } else if (auto* odd = std::get_if<bad_message>(&effect)) {
+      runtime_->log.warn("ACP agent " + name_, "ACP agent " + name_ + " " + odd->what, runtime_->core.now().boot);
     }
   }
 
@@ -99,13 +100,13 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
   }
 
   /// Permits the request once if no rule requires a human for it; this function does not ask a human.
-  void permit(const integrations::acp_effects::permission& asked) {
-    const bool may = rule_for(parts_->settings->approvals, "acp:" + name_, asked.title).empty();
+  void permit(const integrations::acp_effects::permission& permission_request) {
+    const bool may = rule_for(runtime_->settings->approvals, "acp:" + name_, permission_request.title).empty();
     const std::string wanted = may ? "allow_once" : "reject_once";
     std::optional<std::string> chosen;
-    for (const auto& option : asked.options)
+    for (const auto& option : permission_request.options)
       if (option.kind == wanted) chosen = option.id;
-    do_with([&](auto& s) { s.permit(asked.number, chosen); });
+    do_with([&](auto& s) { s.permit(permission_request.number, chosen); });
   }
 
   void finish() {
@@ -119,7 +120,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     if (tell) tell(std::move(how));
   }
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<turn_port> above_;
   const std::string name_;
   std::mutex guard_;
@@ -133,10 +134,10 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
 
 class acp_work final : public actors::tool_work {
  public:
-  acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const operation_id& call,
+  acp_work(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
            const agent_settings& settings, std::string task)
       : above_(std::move(above)), call_(call), settings_(settings), task_(std::move(task)),
-        run_(std::make_shared<acp_run>(std::move(parts), above_, settings)) {}
+        run_(std::make_shared<acp_run>(std::move(runtime), above_, settings)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
     auto request = task_for_command(settings_, task_);
@@ -163,10 +164,10 @@ class acp_work final : public actors::tool_work {
 
 } // namespace
 
-std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above,
-                                                 const operation_id& call, const agent_settings& settings,
-                                                 std::string task) {
-  return std::make_unique<acp_work>(std::move(parts), std::move(above), call, settings, std::move(task));
+std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> runtime,
+                                                 std::shared_ptr<turn_port> above, const operation_id& call,
+                                                 const agent_settings& settings, std::string task) {
+  return std::make_unique<acp_work>(std::move(runtime), std::move(above), call, settings, std::move(task));
 }
 
 } // namespace quell::controller::turns

@@ -8,32 +8,32 @@ namespace {
 
 constexpr std::size_t most_entry = 256;
 
-bool is_named(const chat_options& manners, const std::string& entry) {
-  return std::find(manners.approvers.begin(), manners.approvers.end(), entry) != manners.approvers.end();
+bool is_named(const chat_options& chat_rules, const std::string& entry) {
+  return std::find(chat_rules.approvers.begin(), chat_rules.approvers.end(), entry) != chat_rules.approvers.end();
 }
 
 } // namespace
 
 std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
                                     const records::operation_record& call) {
-  const auto manners = options_in(everywhere, call.scope);
+  const auto chat_rules = options_in(everywhere, call.scope);
   if (!call.scope.is_at_or_below(who.place))
     return fault{"operation_not_found", "nothing of that id waits for approval here", {}};
   const auto service = who.place.text().substr(0, who.place.text().find('/'));
   if (who.account.empty())
     return fault{"forbidden", service + " does not say for certain who you are; approve or deny it with `quell`", {}};
-  if (!is_named(manners, service + ":" + who.account) && !is_named(manners, service + ":*"))
+  if (!is_named(chat_rules, service + ":" + who.account) && !is_named(chat_rules, service + ":*"))
     return fault{"forbidden",
                  "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
                      "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
                  {}};
-  if (!manners.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
+  if (!chat_rules.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
     return fault{"forbidden", "it is your own request; somebody else must decide ([chat] approve_own)", {}};
   return std::nullopt;
 }
 
-bool is_approving_token(const chat_options& manners, const std::string& token) {
-  return !token.empty() && is_named(manners, "token:" + token);
+bool is_approving_token(const chat_options& chat_rules, const std::string& token) {
+  return !token.empty() && is_named(chat_rules, "token:" + token);
 }
 
 std::string wrong_approver(const std::string& entry) {

@@ -21,7 +21,7 @@ std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_a
                                     const records::operation_record& call);
 
 /// Whether `[chat] approvers` names this token, as `token:<id>`.
-bool is_approving_token(const chat_options& manners, const std::string& token);
+bool is_approving_token(const chat_options& chat_rules, const std::string& token);
 
 /// The error in an entry of `[chat] approvers`; "" = it is valid.
 std::string wrong_approver(const std::string& entry);

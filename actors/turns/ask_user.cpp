@@ -60,13 +60,13 @@ class ask_user_work final : public actors::tool_work {
     /// The first end stands.
     void finish(actors::work_end how) {
       std::function<void(actors::work_end)> tell;
-      std::shared_ptr<call_questions> asked;
+      std::shared_ptr<call_questions> requested;
       {
         const std::lock_guard lock(guard);
         tell.swap(done);
-        asked = std::move(questions);
+        requested = std::move(questions);
       }
-      if (asked) asked->close();
+      if (requested) requested->close();
       if (tell) tell(std::move(how));
     }
   };

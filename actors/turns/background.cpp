@@ -39,9 +39,9 @@ std::string line_of(const task_spec& spec) {
 /// or after both: a call that was stopped has started nothing.
 class background_start final : public std::enable_shared_from_this<background_start> {
  public:
-  background_start(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+  background_start(std::shared_ptr<agent_runtime> runtime, const agent_context& who, const operation_id& call,
                    const tool_call& what, task_request request)
-      : parts_(std::move(parts)), call_(call), scope_(who.scope), limit_(who.agent.budget.background),
+      : runtime_(std::move(runtime)), call_(call), scope_(who.scope), limit_(who.agent.budget.background),
         what_(std::move(request)) {
     const auto timeout = what_.timeout;
     order_ = order_for_call(who, call, what, what_);
@@ -55,20 +55,21 @@ class background_start final : public std::enable_shared_from_this<background_st
 
   void begin(std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
-    if (parts_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
-    wait_for_predecessor(
-        parts_, *what_.follows, what_.spec, [self = shared_from_this()](const std::optional<std::string>& still_lives) {
-          if (!still_lives) return self->find_worker();
-          self->refuse("workspace_busy",
-                       "nothing was started, because stopped work still lives in this workspace: " + *still_lives);
-        });
+    if (runtime_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
+    wait_for_predecessor(runtime_, *what_.follows, what_.spec,
+                         [self = shared_from_this()](const std::optional<std::string>& still_lives) {
+                           if (!still_lives) return self->find_worker();
+                           self->refuse("workspace_busy",
+                                        "nothing was started, because stopped work still lives in this workspace: " +
+                                            *still_lives);
+                         });
   }
 
  private:
   void find_worker() {
     const auto named = what_.spec.worker;
-    if (!named || !parts_->core.knows_worker) return create();
-    parts_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
+    if (!named || !runtime_->core.knows_worker) return create();
+    runtime_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
       if (is_known) return self->create();
       self->refuse("no_such_worker", "there is no worker " + worker + "; nothing was started");
     });
@@ -86,16 +87,16 @@ class background_start final : public std::enable_shared_from_this<background_st
     own_outcome end;
     end.result = handle;
     end.call = records::call_outcome{true, false, handle};
-    parts_->core.execute({commands::start_background{order_, id, scope_, limit_, call_, std::move(end)},
-                          [self = shared_from_this(), handle](const commands::background_started& started) {
-                            if (started.refused) return self->refuse(started.refused->code, started.refused->detail);
-                            self->done_({true, handle, false, {}, started.call_ended});
-                          }});
+    runtime_->core.execute({commands::start_background{order_, id, scope_, limit_, call_, std::move(end)},
+                            [self = shared_from_this(), handle](const commands::background_started& started) {
+                              if (started.refused) return self->refuse(started.refused->code, started.refused->detail);
+                              self->done_({true, handle, false, {}, started.call_ended});
+                            }});
   }
 
-  void refuse(const std::string& code, const std::string& why) { done_({false, parts_->texts->failed(code, why)}); }
+  void refuse(const std::string& code, const std::string& why) { done_({false, runtime_->texts->failed(code, why)}); }
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   const operation_id call_;
   const scope_path scope_;
   const std::uint32_t limit_;
@@ -164,20 +165,20 @@ std::string background_note(const std::vector<records::kept_message>& kept, cons
   f.want_ended = false;
   f.limit = 1'000;
   std::vector<std::string> living, ended;
-  std::set<operation_id> told;
+  std::set<operation_id> listed;
   if (const auto live = store.operations(f))
     for (const auto& row : *live) {
       if (!is_background_of(row, who)) continue;
       const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - row.created_at).count();
       living.push_back(row.id.text() + " (" + line_of(row.task) + ", for " +
                        std::to_string(std::max<std::int64_t>(age, 0)) + " s)");
-      told.insert(row.id);
+      listed.insert(row.id);
     }
   wall_time last{};
   for (const auto& m : kept)
     if (m.message.turn != turn.id && !m.message.discarded) last = std::max(last, m.message.at);
   for (const auto& id : handles_in(kept)) {
-    if (!told.insert(id).second) continue;
+    if (!listed.insert(id).second) continue;
     const auto row = store.operation(id);
     if (!row || !*row || !is_background_of(**row, who) || !(*row)->hot.ended_at || *(*row)->hot.ended_at < last)
       continue;
@@ -190,11 +191,11 @@ std::string background_note(const std::vector<records::kept_message>& kept, cons
   return note(text);
 }
 
-std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
-                                                        const operation_id& call, const tool_call& what,
-                                                        task_request request) {
+std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> runtime,
+                                                        const agent_context& who, const operation_id& call,
+                                                        const tool_call& what, task_request request) {
   return std::make_unique<background_work>(
-      std::make_shared<background_start>(std::move(parts), who, call, what, std::move(request)));
+      std::make_shared<background_start>(std::move(runtime), who, call, what, std::move(request)));
 }
 
 } // namespace quell::controller::turns

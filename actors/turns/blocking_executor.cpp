@@ -10,12 +10,13 @@ namespace quell::controller::turns {
 
 namespace {
 
-class errand_thread final : public blocking_executor {
+class executor_thread final : public blocking_executor {
  public:
-  explicit errand_thread(std::unique_ptr<store_reader> store) : store_(std::move(store)), thread_([this] { work(); }) {}
-  ~errand_thread() override { end(); }
-  errand_thread(const errand_thread&) = delete;
-  errand_thread& operator=(const errand_thread&) = delete;
+  explicit executor_thread(std::unique_ptr<store_reader> store)
+      : store_(std::move(store)), thread_([this] { work(); }) {}
+  ~executor_thread() override { end(); }
+  executor_thread(const executor_thread&) = delete;
+  executor_thread& operator=(const executor_thread&) = delete;
 
   void run_after(std::chrono::milliseconds wait, job what) override;
   void stop() override { end(); }
@@ -32,7 +33,7 @@ class errand_thread final : public blocking_executor {
   std::thread thread_; ///< last: it uses all of the above
 };
 
-void errand_thread::run_after(std::chrono::milliseconds wait, job what) {
+void executor_thread::run_after(std::chrono::milliseconds wait, job what) {
   {
     const std::lock_guard lock(guard_);
     if (is_stopped_) return;
@@ -41,7 +42,7 @@ void errand_thread::run_after(std::chrono::milliseconds wait, job what) {
   changed_.notify_one();
 }
 
-void errand_thread::end() {
+void executor_thread::end() {
   {
     const std::lock_guard lock(guard_);
     is_stopped_ = true;
@@ -51,7 +52,7 @@ void errand_thread::end() {
   jobs_.clear();
 }
 
-void errand_thread::work() {
+void executor_thread::work() {
   std::unique_lock lock(guard_);
   while (!is_stopped_) {
     if (jobs_.empty()) {
@@ -76,7 +77,7 @@ void errand_thread::work() {
 result<std::unique_ptr<blocking_executor>> blocking_executor::open(const open_store& open) {
   auto store = open();
   if (!store) return tl::unexpected(store.error());
-  return std::make_unique<errand_thread>(std::move(*store));
+  return std::make_unique<executor_thread>(std::move(*store));
 }
 
 } // namespace quell::controller::turns

@@ -27,7 +27,7 @@ void call_questions::ask_next() {
     // Added here, so that a close cannot come before it.
     port_->questions().add(
         next.id, {call_, next.what.form,
-                  [self = shared_from_this(), id = next.id](const human_answer& said) { self->answered(id, said); }});
+                  [self = shared_from_this(), id = next.id](const human_answer& given) { self->answered(id, given); }});
   }
   port_->ask_question(call_, what_, {next.id, server_, next.what.message, next.what.form});
 }
@@ -40,7 +40,7 @@ bool call_questions::over(const operation_id& question) {
   return true;
 }
 
-void call_questions::answered(const operation_id& question, const human_answer& said) {
+void call_questions::answered(const operation_id& question, const human_answer& given) {
   using action = integrations::mcp_answer::action;
   std::uint64_t number = 0;
   {
@@ -49,10 +49,10 @@ void call_questions::answered(const operation_id& question, const human_answer& 
     number = open_->what.number;
   }
   if (!over(question)) return;
-  tell_(number, {said.accepts        ? action::accept
-                 : said.is_dismissed ? action::cancel
-                                     : action::decline,
-                 said.accepts ? said.values : std::string()});
+  tell_(number, {given.accepts        ? action::accept
+                 : given.is_dismissed ? action::cancel
+                                      : action::decline,
+                 given.accepts ? given.values : std::string()});
   ask_next();
 }
 

@@ -33,7 +33,7 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
     integrations::mcp_call_events::question what;
   };
   void ask_next();
-  void answered(const operation_id& question, const human_answer& said);
+  void answered(const operation_id& question, const human_answer& given);
   /// True if this question was open; it no longer is.
   bool over(const operation_id& question);
 

@@ -129,7 +129,7 @@ word_list words_of(const std::string& phrase) {
 
 struct phrase {
   word_list words;
-  std::string said; ///< as configured
+  std::string as_configured; ///< as configured
 };
 
 void add(std::vector<phrase>& to, const std::string& text) {
@@ -288,7 +288,7 @@ std::optional<cancel_words::found> cancel_words::look(std::string_view text,
     ahead.step();
   }
   if (!ahead.is_over() || !open.at(0).has_come) return std::nullopt;
-  return found{open.at(0).has_come->said, open.at(0).names_bot};
+  return found{open.at(0).has_come->as_configured, open.at(0).names_bot};
 }
 
 std::optional<std::string> cancel_words::find(std::string_view text, const std::vector<std::string>& bot_names) const {

@@ -25,8 +25,8 @@ struct exchange {
 };
 
 bool is_note_entry(const conversation_entry& entry) {
-  const auto* said = std::get_if<user_message>(&entry);
-  return said && is_note(said->text);
+  const auto* user_words = std::get_if<user_message>(&entry);
+  return user_words && is_note(user_words->text);
 }
 
 bool begins_exchange(const conversation_entry& entry) {
@@ -42,7 +42,7 @@ std::size_t own_begin(const conversation& all) {
 
 std::size_t tokens_of(const conversation_entry& entry) {
   std::size_t tokens = tokens_of_a_message;
-  if (const auto* said = std::get_if<user_message>(&entry)) tokens += estimated_tokens(said->text);
+  if (const auto* user_words = std::get_if<user_message>(&entry)) tokens += estimated_tokens(user_words->text);
   if (const auto* answer = std::get_if<assistant_message>(&entry)) {
     tokens += estimated_tokens(answer->text);
     for (const auto& block : answer->thinking) tokens += estimated_tokens(block.block);
@@ -129,11 +129,11 @@ class fitting {
   std::string line_of(exchange e) const {
     std::string request, answer, notes;
     for (auto i = e.begin; i < e.end; ++i) {
-      if (const auto* said = std::get_if<user_message>(&all_[i]))
-        (is_note(said->text) ? notes : request) +=
-            (is_note(said->text) ? " " : "") + beginning(said->text, request_bytes);
-      if (const auto* told = std::get_if<assistant_message>(&all_[i]); told && !told->text.empty())
-        answer = beginning(told->text, answer_bytes); // the last one is what the person read
+      if (const auto* user_words = std::get_if<user_message>(&all_[i]))
+        (is_note(user_words->text) ? notes : request) +=
+            (is_note(user_words->text) ? " " : "") + beginning(user_words->text, request_bytes);
+      if (const auto* answered = std::get_if<assistant_message>(&all_[i]); answered && !answered->text.empty())
+        answer = beginning(answered->text, answer_bytes); // the last one is what the person read
     }
     std::string line = "\n- ";
     if (!request.empty()) line += "user: " + request;

@@ -11,18 +11,20 @@ namespace quell::controller::turns {
 
 namespace {
 
-using the_parts = std::shared_ptr<agent_runtime>;
+using runtime_ref = std::shared_ptr<agent_runtime>;
 
 constexpr std::chrono::milliseconds scheduler_look_interval{20};
 constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
 
-void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
-  const auto agent = parts->who.agent_of_call(call); // the end of a denied call removes it from the registry
-  auto told = d;
-  told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
-  parts->core.execute(
-      {commands::decide_call{call, std::move(told), {false, false, parts->texts->denied(d.reason)}, agent != nullptr},
-       [parts, call, d, tries, agent, done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
+void decide_soon(const runtime_ref& runtime, operation_id call, decision d, int tries,
+                 reply<outcome<operation_id>> done) {
+  const auto agent = runtime->who.agent_of_call(call); // the end of a denied call removes it from the registry
+  auto recorded = d;
+  recorded.event_data = approval_resolved(call, d.approved, d.by, d.reason).data;
+  runtime->core.execute(
+      {commands::decide_call{
+           call, std::move(recorded), {false, false, runtime->texts->denied(d.reason)}, agent != nullptr},
+       [runtime, call, d, tries, agent, done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
          if (decided) {
            if (*decided && agent) agent->decide(call, d.approved, d.reason);
            return done(*decided);
@@ -31,61 +33,62 @@ void decide_soon(const the_parts& parts, operation_id call, decision d, int trie
          if (tries == 0)
            return done(refused_with(
                "not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
-         parts->background_reads->run_after(scheduler_look_interval, [parts, call, tries, d, done](store_reader&) {
-           decide_soon(parts, call, d, tries - 1, done);
+         runtime->background_reads->run_after(scheduler_look_interval, [runtime, call, tries, d, done](store_reader&) {
+           decide_soon(runtime, call, d, tries - 1, done);
          });
        }});
 }
 
 } // namespace
 
-void decide_call(const the_parts& parts, operation_id call, decision d, reply<outcome<operation_id>> done) {
-  decide_soon(parts, call, std::move(d), most_scheduler_looks, std::move(done));
+void decide_call(const runtime_ref& runtime, operation_id call, decision d, reply<outcome<operation_id>> done) {
+  decide_soon(runtime, call, std::move(d), most_scheduler_looks, std::move(done));
 }
 
 /// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
 /// answer counts.
-void answer_question(const the_parts& parts, operation_id call, human_answer said, reply<outcome<operation_id>> done) {
-  const auto open = parts->questions.find(said.question);
+void answer_question(const runtime_ref& runtime, operation_id call, human_answer given,
+                     reply<outcome<operation_id>> done) {
+  const auto open = runtime->questions.find(given.question);
   if (!open || open->call != call)
     return done(refused_with("not_paused", "operation " + call.text() + " does not ask this (any more)"));
-  if (said.accepts) {
-    auto filled = integrations::filled_form(open->form, said.values);
+  if (given.accepts) {
+    auto filled = integrations::filled_form(open->form, given.values);
     if (!filled)
       return done(refused_with("invalid_values",
                                filled.error().detail + ". The question stays open: quell approve " + call.text() +
-                                   " --question " + said.question.text() + " --set NAME=VALUE",
+                                   " --question " + given.question.text() + " --set NAME=VALUE",
                                "/values" + filled.error().pointer));
-    said.values = std::move(*filled);
+    given.values = std::move(*filled);
   }
-  said.told = approval_resolved(call, said.accepts, said.by, said.reason, said.question).data;
-  parts->core.execute({commands::answer_question{call, said},
-                       [agent = parts->who.agent_of_call(call), call, said, answered = open->answered,
-                        done = std::move(done)](const outcome<operation_id>& decided) {
-                         if (decided && agent) agent->waits(call, false);
-                         if (decided) answered(said);
-                         done(decided);
-                       }});
+  given.event_data = approval_resolved(call, given.accepts, given.by, given.reason, given.question).data;
+  runtime->core.execute({commands::answer_question{call, given},
+                         [agent = runtime->who.agent_of_call(call), call, given, answered = open->answered,
+                          done = std::move(done)](const outcome<operation_id>& decided) {
+                           if (decided && agent) agent->waits(call, false);
+                           if (decided) answered(given);
+                           done(decided);
+                         }});
 }
 
 /// A call that waits for a human has a row with its place and the author of the request.
-void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope_path place, std::string account,
+void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, scope_path place, std::string account,
                     reply<outcome<operation_id>> done) {
-  parts->priority_reads->run([parts, call, d = std::move(d), place = std::move(place), account = std::move(account),
-                              done = std::move(done)](store_reader& store) mutable {
+  runtime->priority_reads->run([runtime, call, d = std::move(d), place = std::move(place), account = std::move(account),
+                                done = std::move(done)](store_reader& store) mutable {
     // Chats name the target by one id: that of a call that waits to begin, or that of a running call's question.
-    const auto asked = parts->questions.find(call);
-    const auto question = asked ? std::optional(std::exchange(call, asked->call)) : std::nullopt;
+    const auto open_question = runtime->questions.find(call);
+    const auto question = open_question ? std::optional(std::exchange(call, open_question->call)) : std::nullopt;
     const auto row = store.operation(call);
     if (!row) return done(refused_with("storage_unavailable", row.error().detail));
     if (!*row) return done(refused_with("operation_not_found", "nothing of that id waits for approval here"));
-    if (auto why = why_not_decide(parts->settings->chat, {place, d.by.id, account}, **row))
+    if (auto why = why_not_decide(runtime->settings->chat, {place, d.by.id, account}, **row))
       return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
     if (question)
-      answer_question(parts, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
+      answer_question(runtime, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
                       std::move(done));
     else
-      decide_call(parts, call, std::move(d), std::move(done));
+      decide_call(runtime, call, std::move(d), std::move(done));
   });
 }
 

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
-#include "controller/asked_questions.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::turns {
 
 /// See `swarm`.
-void decide_call(const std::shared_ptr<agent_runtime>& parts, operation_id call, decision d,
+void decide_call(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d,
                  reply<outcome<operation_id>> done);
-void answer_question(const std::shared_ptr<agent_runtime>& parts, operation_id call, human_answer said,
+void answer_question(const std::shared_ptr<agent_runtime>& runtime, operation_id call, human_answer given,
                      reply<outcome<operation_id>> done);
-void decide_in_chat(const std::shared_ptr<agent_runtime>& parts, operation_id call, decision d, scope_path place,
+void decide_in_chat(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d, scope_path place,
                     std::string account, reply<outcome<operation_id>> done);
 
 } // namespace quell::controller::turns

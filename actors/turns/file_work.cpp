@@ -12,15 +12,15 @@ namespace {
 
 class file_call : public std::enable_shared_from_this<file_call> {
  public:
-  file_call(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+  file_call(std::shared_ptr<agent_runtime> runtime, const agent_context& who, const operation_id& call,
             tool_definition tool, tool_call what, std::string file, std::shared_ptr<file_versions> files)
-      : parts_(std::move(parts)), call_(call), tool_(std::move(tool)), what_(std::move(what)), file_(std::move(file)),
-        files_(std::move(files)) {
+      : runtime_(std::move(runtime)), call_(call), tool_(std::move(tool)), what_(std::move(what)),
+        file_(std::move(file)), files_(std::move(files)) {
     who_.root = who.root;
     who_.scope = who.scope;
     who_.owner = who.owner;
     who_.agent = who.agent;
-    if (what_.name != "read") place_ = parts_->paths->join(file_);
+    if (what_.name != "read") place_ = runtime_->paths->join(file_);
   }
 
   void start(std::function<void(actors::work_end)> done) {
@@ -32,7 +32,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
       is_stopped = is_stopped_;
       place = place_;
     }
-    if (is_stopped) return finish({false, parts_->texts->cancelled(), true});
+    if (is_stopped) return finish({false, runtime_->texts->cancelled(), true});
     if (!place) return run();
     place->when_first([self = shared_from_this()] { self->run(); });
   }
@@ -44,7 +44,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
       is_stopped_ = true;
       if (has_begun_ || !done_) return;
     }
-    finish({false, parts_->texts->cancelled(), true});
+    finish({false, runtime_->texts->cancelled(), true});
   }
 
   /// Nobody is left to receive the result.
@@ -65,11 +65,11 @@ class file_call : public std::enable_shared_from_this<file_call> {
       has_begun_ = true;
     }
     auto request = task_for_call(tool_, who_.agent, what_.input, what_.name == "edit" ? files_->of(file_) : "");
-    if (!request) return finish({false, parts_->texts->failed(request.error().code, request.error().detail)});
+    if (!request) return finish({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     auto order = order_for_call(who_, call_, what_, *request);
-    auto run = std::make_shared<task_run>(parts_, std::move(*request));
+    auto run = std::make_shared<task_run>(runtime_, std::move(*request));
     run->start(std::move(order), [self = shared_from_this()](const task_end& end) {
-      auto how = end_of(end, self->tool_, *self->parts_->texts);
+      auto how = end_of(end, self->tool_, *self->runtime_->texts);
       if (how.ok) self->files_->note(self->file_, how.result);
       self->finish(std::move(how));
     });
@@ -87,7 +87,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
     if (done) done(std::move(how));
   }
 
-  const std::shared_ptr<agent_runtime> parts_;
+  const std::shared_ptr<agent_runtime> runtime_;
   agent_context who_; ///< without its tools
   const operation_id call_;
   const tool_definition tool_;
@@ -113,12 +113,12 @@ class file_work final : public actors::tool_work {
 
 } // namespace
 
-std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> runtime, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, const std::string& file,
                                                   std::shared_ptr<file_versions> files) {
   return std::make_unique<file_work>(
-      std::make_shared<file_call>(std::move(parts), who, call, tool, what, file, std::move(files)));
+      std::make_shared<file_call>(std::move(runtime), who, call, tool, what, file, std::move(files)));
 }
 
 } // namespace quell::controller::turns

@@ -87,68 +87,68 @@ void add_to(actors::turn_past& past, const records::kept_message& answer) {
 
 } // namespace
 
-told_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
-                         const history_facts& facts, std::uint64_t gap_behind) {
+model_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
+                          const history_facts& facts, std::uint64_t gap_behind) {
   const auto groups = groups_of(kept, turn);
-  told_history told;
+  model_history for_model;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const bool is_own = groups[g].turn == turn;
     const auto begins_at = groups[g].messages.front()->message.seq;
     if (gap_behind > 0 && begins_at > gap_behind && g > 0 && groups[g - 1].messages.front()->message.seq <= gap_behind)
-      told.messages.emplace_back(
+      for_model.messages.emplace_back(
           user_message{note("Many messages of this conversation came here; they are left out.")});
     for (std::size_t i = 0; i < groups[g].messages.size(); ++i) {
       const auto& m = *groups[g].messages[i];
       switch (m.message.role) {
       case records::message_role::user:
         // Only quell writes notes, so a message that looks like one is quoted.
-        told.messages.emplace_back(user_message{is_note(m.message.text) ? "> " + m.message.text : m.message.text});
+        for_model.messages.emplace_back(user_message{is_note(m.message.text) ? "> " + m.message.text : m.message.text});
         break;
       case records::message_role::assistant:
-        if (is_own) add_to(told.past, m);
+        if (is_own) add_to(for_model.past, m);
         if (!is_own && is_unheard_answer(m, groups[g], facts)) break;
-        told.messages.emplace_back(answer_of(m));
+        for_model.messages.emplace_back(answer_of(m));
         break;
       case records::message_role::tool: {
         const bool is_last = is_own && i + 1 == groups[g].messages.size();
         const bool is_open = std::any_of(m.calls.begin(), m.calls.end(), [](const auto& c) { return !c.outcome; });
         if (is_last)
-          for (const auto& c : m.calls) told.last.push_back(c.operation);
+          for (const auto& c : m.calls) for_model.last.push_back(c.operation);
         if (is_last && is_open) {
           for (const auto& c : m.calls) {
-            told.calls.push_back(c.operation);
-            if (c.outcome) told.known.push_back(result_of(c, facts));
+            for_model.calls.push_back(c.operation);
+            if (c.outcome) for_model.known.push_back(result_of(c, facts));
           }
           break;
         }
         tool_results results;
         for (const auto& c : m.calls) results.results.push_back(result_of(c, facts));
-        told.messages.emplace_back(std::move(results));
+        for_model.messages.emplace_back(std::move(results));
         break;
       }
       }
     }
     if (is_own) continue;
     if (auto text = note_behind(groups[g], facts); !text.empty())
-      told.messages.emplace_back(user_message{std::move(text)});
+      for_model.messages.emplace_back(user_message{std::move(text)});
   }
-  return told;
+  return for_model;
 }
 
-void put_before_message(told_history& told, const std::string& context) {
+void put_before_message(model_history& for_model, const std::string& context) {
   if (context.empty()) return;
-  for (auto m = told.messages.rbegin(); m != told.messages.rend(); ++m)
-    if (auto* said = std::get_if<user_message>(&*m)) { // its own message: no other one follows it
-      said->text = context + "\n\n" + said->text;
+  for (auto m = for_model.messages.rbegin(); m != for_model.messages.rend(); ++m)
+    if (auto* own_message = std::get_if<user_message>(&*m)) { // its own message: no other one follows it
+      own_message->text = context + "\n\n" + own_message->text;
       return;
     }
 }
 
-void put_note_before_message(told_history& told, const std::string& note) {
+void put_note_before_message(model_history& for_model, const std::string& note) {
   if (note.empty()) return;
-  const auto own = std::find_if(told.messages.rbegin(), told.messages.rend(),
+  const auto own = std::find_if(for_model.messages.rbegin(), for_model.messages.rend(),
                                 [](const auto& entry) { return std::holds_alternative<user_message>(entry); });
-  if (own != told.messages.rend()) told.messages.insert(std::prev(own.base()), user_message{note});
+  if (own != for_model.messages.rend()) for_model.messages.insert(std::prev(own.base()), user_message{note});
 }
 
 } // namespace quell::controller::turns

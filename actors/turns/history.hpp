@@ -11,7 +11,7 @@
 
 namespace quell::controller::turns {
 
-struct told_history {
+struct model_history {
   conversation messages; ///< oldest first; ends with the message of `turn`, or with its answer with calls
   // Results of the last answer of `turn`, if the conversation ends with that:
   std::vector<tool_result> known;
@@ -25,12 +25,12 @@ struct told_history {
 /// a result gets a result that says so. A note follows each earlier turn that did not complete or got no answer, and a
 /// result says if its outcome is unknown: work that a stop ended must not read as if it were still requested.
 /// `gap_behind`: a note follows the messages up to this seq, because others come there that were not read; 0 = none.
-told_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
-                         const history_facts& facts = {}, std::uint64_t gap_behind = 0);
+model_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
+                          const history_facts& facts = {}, std::uint64_t gap_behind = 0);
 
-/// Puts `context` before the message of the turn that `told` belongs to; "" = nothing.
-void put_before_message(told_history& told, const std::string& context);
+/// Puts `context` before the message of the turn that `for_model` belongs to; "" = nothing.
+void put_before_message(model_history& for_model, const std::string& context);
 /// The same for a note of quell's own, which stays a message of its own.
-void put_note_before_message(told_history& told, const std::string& note);
+void put_note_before_message(model_history& for_model, const std::string& note);
 
 } // namespace quell::controller::turns

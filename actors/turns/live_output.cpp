@@ -14,14 +14,14 @@ constexpr std::size_t most_shown = 4 << 10;     ///< of each stream at one look
 
 } // namespace
 
-live_output::live_output(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+live_output::live_output(std::shared_ptr<agent_runtime> runtime, const agent_context& who, const operation_id& call,
                          const tool_call& what)
-    : parts_(std::move(parts)), event_(agent_runtime::event_of(who, "tool_output", {})), call_(what.call),
+    : runtime_(std::move(runtime)), event_(agent_runtime::event_of(who, "tool_output", {})), call_(what.call),
       name_(what.name), operation_(call.text()) {}
 
 void live_output::follow(const operation_id& task) {
   task_ = task;
-  parts_->background_reads->run_after(pause, [self = shared_from_this()](store_reader&) { self->look(); });
+  runtime_->background_reads->run_after(pause, [self = shared_from_this()](store_reader&) { self->look(); });
 }
 
 void live_output::end() {
@@ -36,26 +36,26 @@ void live_output::look() {
   }
   const bool out_ends = show(stream::out, seen_out_), err_ends = show(stream::err, seen_err_);
   if (out_ends && err_ends) return;
-  parts_->output->watch(task_, seen_out_, seen_err_, [weak = weak_from_this()] {
+  runtime_->output->watch(task_, seen_out_, seen_err_, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
-    self->parts_->background_reads->run_after(pause, [self](store_reader&) { self->look(); });
+    self->runtime_->background_reads->run_after(pause, [self](store_reader&) { self->look(); });
   });
 }
 
 /// True if the stream is complete.
 bool live_output::show(stream which, std::uint64_t& seen) {
-  auto slice = parts_->output->read(task_, which, seen, most_shown);
+  auto slice = runtime_->output->read(task_, which, seen, most_shown);
   if (!slice) return false;
   if (slice->size > seen + most_shown) { // more than is shown at once: only the newest
-    slice = parts_->output->read(task_, which, slice->size - most_shown, most_shown);
+    slice = runtime_->output->read(task_, which, slice->size - most_shown, most_shown);
     if (!slice) return false;
   }
   const auto skipped = slice->offset - std::min(seen, slice->offset);
   seen = std::max(seen, slice->offset + slice->bytes.size());
   if (slice->bytes.empty()) return slice->end;
   auto event = event_;
-  event.at = parts_->core.now().wall;
+  event.at = runtime_->core.now().wall;
   event.data = json_text({{"call", call_},
                           {"name", name_},
                           {"operation", operation_},
@@ -63,7 +63,7 @@ bool live_output::show(stream which, std::uint64_t& seen) {
                           {"offset", slice->offset},
                           {"text", slice->bytes},
                           {"skipped_bytes", skipped}});
-  parts_->tell_live(event);
+  runtime_->tell_live(event);
   return slice->end;
 }
 

@@ -13,7 +13,7 @@ namespace quell::controller::turns {
 /// Must be held by a shared_ptr; any thread.
 class live_output final : public std::enable_shared_from_this<live_output> {
  public:
-  live_output(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+  live_output(std::shared_ptr<agent_runtime> runtime, const agent_context& who, const operation_id& call,
               const tool_call& what);
   /// The command has begun, as this task.
   void follow(const operation_id& task);
@@ -24,7 +24,7 @@ class live_output final : public std::enable_shared_from_this<live_output> {
   void look();
   bool show(stream which, std::uint64_t& seen);
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   records::event_record event_;
   const std::string call_, name_, operation_;
   operation_id task_;

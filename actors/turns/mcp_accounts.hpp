@@ -41,7 +41,7 @@ class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
   result<bool> log_out(const std::string& name);
 
   /// Sets the function called with a server's name after each login and logout. Set once at the start.
-  void on_change(std::function<void(const std::string& name)> told) { changed_ = std::move(told); }
+  void on_change(std::function<void(const std::string& name)> listener) { changed_ = std::move(listener); }
   /// Sets the function that knows a server's trouble. Set once at the start.
   void ask_for_trouble(std::function<std::string(const std::string& name)> known) { trouble_of_ = std::move(known); }
   /// Aborts running requests. Idempotent.

@@ -60,8 +60,8 @@ std::string without_tools(const std::string& name, const std::string& why) {
 } // namespace
 
 void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done) {
-  const auto parts = parts_.lock();
-  if (servers.empty() || !parts) return done({});
+  const auto runtime = runtime_.lock();
+  if (servers.empty() || !runtime) return done({});
   auto all = std::make_shared<gathering>();
   all->found.resize(servers.size());
   all->problems.resize(servers.size());
@@ -69,7 +69,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
   all->open = servers.size();
   all->done = std::move(done);
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    const auto id = place_of(*parts, servers[i], user.agent);
+    const auto id = place_of(*runtime, servers[i], user.agent);
     if (id.second) {
       const std::lock_guard lock(guard_);
       places_[id].user = user;
@@ -83,7 +83,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
     }
     const auto answer = [all, i, id,
                          self = shared_from_this()](const result<std::vector<integrations::mcp_tool>>& tools) {
-      const auto held = self->parts_.lock();
+      const auto held = self->runtime_.lock();
       if (!held) return;
       if (tools)
         self->answered(id);
@@ -103,21 +103,21 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       const std::lock_guard lock(all->guard);
       if (all->answered[i]) continue;
     }
-    const auto patience = patience_with(id);
-    parts->background_reads->run_after(patience, [all, i, patience, id, self = shared_from_this()](store_reader&) {
+    const auto allowance = allowance_for(id);
+    runtime->background_reads->run_after(allowance, [all, i, allowance, id, self = shared_from_this()](store_reader&) {
       std::unique_lock lock(all->guard);
       const bool was_late = all->settle(lock, i, {},
                                         "the MCP server " + id.first + " has not answered within " +
-                                            std::to_string(patience.count()) + " ms: its tools are left out");
+                                            std::to_string(allowance.count()) + " ms: its tools are left out");
       if (lock.owns_lock()) lock.unlock();
-      if (was_late) self->silent(id, patience);
+      if (was_late) self->silent(id, allowance);
     });
   }
 }
 
 /// It can be ending right now, or have ended unnoticed: then the next one is asked.
 void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more) {
-  when_there(id, [self = shared_from_this(), id, answer = std::move(answer),
+  when_ready(id, [self = shared_from_this(), id, answer = std::move(answer),
                   more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
     if (!one) return answer(failure("mcp_unreachable", why));
     const bool is_ours = std::dynamic_pointer_cast<integrations::mcp_stdio_server>(one) != nullptr;
@@ -131,18 +131,18 @@ void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools
 /// The reason why no caller waits for its tools now; "" = its tools are requested. A server that never answers is
 /// ended, so that the next turn starts another one.
 std::string mcp_host::known_trouble(const place_id& id, bool& wants_login) {
-  const auto parts = parts_.lock();
-  if (!parts) return {};
+  const auto runtime = runtime_.lock();
+  if (!runtime) return {};
   const std::lock_guard lock(guard_);
   const auto found = places_.find(id);
   if (found == places_.end()) return {};
   const place& p = found->second;
-  if (p.is_silent && p.task && parts->core.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
+  if (p.is_silent && p.task && runtime->core.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
   wants_login = p.wants_login;
   return p.trouble;
 }
 
-milliseconds mcp_host::patience_with(const place_id& id) {
+milliseconds mcp_host::allowance_for(const place_id& id) {
   const std::lock_guard lock(guard_);
   const auto found = places_.find(id);
   return found != places_.end() && found->second.is_silent ? silent_within : answers_within;
@@ -161,19 +161,19 @@ void mcp_host::answered(const place_id& id) {
 }
 
 /// It can need long for its start, so it keeps running, and its answer ends its trouble.
-void mcp_host::silent(const place_id& id, milliseconds patience) {
+void mcp_host::silent(const place_id& id, milliseconds allowance) {
   const std::lock_guard lock(guard_);
   const auto found = places_.find(id);
   if (found == places_.end() || !found->second.server) return;
   found->second.is_silent = true;
-  found->second.trouble = without_tools(id.first, "it has not answered within " + std::to_string(patience.count()) +
+  found->second.trouble = without_tools(id.first, "it has not answered within " + std::to_string(allowance.count()) +
                                                       " ms, and is not waited for until it does");
 }
 
 /// A url that failed is retried in the background; a command is started again when needed.
 void mcp_host::out_of_reach(const place_id& id, const fault& why) {
-  const auto parts = parts_.lock();
-  const auto settings = parts ? settings_of(*parts, id.first) : std::nullopt;
+  const auto runtime = runtime_.lock();
+  const auto settings = runtime ? settings_of(*runtime, id.first) : std::nullopt;
   if (!settings || settings->url.empty()) return;
   {
     const std::lock_guard lock(guard_);
@@ -183,8 +183,8 @@ void mcp_host::out_of_reach(const place_id& id, const fault& why) {
     found->second.wants_login = why.code == login_needed;
     if (std::exchange(found->second.is_tried, true)) return;
   }
-  parts->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why.detail,
-                  parts->core.now().boot);
+  runtime->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why.detail,
+                    runtime->core.now().boot);
   try_again(id, first_try);
 }
 
@@ -196,9 +196,9 @@ void mcp_host::look_again(const std::string& name) {
 }
 
 void mcp_host::try_again(const place_id& id, milliseconds pause) {
-  const auto parts = parts_.lock();
-  if (!parts) return;
-  parts->background_reads->run_after(pause, [self = shared_from_this(), id, pause](store_reader&) {
+  const auto runtime = runtime_.lock();
+  if (!runtime) return;
+  runtime->background_reads->run_after(pause, [self = shared_from_this(), id, pause](store_reader&) {
     self->ask_for_tools(
         id,
         [self, id, pause](const result<std::vector<integrations::mcp_tool>>& tools) {

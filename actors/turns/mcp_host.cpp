@@ -22,8 +22,8 @@ std::string title_of(const std::string& name) { return "MCP server " + name; }
 
 } // namespace
 
-std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> parts, std::shared_ptr<mcp_accounts> accounts) {
-  std::shared_ptr<mcp_host> made(new mcp_host(std::move(parts), std::move(accounts)));
+std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts) {
+  std::shared_ptr<mcp_host> made(new mcp_host(std::move(runtime), std::move(accounts)));
   made->accounts_->on_change([host = std::weak_ptr(made)](const std::string& name) {
     if (const auto held = host.lock()) held->look_again(name);
   });
@@ -34,33 +34,33 @@ std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> parts, std
   return made;
 }
 
-std::optional<mcp_settings> mcp_host::settings_of(const agent_runtime& parts, const std::string& name) const {
-  const auto now = parts.settings.get();
+std::optional<mcp_settings> mcp_host::settings_of(const agent_runtime& runtime, const std::string& name) const {
+  const auto now = runtime.settings.get();
   const auto& all = now->mcp;
   const auto found = std::find_if(all.begin(), all.end(), [&](const mcp_settings& m) { return m.name == name; });
   return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-mcp_host::place_id mcp_host::place_of(const agent_runtime& parts, const std::string& name,
+mcp_host::place_id mcp_host::place_of(const agent_runtime& runtime, const std::string& name,
                                       const operation_id& agent) const {
-  const auto settings = settings_of(parts, name);
+  const auto settings = settings_of(runtime, name);
   if (settings && settings->per_turn) return {name, agent};
   return {name, std::nullopt};
 }
 
-void mcp_host::when_there(const std::string& name, const operation_id& agent, there done) {
-  const auto parts = parts_.lock();
-  if (!parts) return done(nullptr, "the controller ends");
-  when_there(place_of(*parts, name, agent), std::move(done));
+void mcp_host::when_ready(const std::string& name, const operation_id& agent, when_known done) {
+  const auto runtime = runtime_.lock();
+  if (!runtime) return done(nullptr, "the controller ends");
+  when_ready(place_of(*runtime, name, agent), std::move(done));
 }
 
-void mcp_host::when_there(const place_id& id, there done) {
+void mcp_host::when_ready(const place_id& id, when_known done) {
   std::string why;
   milliseconds wait{0};
   auto found = server(id, why, wait);
-  const auto parts = parts_.lock();
-  if (found || wait.count() == 0 || wait > soon || !parts) return done(std::move(found), why);
-  parts->background_reads->run_after(wait, [self = shared_from_this(), id, done = std::move(done)](store_reader&) {
+  const auto runtime = runtime_.lock();
+  if (found || wait.count() == 0 || wait > soon || !runtime) return done(std::move(found), why);
+  runtime->background_reads->run_after(wait, [self = shared_from_this(), id, done = std::move(done)](store_reader&) {
     std::string still;
     milliseconds longer{0};
     auto now_there = self->server(id, still, longer);
@@ -70,10 +70,10 @@ void mcp_host::when_there(const place_id& id, there done) {
 
 /// `wait`: the time after which it can be started.
 std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, std::string& why, milliseconds& wait) {
-  const auto parts = parts_.lock();
-  if (!parts) return nullptr;
+  const auto runtime = runtime_.lock();
+  if (!runtime) return nullptr;
   const std::string& name = id.first;
-  const auto settings = settings_of(*parts, name);
+  const auto settings = settings_of(*runtime, name);
   if (!settings) {
     why = "there is no MCP server " + name + " configured";
     return nullptr;
@@ -86,7 +86,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   }
   place& p = places_[id];
   if (p.server) return p.server;
-  const auto now = parts->core.now().boot;
+  const auto now = runtime->core.now().boot;
   if (now < p.not_before) {
     wait = std::chrono::ceil<milliseconds>(p.not_before - now);
     why = "the MCP server " + name + " " + p.last_end +
@@ -98,7 +98,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   p.trouble.clear();
   if (!settings->url.empty()) {
     integrations::mcp_hooks hooks;
-    hooks.complaint = [weak = parts_, name](const std::string& what) {
+    hooks.warning = [weak = runtime_, name](const std::string& what) {
       if (const auto held = weak.lock())
         held->log.warn("MCP server " + name, "MCP server " + name + " complains: " + what, held->core.now().boot);
     };
@@ -113,17 +113,17 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
     p.server = std::move(*made);
     return p.server;
   }
-  begin_command(parts, *settings, id, p);
+  begin_command(runtime, *settings, id, p);
   return p.server;
 }
 
 /// Runs it as a task: a shared server in the scope `quell/mcp/NAME` without a parent; an agent's own server below its
 /// agent, whose end stops it.
-void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& parts, const mcp_settings& settings,
+void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& runtime, const mcp_settings& settings,
                              const place_id& id, place& in) {
-  const auto task = std::make_shared<piped_task>(parts, title_of(settings.name));
+  const auto task = std::make_shared<piped_task>(runtime, title_of(settings.name));
   integrations::mcp_hooks hooks;
-  hooks.complaint = [weak = parts_, title = title_of(settings.name)](const std::string& what) {
+  hooks.warning = [weak = runtime_, title = title_of(settings.name)](const std::string& what) {
     if (const auto held = weak.lock()) held->log.warn(title, title + " " + what, held->core.now().boot);
   };
   const auto server = std::make_shared<integrations::mcp_stdio_server>(
@@ -164,9 +164,9 @@ void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& parts, const 
 
 /// It is started again when needed, after longer and longer pauses if it never lasts.
 void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped) {
-  const auto parts = parts_.lock();
-  if (!parts) return;
-  const auto now = parts->core.now().boot;
+  const auto runtime = runtime_.lock();
+  if (!runtime) return;
+  const auto now = runtime->core.now().boot;
   {
     const std::lock_guard lock(guard_);
     const auto found = places_.find(id);
@@ -183,7 +183,7 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
     }
   }
   const auto title = title_of(id.first);
-  spdlog::warn("{}", parts->log.always(title + " " + why));
+  spdlog::warn("{}", runtime->log.always(title + " " + why));
 }
 
 std::string mcp_host::trouble_of(const std::string& name) {
@@ -224,8 +224,8 @@ void mcp_host::end() {
 }
 
 void mcp_host::clear_leftovers(store_reader& store) {
-  const auto parts = parts_.lock();
-  if (!parts) return;
+  const auto runtime = runtime_.lock();
+  if (!runtime) return;
   std::vector<operation_id> ids;
   const auto stop_all = [&](const records::operation_filter& f, bool of_turns) {
     const auto left = store.operations(f);
@@ -241,12 +241,12 @@ void mcp_host::clear_leftovers(store_reader& store) {
   own.want_ended = false;
   own.kinds = {kind::task};
   own.limit = 1'000;
-  const auto settings = parts->settings.get();
+  const auto settings = runtime->settings.get();
   for (const auto& one : settings->mcp)
     if (one.per_turn) own.names.push_back(one.name);
   if (!own.names.empty()) stop_all(own, true);
   if (ids.empty()) return;
-  parts->core.execute({commands::stop_local{ids, stop_cause::superseded}, {}});
+  runtime->core.execute({commands::stop_local{ids, stop_cause::superseded}, {}});
 }
 
 } // namespace quell::controller::turns

@@ -22,7 +22,7 @@ namespace quell::controller::turns {
 
 class mcp_host : public std::enable_shared_from_this<mcp_host> {
  public:
-  static std::shared_ptr<mcp_host> make(std::weak_ptr<agent_runtime> parts, std::shared_ptr<mcp_accounts> accounts);
+  static std::shared_ptr<mcp_host> make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts);
   mcp_accounts& accounts() const { return *accounts_; }
 
   struct offered {
@@ -35,10 +35,10 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   /// The work of a call. Its cancel sends the server's own cancel message and ends the call here at once.
   std::unique_ptr<actors::tool_work> work_for(std::shared_ptr<turn_port> port, const operation_id& call,
                                               const tool_definition& tool, const tool_call& what);
-  using there = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
+  using when_known = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
   /// The server, started if necessary: at once, or after the pause that followed its last end if that is short; else
   /// nullptr and the reason. Calls `done` once, on any thread.
-  void when_there(const std::string& name, const operation_id& agent, there done);
+  void when_ready(const std::string& name, const operation_id& agent, when_known done);
   /// The agent has ended: its own servers are removed. Their tasks end with their parent operation.
   void user_over(const operation_id& agent);
   /// Why turns do without this server's tools now, or why it was not there when it was last needed; "" = nothing known.
@@ -49,8 +49,8 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void clear_leftovers(store_reader& store);
 
  private:
-  mcp_host(std::weak_ptr<agent_runtime> parts, std::shared_ptr<mcp_accounts> accounts)
-      : parts_(std::move(parts)), accounts_(std::move(accounts)) {}
+  mcp_host(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts)
+      : runtime_(std::move(runtime)), accounts_(std::move(accounts)) {}
 
   /// A shared server: the name alone; an agent's own server: the name and the agent.
   using place_id = std::pair<std::string, std::optional<operation_id>>;
@@ -66,24 +66,24 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
     boot_time begun{}, not_before{};
     std::string last_end;
   };
-  std::optional<mcp_settings> settings_of(const agent_runtime& parts, const std::string& name) const;
-  place_id place_of(const agent_runtime& parts, const std::string& name, const operation_id& agent) const;
-  void begin_command(const std::shared_ptr<agent_runtime>& parts, const mcp_settings& settings, const place_id& id,
+  std::optional<mcp_settings> settings_of(const agent_runtime& runtime, const std::string& name) const;
+  place_id place_of(const agent_runtime& runtime, const std::string& name, const operation_id& agent) const;
+  void begin_command(const std::shared_ptr<agent_runtime>& runtime, const mcp_settings& settings, const place_id& id,
                      place& in);
-  void when_there(const place_id& id, there done);
+  void when_ready(const place_id& id, when_known done);
   std::shared_ptr<integrations::mcp_server> server(const place_id& id, std::string& why, milliseconds& wait);
   void gone(const place_id& id, const std::string& why, bool was_stopped);
   void ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more);
   std::string known_trouble(const place_id& id, bool& wants_login);
-  milliseconds patience_with(const place_id& id);
+  milliseconds allowance_for(const place_id& id);
   void answered(const place_id& id);
-  void silent(const place_id& id, milliseconds patience);
+  void silent(const place_id& id, milliseconds allowance);
   void out_of_reach(const place_id& id, const fault& why);
   void try_again(const place_id& id, milliseconds pause);
   /// A user has logged in or out there, which can have ended the trouble.
   void look_again(const std::string& name);
 
-  std::weak_ptr<agent_runtime> parts_;
+  std::weak_ptr<agent_runtime> runtime_;
   const std::shared_ptr<mcp_accounts> accounts_;
   std::mutex guard_;
   std::map<place_id, place> places_;

@@ -25,11 +25,11 @@ class mcp_work final : public actors::tool_work {
       state_->done = std::move(done);
       state_->questions = std::make_shared<call_questions>(
           port_, call_, what_, tool_.mcp_server,
-          [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer said) {
-            if (const auto held = state.lock()) held->answer(number, std::move(said));
+          [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer given) {
+            if (const auto held = state.lock()) held->answer(number, std::move(given));
           });
     }
-    host_->when_there(
+    host_->when_ready(
         tool_.mcp_server, port_->who().operation,
         [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool,
          json = input->json](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
@@ -74,23 +74,23 @@ class mcp_work final : public actors::tool_work {
     bool is_stopped = false, is_sent = false;
     std::string reason;
 
-    void answer(std::uint64_t number, integrations::mcp_answer said) {
+    void answer(std::uint64_t number, integrations::mcp_answer given) {
       std::shared_ptr<integrations::mcp_call> to;
       {
         const std::lock_guard lock(guard);
         if (!is_stopped) to = running;
       }
-      if (to) to->answer(number, std::move(said));
+      if (to) to->answer(number, std::move(given));
     }
     void finish(actors::work_end how) {
       std::function<void(actors::work_end)> tell;
-      std::shared_ptr<call_questions> asked;
+      std::shared_ptr<call_questions> open_questions;
       {
         const std::lock_guard lock(guard);
         tell.swap(done);
-        asked = std::move(questions);
+        open_questions = std::move(questions);
       }
-      if (asked) asked->close();
+      if (open_questions) open_questions->close();
       if (tell) tell(std::move(how));
     }
   };

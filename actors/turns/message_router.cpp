@@ -57,15 +57,15 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
 
 } // namespace
 
-message_router::message_router(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats,
-                               turn_queue line)
-    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)),
-      words_(words_by_place(parts_->settings->chat)), says_(std::make_shared<acknowledger>(parts_)) {}
+message_router::message_router(std::shared_ptr<agent_runtime> runtime, std::unique_ptr<blocking_executor> repeats,
+                               turn_queue queue)
+    : runtime_(std::move(runtime)), repeats_(std::move(repeats)), queue_(std::move(queue)),
+      words_(words_by_place(runtime_->settings->chat)), says_(std::make_shared<acknowledger>(runtime_)) {}
 
 void message_router::take(message_order order, answer done) {
-  auto why = why_ignored(order, parts_->settings->chat.confidence);
+  auto why = why_ignored(order, runtime_->settings->chat.confidence);
   if (!why.empty())
-    return parts_->core.ask(
+    return runtime_->core.ask(
         [why = std::move(why), done = std::move(done)](const ledger& l, moment) -> std::function<void()> {
           return [a = ignored(l, why), done] { done(a); };
         });
@@ -80,7 +80,7 @@ void message_router::look_for_repeat(message_order order, answer done) {
         if (order.client_id.empty()) return self->decide(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
         if (!known) return done(refused_with("storage_unavailable", known.error().detail));
-        const auto now = self->parts_->core.now().wall;
+        const auto now = self->runtime_->core.now().wall;
         if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));
         self->decide(std::move(order), std::move(done));
       });
@@ -99,7 +99,7 @@ void message_router::repeat(const records::message_record& known, store_reader& 
   }
   if (!a.turn) return decide(order, std::move(done)); // not a message that was decided here
   if (const auto row = store.operation(*a.turn); row && *row) a.turn_status = (*row)->hot.now;
-  parts_->core.ask([a, done = std::move(done)](const ledger& l, moment now) mutable -> std::function<void()> {
+  runtime_->core.ask([a, done = std::move(done)](const ledger& l, moment now) mutable -> std::function<void()> {
     if (const auto live = l.view(*a.turn, now)) a.turn_status = live->hot.now;
     return [a, done] { done(a); };
   });
@@ -107,7 +107,7 @@ void message_router::repeat(const records::message_record& known, store_reader& 
 
 void message_router::decide(message_order order, answer done) {
   commands::take_message what{
-      std::move(order),  {}, {}, {}, parts_->core.now().boot, message_id::fresh(), operation_id::fresh(),
+      std::move(order),  {}, {}, {}, runtime_->core.now().boot, message_id::fresh(), operation_id::fresh(),
       cancel_id::fresh()};
   auto& o = what.order;
   if (auto seen = words_->of(o.scope).look(o.text, o.bot_names)) {
@@ -115,29 +115,30 @@ void message_router::decide(message_order order, answer done) {
     if (seen->names_bot && !o.addressed) o.addressed = true; // a message that names the bot is addressed to it
   }
   auto claim = std::exchange(o.claim, nullptr);
-  what.agent = answering(*parts_->settings.get(), o, what.message);
+  what.agent = answering(*runtime_->settings.get(), o, what.message);
   if (o.exchange) what.exchange_result = exchange_result(o.text, false);
   using then = commands::taken_message::then;
   const auto entered = [self = shared_from_this(), scope = o.scope](const commands::taken_message& taken) {
-    if (taken.next == then::begin_turn || taken.next == then::queue_turn) self->line_.entered(*taken.said->turn, scope);
+    if (taken.next == then::begin_turn || taken.next == then::queue_turn)
+      self->queue_.entered(*taken.exchange_outcome->turn, scope);
   };
   auto over = [self = shared_from_this(), order = o, done = std::move(done)](commands::taken_message taken) {
     if (taken.next == then::stop)
-      return self->parts_->priority_reads->run(
+      return self->runtime_->priority_reads->run(
           [self, order, taken = std::move(taken), done](store_reader& store) mutable {
-            taken.said->interrupted = names_of(taken.kept, store);
-            self->say_stopped(order, *taken.said, taken.kept, done);
+            taken.exchange_outcome->interrupted = names_of(taken.kept, store);
+            self->say_stopped(order, *taken.exchange_outcome, taken.kept, done);
           });
-    done(taken.said);
-    if (taken.next == then::begin_turn) self->line_.begin(*taken.said->turn, order.scope);
+    done(taken.exchange_outcome);
+    if (taken.next == then::begin_turn) self->queue_.begin(*taken.exchange_outcome->turn, order.scope);
   };
-  parts_->core.execute_unless_withdrawn({std::move(what), std::move(over), entered}, std::move(claim));
+  runtime_->core.execute_unless_withdrawn({std::move(what), std::move(over), entered}, std::move(claim));
 }
 
 /// The stop is under way: its author is answered first, then the watchers.
 void message_router::say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done) {
   done(a);
-  stop_said what;
+  stop_request_news what;
   what.message = *a.message;
   what.cancel = *a.cancel;
   what.scope = order.scope;
@@ -147,14 +148,14 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
   what.agent = order.agent;
   what.is_first = kept.cancel_outcome != name_of(cancel_outcome::joined);
   a.words_follow = says_->asks_for_words(what);
-  parts_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
+  runtime_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
   says_->acknowledge(std::move(what));
 }
 
 void message_router::stop() { repeats_->stop(); }
 
 void message_router::pick_up() {
-  parts_->priority_reads->run([self = shared_from_this()](store_reader& store) {
+  runtime_->priority_reads->run([self = shared_from_this()](store_reader& store) {
     const auto left = store.unacknowledged();
     if (!left) return spdlog::error("stops that are not acknowledged cannot be read: {}", left.error().detail);
     self->says_->make_up_for(*left, store);

@@ -27,10 +27,10 @@ class message_router final : public std::enable_shared_from_this<message_router>
   using answer = reply<outcome<message_answer>>;
 
   /// `repeats` looks up earlier copies of a message: one row by its key, with no other jobs in its queue.
-  message_router(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats, turn_queue line);
+  message_router(std::shared_ptr<agent_runtime> runtime, std::unique_ptr<blocking_executor> repeats, turn_queue queue);
   /// Ends all look-ups.
   /// Takes the cancel words and names from the settings that hold now. Any thread.
-  void reload() { words_.set(words_by_place(parts_->settings->chat)); }
+  void reload() { words_.set(words_by_place(runtime_->settings->chat)); }
   void stop();
   /// Answers once the whole decision is durable; a stop is answered even if it could not be made durable.
   void take(message_order order, answer done);
@@ -45,9 +45,9 @@ class message_router final : public std::enable_shared_from_this<message_router>
   void say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done);
   void repeat(const records::message_record& known, store_reader& store, const message_order& order, answer done);
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   const std::unique_ptr<blocking_executor> repeats_;
-  const turn_queue line_;
+  const turn_queue queue_;
   current<words_by_place> words_;
   const std::shared_ptr<acknowledger> says_;
 };

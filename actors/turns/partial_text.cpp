@@ -75,21 +75,21 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
   return std::string(utf8_prefix(left, most_text_bytes));
 }
 
-void recover_partial_text(const agent_runtime& parts, const operation_id& turn, store_reader& store) {
+void recover_partial_text(const agent_runtime& runtime, const operation_id& turn, store_reader& store) {
   const auto row = store.operation(turn);
   if (!row || !*row) return;
-  const auto said = text_left_of(store, **row);
-  if (!said) return spdlog::error("what {} had said is not kept: {}", turn.text(), said.error().detail);
-  if (said->empty()) return;
+  const auto partial = text_left_of(store, **row);
+  if (!partial) return spdlog::error("what {} had said is not kept: {}", turn.text(), partial.error().detail);
+  if (partial->empty()) return;
   records::message_record m;
   m.id = message_id::fresh();
   m.scope = (*row)->scope;
   m.role = records::message_role::assistant;
   m.turn = turn;
   m.aside = (*row)->kind == kind::sub_agent;
-  m.text = *said;
+  m.text = *partial;
   m.interrupted = true;
-  parts.core.execute({commands::keep_message{std::move(m)}, {}});
+  runtime.core.execute({commands::keep_message{std::move(m)}, {}});
 }
 
 } // namespace quell::controller::turns

@@ -15,6 +15,6 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
 
 /// A model's text that a restart cut off is only in events: it is stored as the interrupted answer that a stop would
 /// have left.
-void recover_partial_text(const agent_runtime& parts, const operation_id& turn, store_reader& store);
+void recover_partial_text(const agent_runtime& runtime, const operation_id& turn, store_reader& store);
 
 } // namespace quell::controller::turns

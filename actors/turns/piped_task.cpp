@@ -26,14 +26,14 @@ std::string end_text(const ended_operation& e) {
 void piped_task::start(create_order order, pipe_ends ends) {
   ends_ = std::move(ends);
   id_ = operation_id::fresh();
-  parts_->who.add_watcher(id_, shared_from_this());
+  runtime_->who.add_watcher(id_, shared_from_this());
   order.kind = kind::task;
   order.task.stdin_open = true;
-  parts_->core.execute(
+  runtime_->core.execute(
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (made) return;
-         self->parts_->who.drop(self->id_);
-         self->parts_->background_reads->run([self, why = made.error().error.detail](store_reader&) {
+         self->runtime_->who.drop(self->id_);
+         self->runtime_->background_reads->run([self, why = made.error().error.detail](store_reader&) {
            self->finish("cannot be started: " + why, false);
          });
        }});
@@ -44,7 +44,7 @@ void piped_task::started(const std::string& worker) {
     const std::lock_guard lock(guard_);
     worker_ = worker;
   }
-  parts_->background_reads->run([self = shared_from_this()](store_reader&) {
+  runtime_->background_reads->run([self = shared_from_this()](store_reader&) {
     self->ends_.started();
     self->begin_feeding();
     self->read_more();
@@ -56,7 +56,7 @@ void piped_task::write(std::string bytes) {
     const std::lock_guard lock(guard_);
     if (is_over_ || has_end_) return;
     if (unsent_.size() + bytes.size() > most_unsent) {
-      parts_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", parts_->core.now().boot);
+      runtime_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", runtime_->core.now().boot);
       return;
     }
     unsent_ += bytes;
@@ -81,7 +81,7 @@ void piped_task::begin_feeding() {
     is_feeding_ = true;
     worker = worker_;
   }
-  parts_->background_reads->run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+  runtime_->background_reads->run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
 }
 
 void piped_task::feed(const std::string& worker) {
@@ -98,7 +98,7 @@ void piped_task::feed(const std::string& worker) {
     at = sent_;
     is_last = wants_end_ && piece.size() == unsent_.size();
   }
-  const auto taken = parts_->output->input(id_, worker, at, piece, is_last);
+  const auto taken = runtime_->output->input(id_, worker, at, piece, is_last);
   if (!taken && taken.error().code != "rate_limited") {
     const std::lock_guard lock(guard_);
     is_feeding_ = false;
@@ -111,11 +111,11 @@ void piped_task::feed(const std::string& worker) {
     sent_ += moved;
     if (is_last && unsent_.empty()) wants_end_ = false; // the end was sent
   }
-  parts_->background_reads->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
-                                      [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+  runtime_->background_reads->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
+                                        [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
 }
 
-void piped_task::stop(stop_cause cause) { parts_->core.execute({commands::stop_local{{id_}, cause}, {}}); }
+void piped_task::stop(stop_cause cause) { runtime_->core.execute({commands::stop_local{{id_}, cause}, {}}); }
 
 void piped_task::let_go() {
   const std::lock_guard lock(guard_);
@@ -129,11 +129,11 @@ bool piped_task::read_all() {
       const std::lock_guard lock(guard_);
       if (is_over_) return true;
     }
-    const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
+    const auto slice = runtime_->output->read(id_, stream::out, read_, piece_bytes);
     if (!slice) return false;
     if (slice->offset > read_) {
-      parts_->log.warn(name_, name_ + " lost " + std::to_string(slice->offset - read_) + " bytes of its output",
-                       parts_->core.now().boot);
+      runtime_->log.warn(name_, name_ + " lost " + std::to_string(slice->offset - read_) + " bytes of its output",
+                         runtime_->core.now().boot);
       read_ = slice->offset;
     }
     read_ += slice->bytes.size();
@@ -149,25 +149,27 @@ void piped_task::read_more() {
     if (is_over_) return;
   }
   if (read_all()) return;
-  parts_->output->watch(id_, read_, parts_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
+  runtime_->output->watch(id_, read_, runtime_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
-    self->parts_->background_reads->run([self](store_reader&) { self->read_more(); });
+    self->runtime_->background_reads->run([self](store_reader&) { self->read_more(); });
   });
 }
 
 /// The end and the last output arrive on different connections.
 void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
   if (read_all() || tries == 0) return finish(why, was_stopped);
-  parts_->background_reads->run_after(pipe_look_interval,
-                                      [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
-                                        self->read_last(why, was_stopped, tries - 1);
-                                      });
+  runtime_->background_reads->run_after(pipe_look_interval,
+                                        [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
+                                          self->read_last(why, was_stopped, tries - 1);
+                                        });
 }
 
 void piped_task::ended(const ended_operation& e) {
-  parts_->background_reads->run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](
-                                    store_reader&) { self->read_last(why, was_stopped, most_pipe_looks); });
+  runtime_->background_reads->run(
+      [self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](store_reader&) {
+        self->read_last(why, was_stopped, most_pipe_looks);
+      });
 }
 
 void piped_task::finish(const std::string& why, bool was_stopped) {

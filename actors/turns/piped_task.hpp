@@ -23,8 +23,8 @@ struct pipe_ends {
 class piped_task final : public operation_watcher, public std::enable_shared_from_this<piped_task> {
  public:
   /// `name`: for the log.
-  piped_task(std::shared_ptr<agent_runtime> parts, std::string name)
-      : parts_(std::move(parts)), name_(std::move(name)) {}
+  piped_task(std::shared_ptr<agent_runtime> runtime, std::string name)
+      : runtime_(std::move(runtime)), name_(std::move(name)) {}
 
   /// Completes `order` to a task with open stdin.
   void start(create_order order, pipe_ends ends);
@@ -49,7 +49,7 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   void read_last(const std::string& why, bool was_stopped, int tries);
   void finish(const std::string& why, bool was_stopped);
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   const std::string name_;
   operation_id id_;
   pipe_ends ends_;

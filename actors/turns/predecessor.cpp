@@ -11,10 +11,10 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr std::chrono::milliseconds look_again{20}, bound_beyond_grace{10'000};
-constexpr std::size_t most_followed = 200, most_told = 5;
+constexpr std::size_t most_followed = 200, most_reported = 5;
 
 struct waiting : std::enable_shared_from_this<waiting> {
-  std::shared_ptr<agent_runtime> parts;
+  std::shared_ptr<agent_runtime> runtime;
   task_spec mine;
   operation_id call;
   std::function<void(std::optional<std::string>)> then;
@@ -37,44 +37,45 @@ struct waiting : std::enable_shared_from_this<waiting> {
   }
 
   void look() {
-    parts->core.ask([self = shared_from_this()](const ledger& l, moment now) -> std::function<void()> {
+    runtime->core.ask([self = shared_from_this()](const ledger& l, moment now) -> std::function<void()> {
       std::erase_if(self->left, [&](const outlined& o) { return !l.view(o.id, now); });
       const auto own = l.view(self->call, now);
       const bool is_stopped = !own || own->hot.now == status::cancelling; // its task will be refused
       if (self->left.empty() || is_stopped) return [self] { self->then(std::nullopt); };
-      if (now.boot >= self->until) return [self] { self->then(self->told()); };
-      return [self] { self->parts->background_reads->run_after(look_again, [self](store_reader&) { self->look(); }); };
+      if (now.boot >= self->until) return [self] { self->then(self->living_text()); };
+      return
+          [self] { self->runtime->background_reads->run_after(look_again, [self](store_reader&) { self->look(); }); };
     });
   }
 
-  std::string told() const {
+  std::string living_text() const {
     std::string text;
-    for (std::size_t i = 0; i < std::min(most_told, left.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(most_reported, left.size()); ++i) {
       const auto name = names.find(left[i].id);
       text += (i == 0 ? "" : ", ") + (name == names.end() ? std::string() : name->second + " ") + "(" +
               left[i].id.text() + ")";
     }
-    if (left.size() > most_told) text += " and " + std::to_string(left.size() - most_told) + " more";
+    if (left.size() > most_reported) text += " and " + std::to_string(left.size() - most_reported) + " more";
     return text;
   }
 };
 
 } // namespace
 
-void wait_for_predecessor(std::shared_ptr<agent_runtime> parts, const predecessor& what, const task_spec& mine,
+void wait_for_predecessor(std::shared_ptr<agent_runtime> runtime, const predecessor& what, const task_spec& mine,
                           std::function<void(std::optional<std::string>)> then) {
   auto w = std::make_shared<waiting>();
-  w->parts = std::move(parts);
+  w->runtime = std::move(runtime);
   w->mine = mine;
   w->call = what.call;
   w->then = std::move(then);
-  w->parts->core.ask([w, what](const ledger& l, moment now) -> std::function<void()> {
+  w->runtime->core.ask([w, what](const ledger& l, moment now) -> std::function<void()> {
     w->left = local_of(l).dying_tasks(what.scope, what.root, most_followed);
     if (w->left.empty()) return [w] { w->then(std::nullopt); };
     milliseconds longest{0};
     for (const auto& o : w->left) longest = std::max(longest, o.grace);
     w->until = now.boot + longest + bound_beyond_grace;
-    return [w] { w->parts->background_reads->run([w](store_reader& store) { w->choose(store); }); };
+    return [w] { w->runtime->background_reads->run([w](store_reader& store) { w->choose(store); }); };
   });
 }
 

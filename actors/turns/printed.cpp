@@ -55,7 +55,7 @@ std::optional<operation_id> task_of(const operation_id& call, store_reader& stor
 
 /// The newest line of a stream that is not empty.
 std::string last_line_of(output_reader& output, const operation_id& task, stream which, std::uint64_t size) {
-  constexpr std::size_t most_looked_at = 1'000, most_told = 200;
+  constexpr std::size_t most_looked_at = 1'000, most_reported = 200;
   const auto end = output.read(task, which, size - std::min<std::uint64_t>(size, most_looked_at), most_looked_at);
   if (!end) return {};
   std::string_view text = end->bytes;
@@ -64,7 +64,7 @@ std::string last_line_of(output_reader& output, const operation_id& task, stream
   text = text.substr(0, last + 1);
   if (const auto before = text.find_last_of("\r\n"); before != std::string_view::npos) text = text.substr(before + 1);
   bool was_cut = false;
-  return bounded_text(text.substr(0, most_told), 3 * most_told, was_cut);
+  return bounded_text(text.substr(0, most_reported), 3 * most_reported, was_cut);
 }
 
 } // namespace
@@ -111,9 +111,9 @@ std::optional<printing> printing_of(const operation_id& call, store_reader& stor
 
 std::string with_printed(const std::string& result_json, const std::string& printed) {
   auto result = json::parse(result_json, nullptr, false);
-  auto told = json::parse(printed, nullptr, false);
-  if (!result.is_object() || !told.is_object()) return result_json;
-  result["printed"] = std::move(told);
+  auto printed_json = json::parse(printed, nullptr, false);
+  if (!result.is_object() || !printed_json.is_object()) return result_json;
+  result["printed"] = std::move(printed_json);
   return json_text(result);
 }
 

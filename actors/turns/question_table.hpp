@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "controller/asked_questions.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::turns {
 

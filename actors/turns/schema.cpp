@@ -109,28 +109,28 @@ std::string types_of(const json& type) {
 }
 
 /// Rewrites valijson's sentence in this project's terms.
-std::string sentence(const std::string& said, const place& p) {
+std::string sentence(const std::string& stated, const place& p) {
   const std::string who = p.field.empty() ? "the input" : "`" + p.field + "`";
   const auto inner = [&](const std::string& name) { return "`" + (p.field.empty() ? "" : p.field + ".") + name + "`"; };
-  if (said.starts_with("Missing required")) return inner(last_quoted(said)) + " is required";
-  if (said.starts_with("Object contains a property"))
-    return inner(last_quoted(said)) + " is not a field of this tool" + members_of(p.schemas);
-  if (said.starts_with("Value type not permitted")) {
+  if (stated.starts_with("Missing required")) return inner(last_quoted(stated)) + " is required";
+  if (stated.starts_with("Object contains a property"))
+    return inner(last_quoted(stated)) + " is not a field of this tool" + members_of(p.schemas);
+  if (stated.starts_with("Value type not permitted")) {
     const auto* type = keyword(p.schemas, "type");
     return who + (type ? " must be of type " + types_of(*type) : " is of the wrong type") +
            (p.value ? ", not " + std::string(p.value->type_name()) : "");
   }
-  if (said.starts_with("Failed to match against any enum")) {
+  if (stated.starts_with("Failed to match against any enum")) {
     const auto* values = keyword(p.schemas, "enum");
     return who + " must be one of " + (values ? short_text(*values) : "the listed values");
   }
-  auto text = said;
+  auto text = stated;
   if (text.ends_with('.')) text.pop_back();
   return who + ": " + text;
 }
 
 /// An error in a choice is reported as such, since no branch's error is more relevant than another's.
-bool is_of_a_choice(const std::string& said) { return said.find("anyOf") != std::string::npos; }
+bool is_of_a_choice(const std::string& stated) { return stated.find("anyOf") != std::string::npos; }
 
 } // namespace
 

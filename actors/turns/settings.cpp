@@ -18,15 +18,15 @@ const agent_settings* turn_settings::agent(std::string_view name) const {
 std::optional<integrations::model_settings> model_of(const turn_settings& settings, const agent_settings& agent) {
   const auto* found = settings.model(agent.model);
   if (!found) return std::nullopt;
-  const auto asked_by = [&](const integrations::model_settings& model) {
+  const auto is_requested_by = [&](const integrations::model_settings& model) {
     auto own = model;
     own.answer = integrations::merged(agent.answer, model.answer, model.provider);
     own.fallbacks.clear();
     return own;
   };
-  auto model = asked_by(*found);
+  auto model = is_requested_by(*found);
   for (const auto& name : found->fallback)
-    if (const auto* other = settings.model(name)) model.fallbacks.push_back(asked_by(*other));
+    if (const auto* other = settings.model(name)) model.fallbacks.push_back(is_requested_by(*other));
   return model;
 }
 

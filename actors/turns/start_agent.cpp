@@ -13,7 +13,7 @@ namespace {
 /// The parent's result for a sub-agent that did not complete: the reason, and its text so far.
 std::string failed_sub_agent(const json_result_texts& texts, const agent_settings& agent,
                              const actors::turn_effects::end& how) {
-  constexpr std::size_t most_said = 4 << 10;
+  constexpr std::size_t most_reason_bytes = 4 << 10;
   std::string code = "error", why = "it was stopped";
   if (how.aborted == actors::abort_reason::timeout) {
     code = "timeout";
@@ -25,7 +25,7 @@ std::string failed_sub_agent(const json_result_texts& texts, const agent_setting
     why = how.error->detail;
   }
   bool was_cut = false;
-  if (!how.text.empty()) why += " It had said: " + bounded_text(how.text, most_said, was_cut);
+  if (!how.text.empty()) why += " It had said: " + bounded_text(how.text, most_reason_bytes, was_cut);
   return texts.failed(code, why);
 }
 
@@ -37,13 +37,13 @@ own_outcome broken_end() {
   return end;
 }
 
-running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context who, actors::agent_start start,
+running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
   running_agent running;
-  running.port = std::make_shared<turn_port>(parts, std::move(who));
+  running.port = std::make_shared<turn_port>(runtime, std::move(who));
   start.port = running.port;
-  start.texts = parts->texts;
-  start.clock = [now = parts->core.now] { return now().boot; };
+  start.texts = runtime->texts;
+  start.clock = [now = runtime->core.now] { return now().boot; };
   const auto& who_runs = running.port->who();
   // The budget of a turn holds for all its agents together, so the core counts it.
   start.limits.model_calls = who_runs.is_sub_agent ? who_runs.agent.budget.model_calls : 0;
@@ -55,18 +55,18 @@ running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context wh
   running.port->adopt_past(start.past);
   running.port->files()->note_all(running.port->who().agent, start.so_far);
   // The actor can report before its handle is known, so the port waits for the handle.
-  running.line = running.port->spawn_with([&] { return parts->spawn(std::move(start)); });
+  running.handle = running.port->spawn_with([&] { return runtime->spawn(std::move(start)); });
   running.port->adopt_calls(calls);
-  parts->who.add_agent(running.port->who().operation, running.line);
+  runtime->who.add_agent(running.port->who().operation, running.handle);
   return running;
 }
 
-void find_tools(const std::shared_ptr<agent_runtime>& parts, const agent_settings& agent, const mcp_user& user,
+void find_tools(const std::shared_ptr<agent_runtime>& runtime, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done) {
-  const auto settings = parts->settings.get();
+  const auto settings = runtime->settings.get();
   const auto servers = mcp_servers_of(*settings, agent);
   if (servers.empty()) return done(tools_for(*settings, agent, {}));
-  parts->mcp->tools(servers, user, [settings, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
+  runtime->mcp->tools(servers, user, [settings, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
     auto tools = tools_for(*settings, agent, of_mcp.tools);
     if (!of_mcp.note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + of_mcp.note;
     for (const auto& name : of_mcp.logins)
@@ -78,13 +78,14 @@ void find_tools(const std::shared_ptr<agent_runtime>& parts, const agent_setting
   });
 }
 
-void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& above, const operation_id& call,
+void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context& above, const operation_id& call,
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
                      std::function<void(actors::work_end)> done) {
-  const auto model = model_of(*parts->settings.get(), settings);
+  const auto model = model_of(*runtime->settings.get(), settings);
   if (!model)
-    return done({false, parts->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
+    return done(
+        {false, runtime->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
   auto context = std::make_shared<agent_context>();
   context->operation = operation_id::fresh();
   context->root = above.root;
@@ -92,12 +93,12 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
   context->owner = above.owner;
   context->is_sub_agent = true;
   context->tree = above.tree;
-  context->began = parts->core.now().boot;
+  context->began = runtime->core.now().boot;
   context->is_by_chat = above.is_by_chat;
   context->agent = settings;
   context->model = *model;
   // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
-  find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
+  find_tools(runtime, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
     context->agent.instructions += tools.notice;
     context->tools = std::move(tools);
     commands::begin_sub_agent step;
@@ -116,8 +117,8 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
     step.task.text = task;
     const auto refused = [=](const outcome<created>& made) {
       if (made) return;
-      parts->mcp->user_over(context->operation);
-      done({false, parts->texts->failed(made.error().error.code, made.error().error.detail)});
+      runtime->mcp->user_over(context->operation);
+      done({false, runtime->texts->failed(made.error().error.code, made.error().error.detail)});
     };
     // Starts at once, like a turn: a stop must find it.
     const auto starts = [=](const outcome<created>& made) {
@@ -126,20 +127,20 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
       start.so_far = {user_message{task}};
       const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
         const auto end = port->ended();
-        parts->mcp->user_over(port->who().operation);
+        runtime->mcp->user_over(port->who().operation);
         if (broken || !end) {
-          parts->core.execute({commands::end_local{port->who().operation, broken_end()}, {}});
-          return done({false, parts->texts->failed("interrupted", "the sub-agent broke down")});
+          runtime->core.execute({commands::end_local{port->who().operation, broken_end()}, {}});
+          return done({false, runtime->texts->failed("interrupted", "the sub-agent broke down")});
         }
         if (end->aborted == actors::abort_reason::user)
-          return done({false, parts->texts->cancelled(), true, end->usage});
+          return done({false, runtime->texts->cancelled(), true, end->usage});
         if (end->aborted)
-          return done({false, failed_sub_agent(*parts->texts, port->who().agent, *end), false, end->usage});
+          return done({false, failed_sub_agent(*runtime->texts, port->who().agent, *end), false, end->usage});
         done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls(), end->why)), false, end->usage});
       };
-      runs(start_agent(parts, *context, std::move(start), over).line);
+      runs(start_agent(runtime, *context, std::move(start), over).handle);
     };
-    parts->core.execute({std::move(step), refused, starts});
+    runtime->core.execute({std::move(step), refused, starts});
   });
 }
 

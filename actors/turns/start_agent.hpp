@@ -13,24 +13,24 @@ namespace quell::controller::turns {
 
 struct running_agent {
   std::shared_ptr<turn_port> port;
-  std::shared_ptr<actors::agent_handle> line;
+  std::shared_ptr<actors::agent_handle> handle;
 };
 
 /// The end of the operation of an agent whose actor died. What lives below it is stopped by this end.
 own_outcome broken_end();
 
 /// Makes `start.port`. `over` runs on the agent's thread, after everything that the agent did is durable.
-running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context who, actors::agent_start start,
+running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over);
 
 /// The tools of an agent, including those of MCP servers; a server that does not answer is left out and noted. Every
 /// `user` must be ended with mcp_host::user_over.
-void find_tools(const std::shared_ptr<agent_runtime>& parts, const agent_settings& agent, const mcp_user& user,
+void find_tools(const std::shared_ptr<agent_runtime>& runtime, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done);
 
 /// Registers and starts a sub-agent below a call. `runs` gets the handle to it, then `done` its end; if it could not be
 /// started, only `done` is called.
-void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& above, const operation_id& call,
+void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context& above, const operation_id& call,
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
                      std::function<void(actors::work_end)> done);

@@ -60,24 +60,25 @@ std::vector<not_known> not_known_of(const cancel_id& cancel, store_reader& store
   return names;
 }
 
-std::unordered_map<message_id, stop_telling> told_before(const std::vector<records::message_record>& stops,
-                                                         store_reader& store) {
-  std::unordered_map<message_id, stop_telling> told;
-  if (stops.empty()) return told;
+std::unordered_map<message_id, stop_telling> acknowledged_before(const std::vector<records::message_record>& stops,
+                                                                 store_reader& store) {
+  std::unordered_map<message_id, stop_telling> tellings;
+  if (stops.empty()) return tellings;
   records::event_filter f;
   f.types = {"acknowledgement"};
   while (true) {
     const auto events = store.events(f);
-    if (!events) return told;
+    if (!events) return tellings;
     for (const auto& e : *events) {
       const auto data = nlohmann::json::parse(e.data, nullptr, false);
       if (!data.is_object()) continue;
       const auto message = message_id::parse(data.value("message", ""));
-      const bool is_asked = message && std::any_of(stops.begin(), stops.end(),
-                                                   [&](const records::message_record& m) { return m.id == *message; });
-      if (is_asked) told[*message] = telling_of(data);
+      const bool is_requested =
+          message &&
+          std::any_of(stops.begin(), stops.end(), [&](const records::message_record& m) { return m.id == *message; });
+      if (is_requested) tellings[*message] = telling_of(data);
     }
-    if (events->size() < f.limit) return told;
+    if (events->size() < f.limit) return tellings;
     f.after = events->back().id;
   }
 }

@@ -15,8 +15,8 @@ std::vector<not_known> named(const std::vector<stuck_operation>& stuck, store_re
 /// The first few operations that this settled cancel covered and that are not known to have ended.
 std::vector<not_known> not_known_of(const cancel_id& cancel, store_reader& store);
 /// The last acknowledgement of each of these messages.
-std::unordered_map<message_id, stop_telling> told_before(const std::vector<records::message_record>& stops,
-                                                         store_reader& store);
+std::unordered_map<message_id, stop_telling> acknowledged_before(const std::vector<records::message_record>& stops,
+                                                                 store_reader& store);
 /// Whether the watchers were told of the decision about this message.
 bool was_announced(const records::message_record& stop, store_reader& store);
 

@@ -21,18 +21,18 @@ struct sub_agent_state {
 
 class sub_agent_work final : public actors::tool_work {
  public:
-  sub_agent_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const operation_id& call,
+  sub_agent_work(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
                  agent_settings settings, std::string task)
-      : parts_(std::move(parts)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
+      : runtime_(std::move(runtime)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
         task_(std::move(task)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
     if (!above_->take_place())
-      return done(
-          {false, parts_->texts->failed("too_many_sub_agents",
-                                        "as many sub-agents run as may at once (" +
-                                            std::to_string(above_->who().agent.budget.width) + ", of the whole turn " +
-                                            std::to_string(above_->who().tree->width()) + "); wait for one to end")});
+      return done({false, runtime_->texts->failed(
+                              "too_many_sub_agents",
+                              "as many sub-agents run as may at once (" +
+                                  std::to_string(above_->who().agent.budget.width) + ", of the whole turn " +
+                                  std::to_string(above_->who().tree->width()) + "); wait for one to end")});
     auto finished = [above = above_, done = std::move(done)](actors::work_end how) {
       above->give_place_back();
       above->add_usage_below(how.used);
@@ -58,16 +58,16 @@ class sub_agent_work final : public actors::tool_work {
  private:
   void run_command(std::function<void(actors::work_end)> done) {
     auto request = task_for_command(settings_, task_);
-    if (!request) return done({false, parts_->texts->failed(request.error().code, request.error().detail)});
+    if (!request) return done({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     request->follows = predecessor{above_->who().scope, above_->who().root, call_};
     create_order order;
     order.by = agent_runtime::acting_for(above_->who().owner);
     order.parent = call_;
     order.name = settings_.name;
     order.title = "sub-agent " + settings_.name;
-    auto run = std::make_shared<task_run>(parts_, std::move(*request));
+    auto run = std::make_shared<task_run>(runtime_, std::move(*request));
     run->start(std::move(order), [done = std::move(done), settings = settings_,
-                                  texts = parts_->texts](const task_end& end) {
+                                  texts = runtime_->texts](const task_end& end) {
       if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
       if (!end.how.exit) {
         const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
@@ -83,7 +83,7 @@ class sub_agent_work final : public actors::tool_work {
 
   void run_agent(std::function<void(actors::work_end)> done) {
     start_sub_agent(
-        parts_, above_->who(), call_, settings_, task_,
+        runtime_, above_->who(), call_, settings_, task_,
         [state = state_](std::shared_ptr<actors::agent_handle> agent) {
           bool is_stopped = false;
           std::string reason;
@@ -104,7 +104,7 @@ class sub_agent_work final : public actors::tool_work {
         });
   }
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<turn_port> above_;
   operation_id call_;
   agent_settings settings_;
@@ -114,18 +114,18 @@ class sub_agent_work final : public actors::tool_work {
 
 } // namespace
 
-std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> parts,
+std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> runtime,
                                                        std::shared_ptr<turn_port> above, const operation_id& call,
                                                        const tool_call& what) {
   const auto refused = [&](const fault& why) {
-    return make_answer({false, parts->texts->failed(why.code, why.detail)});
+    return make_answer({false, runtime->texts->failed(why.code, why.detail)});
   };
   const auto request = read_sub_agent_request(what.input);
   if (!request) return refused(request.error());
-  auto settings = sub_agent_settings(*parts->settings.get(), above->who().agent, *request);
+  auto settings = sub_agent_settings(*runtime->settings.get(), above->who().agent, *request);
   if (!settings) return refused(settings.error());
-  if (settings->acp) return make_acp_work(std::move(parts), std::move(above), call, *settings, request->task);
-  return std::make_unique<sub_agent_work>(std::move(parts), std::move(above), call, std::move(*settings),
+  if (settings->acp) return make_acp_work(std::move(runtime), std::move(above), call, *settings, request->task);
+  return std::make_unique<sub_agent_work>(std::move(runtime), std::move(above), call, std::move(*settings),
                                           request->task);
 }
 

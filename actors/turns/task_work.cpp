@@ -23,13 +23,13 @@ constexpr int most_feeds = 3000;       ///< a minute for a task that does not re
 void task_run::start(create_order order, std::function<void(task_end)> done) {
   done_ = std::move(done);
   id_ = operation_id::fresh();
-  parts_->who.add_watcher(id_, shared_from_this());
+  runtime_->who.add_watcher(id_, shared_from_this());
   order.kind = kind::task;
   order.task = what_.spec;
   order.timeout = what_.timeout;
   if (!what_.follows) return go_on(std::move(order));
   wait_for_predecessor(
-      parts_, *what_.follows, what_.spec,
+      runtime_, *what_.follows, what_.spec,
       [self = shared_from_this(), order = std::move(order)](const std::optional<std::string>& still_lives) {
         if (!still_lives) return self->go_on(order);
         self->refuse({"workspace_busy",
@@ -40,9 +40,9 @@ void task_run::start(create_order order, std::function<void(task_end)> done) {
 
 void task_run::go_on(create_order order) {
   const auto named = what_.spec.worker;
-  if (!named || !parts_->core.knows_worker) return create(std::move(order));
+  if (!named || !runtime_->core.knows_worker) return create(std::move(order));
   // A task for a worker that is not enrolled would wait for ever, and its call with it.
-  parts_->core.knows_worker(
+  runtime_->core.knows_worker(
       *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) mutable {
         if (is_known) return self->create(std::move(order));
         self->refuse({"no_such_worker", "there is no worker " + worker + "; nothing was started", {}});
@@ -50,14 +50,14 @@ void task_run::go_on(create_order order) {
 }
 
 void task_run::create(create_order order) {
-  parts_->core.execute(
+  runtime_->core.execute(
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (!made) self->refuse(made.error().error);
        }});
 }
 
 void task_run::refuse(const fault& why) {
-  parts_->who.drop(id_);
+  runtime_->who.drop(id_);
   task_end end;
   end.how = {id_, status::failed};
   end.refused = why;
@@ -67,7 +67,7 @@ void task_run::refuse(const fault& why) {
 void task_run::started(const std::string& worker) {
   if (when_started_) when_started_(id_);
   if (!what_.spec.stdin_open) return;
-  parts_->background_reads->run(
+  runtime_->background_reads->run(
       [self = shared_from_this(), worker](store_reader&) { self->feed(worker, 0, most_feeds); });
 }
 
@@ -78,10 +78,10 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
   }
   const auto piece = what_.stdin_text.substr(std::min<std::size_t>(from, what_.stdin_text.size()), feed_bytes);
   const bool is_last = from + piece.size() >= what_.stdin_text.size();
-  const auto taken = parts_->output->input(id_, worker, from, piece, is_last);
+  const auto taken = runtime_->output->input(id_, worker, from, piece, is_last);
   if (taken && is_last) return;
   if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it no longer reads, or has ended
-  parts_->background_reads->run_after(
+  runtime_->background_reads->run_after(
       taken ? std::chrono::milliseconds{0} : output_look_interval,
       [self = shared_from_this(), worker, next = taken ? *taken : from,
        left = taken ? tries : tries - 1](store_reader&) { self->feed(worker, next, left); });
@@ -93,12 +93,12 @@ void task_run::ended(const ended_operation& e) {
     is_over_ = true;
     how_ = e;
   }
-  parts_->background_reads->run([self = shared_from_this()](store_reader&) { self->collect(most_output_looks); });
+  runtime_->background_reads->run([self = shared_from_this()](store_reader&) { self->collect(most_output_looks); });
 }
 
 /// Head and tail of a stream; the bytes between are counted.
 std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
-  const auto head = parts_->output->read(id_, which, 0, most_collected / 2);
+  const auto head = runtime_->output->read(id_, which, 0, most_collected / 2);
   complete = true;
   if (!head) return 0;
   into = head->bytes;
@@ -111,7 +111,7 @@ std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
     at = head->size - most_collected / 2;
   }
   while (into.size() < most_collected) {
-    const auto more = parts_->output->read(id_, which, at, most_collected - into.size());
+    const auto more = runtime_->output->read(id_, which, at, most_collected - into.size());
     if (!more) break;
     complete = more->end;
     if (more->bytes.empty()) break;
@@ -127,7 +127,7 @@ void task_run::collect(int tries) {
   bool out_complete = false, err_complete = false;
   end.dropped_bytes = read(stream::out, end.out, out_complete) + read(stream::err, end.err, err_complete);
   if ((!out_complete || !err_complete) && tries > 0)
-    return parts_->background_reads->run_after(
+    return runtime_->background_reads->run_after(
         output_look_interval, [self = shared_from_this(), tries](store_reader&) { self->collect(tries - 1); });
   {
     const std::lock_guard lock(guard_);
@@ -147,7 +147,7 @@ void task_run::finish(task_end end) {
 }
 
 /// The text for a task that never ran, or whose end contains no exit.
-static std::string told_of(const task_end& end, const json_result_texts& texts) {
+static std::string result_text_of(const task_end& end, const json_result_texts& texts) {
   if (end.refused) return texts.failed(end.refused->code, end.refused->detail);
   if (end.how.error) return texts.failed(end.how.error->code, end.how.error->message);
   return texts.failed("cancelled", "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
@@ -156,7 +156,7 @@ static std::string told_of(const task_end& end, const json_result_texts& texts) 
 actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts) {
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
   const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
-  if (!end.how.exit || never_ran) return {false, told_of(end, texts)};
+  if (!end.how.exit || never_ran) return {false, result_text_of(end, texts)};
   auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes,
                                  note_of_left(end.how.left_total, end.how.left));
   return {outcome.ok, std::move(outcome.result)};
@@ -166,16 +166,16 @@ namespace {
 
 class task_work final : public actors::tool_work {
  public:
-  task_work(std::shared_ptr<agent_runtime> parts, create_order order, tool_definition tool, task_request what,
+  task_work(std::shared_ptr<agent_runtime> runtime, create_order order, tool_definition tool, task_request what,
             std::shared_ptr<live_output> live)
-      : parts_(std::move(parts)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)),
+      : runtime_(std::move(runtime)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)),
         live_(std::move(live)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
-    auto run = std::make_shared<task_run>(parts_, std::move(what_));
+    auto run = std::make_shared<task_run>(runtime_, std::move(what_));
     if (live_) run->when_started([live = live_](const operation_id& task) { live->follow(task); });
     run->start(std::move(order_),
-               [done = std::move(done), tool = tool_, texts = parts_->texts, live = live_](const task_end& end) {
+               [done = std::move(done), tool = tool_, texts = runtime_->texts, live = live_](const task_end& end) {
                  if (live) live->end();
                  done(end_of(end, tool, *texts));
                });
@@ -183,7 +183,7 @@ class task_work final : public actors::tool_work {
   void stop(const std::string&) override {}
 
  private:
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   create_order order_;
   tool_definition tool_;
   task_request what_;
@@ -219,19 +219,19 @@ create_order order_for_call(const agent_context& who, const operation_id& call, 
   return order;
 }
 
-std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> runtime, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, std::shared_ptr<file_versions> files) {
   if (is_file_tool(what.name))
     if (const auto file = file_of_call(who.agent, what.input); !file.empty())
-      return make_file_work(std::move(parts), who, call, tool, what, file, std::move(files));
+      return make_file_work(std::move(runtime), who, call, tool, what, file, std::move(files));
   auto request = task_for_call(tool, who.agent, what.input);
-  if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
-  if (request->background) return make_background_work(std::move(parts), who, call, what, std::move(*request));
+  if (!request) return make_answer({false, runtime->texts->failed(request.error().code, request.error().detail)});
+  if (request->background) return make_background_work(std::move(runtime), who, call, what, std::move(*request));
   auto order = order_for_call(who, call, what, *request);
   std::shared_ptr<live_output> live;
-  if (what.name == "exec" && parts->tell_live) live = std::make_shared<live_output>(parts, who, call, what);
-  return std::make_unique<task_work>(std::move(parts), std::move(order), tool, std::move(*request), std::move(live));
+  if (what.name == "exec" && runtime->tell_live) live = std::make_shared<live_output>(runtime, who, call, what);
+  return std::make_unique<task_work>(std::move(runtime), std::move(order), tool, std::move(*request), std::move(live));
 }
 
 } // namespace quell::controller::turns

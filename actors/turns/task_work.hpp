@@ -28,7 +28,7 @@ create_order order_for_call(const agent_context& who, const operation_id& call, 
                             task_request& request);
 /// A call of `read`, `write` or `edit`: writes wait for their turn in the lane of their file, and an edit applies to
 /// the version that this conversation saw last.
-std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> runtime, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, const std::string& file,
                                                   std::shared_ptr<file_versions> files);
@@ -36,8 +36,8 @@ std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime>
 /// Must be held by a shared_ptr; any thread.
 class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
  public:
-  task_run(std::shared_ptr<agent_runtime> parts, task_request what)
-      : parts_(std::move(parts)), what_(std::move(what)) {}
+  task_run(std::shared_ptr<agent_runtime> runtime, task_request what)
+      : runtime_(std::move(runtime)), what_(std::move(what)) {}
   /// Calls `done` once, when the task is terminal and its output is complete.
   void start(create_order order, std::function<void(task_end)> done);
 
@@ -56,7 +56,7 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   void finish(task_end end);
   std::uint64_t read(stream which, std::string& into, bool& complete);
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   const task_request what_;
   operation_id id_;
   std::mutex guard_;

@@ -45,20 +45,20 @@ result<json> parsed_input(const tool_definition& tool, const std::string& text) 
 }
 
 /// Removes `_meta.timeout`, and for a built-in tool all of `_meta`.
-result<std::optional<milliseconds>> take_wish(const tool_definition& tool, json& input) {
+result<std::optional<milliseconds>> take_timeout(const tool_definition& tool, json& input) {
   const auto meta = input.find("_meta");
   if (meta == input.end()) return std::nullopt;
-  std::optional<milliseconds> wish;
+  std::optional<milliseconds> requested_timeout;
   if (meta->is_object()) {
     if (const auto time = meta->find("timeout"); time != meta->end() && !time->is_null()) {
       if (!time->is_number_unsigned() || time->get<std::uint64_t>() > static_cast<std::uint64_t>(longest_ms))
         return wrong_input(tool, "`_meta.timeout` must be a whole number of milliseconds, at most 7 days; 0 = none");
-      wish = milliseconds{time->get<std::int64_t>()};
+      requested_timeout = milliseconds{time->get<std::int64_t>()};
     }
     meta->erase("timeout");
   }
   if (tool.how != tool_definition::runs::mcp || !meta->is_object() || meta->empty()) input.erase("_meta");
-  return wish;
+  return requested_timeout;
 }
 
 /// Many models write `null` for "nothing".
@@ -67,9 +67,9 @@ void drop_nulls(json& input) {
 }
 
 /// A command in the background has only a limit that was asked for; the call itself only starts it.
-void limit_background(call_input& of, const tool_definition& exec, bool was_asked) {
+void limit_background(call_input& of, const tool_definition& exec, bool was_requested) {
   constexpr milliseconds to_start{120'000};
-  of.task_timeout = was_asked ? of.timeout : exec.most_timeout;
+  of.task_timeout = was_requested ? of.timeout : exec.most_timeout;
   of.timeout = to_start;
 }
 
@@ -86,8 +86,8 @@ std::string wrong_exec(const json& input) {
 result<call_input> read_input(const tool_definition& tool, const std::string& input_json) {
   auto input = parsed_input(tool, input_json);
   if (!input) return tl::unexpected(input.error());
-  const auto wish = take_wish(tool, *input);
-  if (!wish) return tl::unexpected(wish.error());
+  const auto requested_timeout = take_timeout(tool, *input);
+  if (!requested_timeout) return tl::unexpected(requested_timeout.error());
   const bool is_ours = tool.how != tool_definition::runs::mcp;
   if (is_ours) drop_nulls(*input);
   const auto schema = json::parse(tool.offer.input_schema, nullptr, false);
@@ -100,11 +100,11 @@ result<call_input> read_input(const tool_definition& tool, const std::string& in
     if (const auto time = input->find("timeout_ms"); time != input->end())
       out.timeout = milliseconds{time->get<std::int64_t>()};
   }
-  if (*wish) out.timeout = **wish;
+  if (*requested_timeout) out.timeout = **requested_timeout;
   if (tool.most_timeout.count() > 0 && (out.timeout.count() == 0 || out.timeout > tool.most_timeout))
     out.timeout = tool.most_timeout;
   if (is_ours && tool.offer.name == "exec" && input->value("background", false))
-    limit_background(out, tool, wish->has_value() || input->contains("timeout_ms"));
+    limit_background(out, tool, requested_timeout->has_value() || input->contains("timeout_ms"));
   out.json = input->dump(-1, ' ', false, json::error_handler_t::replace);
   return out;
 }

@@ -33,11 +33,11 @@ json exit_facts(const exit_state& exit, const std::string& out, const std::strin
   return facts;
 }
 
-bool went_well(const exit_state& exit) { return !exit.signal && exit.code == 0; }
+bool has_succeeded(const exit_state& exit) { return !exit.signal && exit.code == 0; }
 
 call_outcome exec_outcome(const exit_state& exit, const std::string& out, const std::string& err,
                           std::uint64_t dropped_bytes, const std::string& note) {
-  const bool ok = went_well(exit);
+  const bool ok = has_succeeded(exit);
   auto facts = exit_facts(exit, out, err, dropped_bytes);
   if (!note.empty()) facts["note"] = note;
   return {ok, bounded_result(json_text({{"ok", ok}, {"result", std::move(facts)}}), most_result_bytes, ok)};
@@ -54,7 +54,7 @@ call_outcome broken(const tool_definition& tool, const exit_state& exit, const s
 /// quell-tool's own answer.
 call_outcome answer_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
                        const std::string& err) {
-  if (!went_well(exit)) return broken(tool, exit, err);
+  if (!has_succeeded(exit)) return broken(tool, exit, err);
   bool deep = false;
   const auto answer = json::parse(
       out,
@@ -79,18 +79,18 @@ call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit
 }
 
 std::string note_of_left(std::uint32_t total, const std::vector<process_view>& first) {
-  constexpr std::size_t most_told = 8, most_bytes = 60;
+  constexpr std::size_t most_reported = 8, most_bytes = 60;
   if (total == 0) return {};
   std::string text = total == 1 ? "1 process that the command left running was killed: "
                                 : std::to_string(total) + " processes that the command left running were killed: ";
-  const auto told = std::min(most_told, first.size());
-  for (std::size_t i = 0; i < told; ++i) {
+  const auto shown_count = std::min(most_reported, first.size());
+  for (std::size_t i = 0; i < shown_count; ++i) {
     bool cut = false;
     const auto& p = first[i];
     const auto shown = p.command.size() > most_bytes ? p.command.substr(0, most_bytes) + "…" : p.command;
     text += (i == 0 ? "" : ", ") + bounded_text(shown, 4 * most_bytes, cut) + " (pid " + std::to_string(p.pid) + ")";
   }
-  if (total > told) text += (told > 0 ? " and " : "") + std::to_string(total - told) + " more";
+  if (total > shown_count) text += (shown_count > 0 ? " and " : "") + std::to_string(total - shown_count) + " more";
   return text + "; use background: true to keep work running";
 }
 
@@ -110,7 +110,7 @@ call_outcome mcp_outcome_of(bool ok, const std::string& answer) {
 
 call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
                                 const std::string& err, std::uint64_t dropped_bytes) {
-  const bool ok = went_well(exit);
+  const bool ok = has_succeeded(exit);
   auto result = exit_facts(exit, out, err, dropped_bytes);
   result["agent"] = agent.name;
   return {ok, bounded_result(json_text({{"ok", ok}, {"result", std::move(result)}}), most_result_bytes, ok)};

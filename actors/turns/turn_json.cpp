@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_told_bytes = 64 << 10; ///< of a result in an event
+constexpr std::size_t most_reported_bytes = 64 << 10; ///< of a result in an event
 
 json json_or_text(const std::string& text) {
   auto value = json::parse(text, nullptr, false);
@@ -73,7 +73,7 @@ event_text model_used(const operation_id& call, const std::string& model, const 
   return {"model_usage", json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
 }
 
-event_text thinking_said(std::uint64_t offset, const std::string& text) {
+event_text thinking_event(std::uint64_t offset, const std::string& text) {
   return {"thinking_delta", json_text({{"offset", offset}, {"text", text}})};
 }
 
@@ -162,7 +162,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   return {"turn_start", json_text(data)};
 }
 
-event_text text_said(std::uint64_t offset, const std::string& text) {
+event_text text_event(std::uint64_t offset, const std::string& text) {
   return {"text_delta", json_text({{"offset", offset}, {"text", text}})};
 }
 
@@ -175,16 +175,17 @@ event_text call_news(const operation_id& call, const tool_call& what, const acto
   if (const auto* timeout = std::get_if<actors::turn_effects::say_call_timed_out>(&news))
     return {"tool_timeout",
             json_text({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
-  const auto& said = std::get<actors::turn_effects::say_result>(news);
-  const bool is_cut = said.what.result.size() > most_told_bytes;
+  const auto& result_news = std::get<actors::turn_effects::say_result>(news);
+  const bool is_cut = result_news.what.result.size() > most_reported_bytes;
   return {"tool_result",
           json_text({{"call", what.call},
                      {"name", what.name},
-                     {"ok", said.what.ok},
-                     {"cancelled", said.what.cancelled},
-                     {"duration_ms", said.took.count()},
-                     {"result", json_or_text(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
-                                                    : said.what.result)},
+                     {"ok", result_news.what.ok},
+                     {"cancelled", result_news.what.cancelled},
+                     {"duration_ms", result_news.took.count()},
+                     {"result", json_or_text(is_cut ? bounded_result(result_news.what.result, most_reported_bytes,
+                                                                     result_news.what.ok)
+                                                    : result_news.what.result)},
                      {"truncated", is_cut}})};
 }
 
@@ -231,7 +232,7 @@ std::string question_text(const shown_question& question) {
                     {"form", json_or_text(question.form)}});
 }
 
-event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question) {
+event_text question_event(const operation_id& call, const tool_call& what, const shown_question& question) {
   return {"approval_required", json_text({{"operation", call.text()},
                                           {"name", what.name},
                                           {"input", json_or_text(what.input)},

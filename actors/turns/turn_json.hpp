@@ -45,8 +45,8 @@ struct event_text {
   std::string data;
 };
 event_text turn_started(const operation_id& turn, const std::string& block);
-event_text text_said(std::uint64_t offset, const std::string& text);
-event_text thinking_said(std::uint64_t offset, const std::string& text);
+event_text text_event(std::uint64_t offset, const std::string& text);
+event_text thinking_event(std::uint64_t offset, const std::string& text);
 /// The end of a model call: its tokens, and the configured name of the model that was asked last.
 event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage);
 event_text model_noted(const actors::model_note& what);
@@ -76,7 +76,7 @@ struct shown_question {
 };
 /// As JSON, the same in the call's row, in its event and in its block.
 std::string question_text(const shown_question& question);
-event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question);
+event_text question_event(const operation_id& call, const tool_call& what, const shown_question& question);
 /// The block `tool` of a paused call as clients see it: with its question, if its row's `result` holds one.
 std::string shown_call_block(const std::string& block, const std::string& result);
 /// The data of the event turn_complete.

@@ -75,7 +75,7 @@ turn_port::spawn_with(const std::function<std::shared_ptr<actors::agent_handle>(
   return agent_;
 }
 
-turn_now turn_port::now_told() const {
+turn_now turn_port::tokens_of() const {
   const auto sum = who_.tree->cost();
   const std::lock_guard lock(guard_);
   auto now = now_;
@@ -91,7 +91,7 @@ std::optional<actors::turn_effects::end> turn_port::ended() const {
 
 void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
   const std::lock_guard lock(guard_);
-  for (const auto& id : calls) parts_->who.add_call(id, agent_, false);
+  for (const auto& id : calls) runtime_->who.add_call(id, agent_, false);
 }
 
 void turn_port::adopt_past(const actors::turn_past& past) {
@@ -125,16 +125,16 @@ void turn_port::add_usage_below(const model_usage& used) {
 }
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
-  auto t = traits_of(who_.tools, parts_->settings->approvals, call);
+  auto t = traits_of(who_.tools, runtime_->settings->approvals, call);
   // Nobody has configured this agent's rights, and any member of a chat can ask it.
-  if (parts_->settings->chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
+  if (runtime_->settings->chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
       call.name == "exec" && t.approval_rule.empty())
     t.approval_rule = "exec: by chat";
   return t;
 }
 
 void turn_port::open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) {
-  if (parts_->core.is_low()) return done(tl::unexpected(low_on_space()));
+  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
   create_order order;
   order.by = agent_runtime::acting_for(who_.owner);
   order.kind = kind::model_call;
@@ -143,18 +143,18 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   order.title = "model call " + std::to_string(number);
   const auto id = operation_id::fresh();
   expect_call(id, true);
-  parts_->core.execute({commands::open_model_call{std::move(order), id, who_.tree->turn(), who_.tree->limits()},
-                        [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
-                          if (made) return done(id);
-                          self->parts_->who.drop(id);
-                          done(tl::unexpected(made.error().error));
-                        }});
+  runtime_->core.execute({commands::open_model_call{std::move(order), id, who_.tree->turn(), who_.tree->limits()},
+                          [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
+                            if (made) return done(id);
+                            self->runtime_->who.drop(id);
+                            done(tl::unexpected(made.error().error));
+                          }});
 }
 
 /// Before the core knows the call, so that a stop always finds its agent.
 void turn_port::expect_call(const operation_id& id, bool is_model_call) {
   const std::lock_guard lock(guard_);
-  parts_->who.add_call(id, agent_, is_model_call);
+  runtime_->who.add_call(id, agent_, is_model_call);
 }
 
 /// An MCP server promises nothing about a call that was cancelled or timed out.
@@ -163,7 +163,7 @@ void turn_port::mark_unknown(tool_results& results) const {
     const auto* tool = r.ok ? nullptr : who_.tools.find(r.name);
     if (!tool || tool->how != tool_definition::runs::mcp) continue;
     const bool is_stopped =
-        r.cancelled ? r.result != parts_->texts->not_started() : error_of_result(r.result).code == "timeout";
+        r.cancelled ? r.result != runtime_->texts->not_started() : error_of_result(r.result).code == "timeout";
     if (is_stopped) r.result = with_unknown_outcome(r.result);
   }
 }
@@ -178,11 +178,11 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
   auto request = request_for(who_, std::move(messages));
   {
     const std::lock_guard lock(guard_);
-    asked_model_ = who_.model.name;
+    requested_model_ = who_.model.name;
   }
-  const std::lock_guard lock(parts_->models_guard);
-  if (!parts_->models) return nullptr;
-  return std::make_unique<http_stream>(parts_->models->ask(who_.model, std::move(request), std::move(listener)));
+  const std::lock_guard lock(runtime_->models_guard);
+  if (!runtime_->models) return nullptr;
+  return std::make_unique<http_stream>(runtime_->models->ask(who_.model, std::move(request), std::move(listener)));
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
@@ -204,11 +204,11 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
   {
     const std::lock_guard lock(guard_);
     now_.model_wait.clear();
-    what.used.model = asked_model_.empty() ? who_.model.name : asked_model_;
+    what.used.model = requested_model_.empty() ? who_.model.name : requested_model_;
   }
   if (usage != model_usage{}) {
-    auto said = model_used(id, what.used.model, usage);
-    what.told = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
+    auto news_text = model_used(id, what.used.model, usage);
+    what.event_data = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
   }
   what.end.evidence = proof::connection_closed;
   if (failed) {
@@ -216,14 +216,14 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
     what.end.error = records::operation_error{failed->code, failed->detail};
   }
   if (!failed || usage != model_usage{}) what.end.result = turn_result({}, usage, 0);
-  parts_->core.execute({std::move(step), [tree = who_.tree](const closed_model_call& sum) {
-                          if (sum.tree.calls > 0) tree->note(sum.tree);
-                        }});
+  runtime_->core.execute({std::move(step), [tree = who_.tree](const closed_model_call& sum) {
+                            if (sum.tree.calls > 0) tree->note(sum.tree);
+                          }});
 }
 
 void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
                              const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) {
-  if (parts_->core.is_low()) return done(tl::unexpected(low_on_space()));
+  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
   {
     const std::lock_guard lock(guard_);
     now_.tool_calls += what.calls.size();
@@ -259,15 +259,15 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
     step.calls.push_back({ids.back(), std::move(order)});
   }
   if (!what.calls.empty()) step.results = message_id::fresh();
-  parts_->core.execute({std::move(step), [self = shared_from_this(), ids = std::move(ids),
-                                          done = std::move(done)](const std::vector<operation_id>& refused) {
-                          for (const auto& id : refused) self->parts_->who.drop(id);
-                          done(ids);
-                        }});
+  runtime_->core.execute({std::move(step), [self = shared_from_this(), ids = std::move(ids),
+                                            done = std::move(done)](const std::vector<operation_id>& refused) {
+                            for (const auto& id : refused) self->runtime_->who.drop(id);
+                            done(ids);
+                          }});
 }
 
 void turn_port::begin_call(const operation_id& call, actors::answer<bool> done) {
-  parts_->core.execute({commands::begin_call{call}, std::move(done)});
+  runtime_->core.execute({commands::begin_call{call}, std::move(done)});
 }
 
 records::call_outcome turn_port::outcome_of(const tool_result& what) const {
@@ -284,10 +284,10 @@ void turn_port::close_call(const operation_id& call, const tool_result& what, ac
 
 void turn_port::add_printed(const operation_id& call, const tool_result& what,
                             std::function<void(const tool_result&)> then) {
-  if (what.ok || what.name != "exec" || !parts_->output) return then(what);
-  parts_->background_reads->run([self = shared_from_this(), call, what, then = std::move(then)](store_reader& store) {
+  if (what.ok || what.name != "exec" || !runtime_->output) return then(what);
+  runtime_->background_reads->run([self = shared_from_this(), call, what, then = std::move(then)](store_reader& store) {
     auto fuller = what;
-    if (const auto printed = printed_by(call, store, *self->parts_->output)) {
+    if (const auto printed = printed_by(call, store, *self->runtime_->output)) {
       fuller.result = with_printed(what.result, *printed);
       const std::lock_guard lock(self->guard_);
       self->printed_[what.call] = fuller.result;
@@ -316,24 +316,25 @@ void turn_port::end_call(const operation_id& call, const tool_result& what, acto
   }
   auto stands = what;
   stands.result = end.call->result;
-  parts_->core.execute({commands::end_local{call, std::move(end)},
-                        [texts = parts_->texts, stands = std::move(stands), done = std::move(done)](bool has_this_end) {
-                          auto result = stands;
-                          if (!has_this_end && !stands.cancelled) {
-                            result.ok = false;
-                            result.cancelled = true;
-                            result.result = texts->cancelled();
-                          }
-                          done(std::move(result));
-                        }});
+  runtime_->core.execute(
+      {commands::end_local{call, std::move(end)},
+       [texts = runtime_->texts, stands = std::move(stands), done = std::move(done)](bool has_this_end) {
+         auto result = stands;
+         if (!has_this_end && !stands.cancelled) {
+           result.ok = false;
+           result.cancelled = true;
+           result.result = texts->cancelled();
+         }
+         done(std::move(result));
+       }});
 }
 
 /// The stop must not wait for a disk: what was printed is read while the command dies.
 void turn_port::time_out_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) {
-  parts_->core.execute({commands::stop_local{{call}, stop_cause::timeout, outcome_of(what)},
-                        [self = shared_from_this(), call, what, done = std::move(done)](commands::nothing) {
-                          self->add_printed(call, what, done);
-                        }});
+  runtime_->core.execute({commands::stop_local{{call}, stop_cause::timeout, outcome_of(what)},
+                          [self = shared_from_this(), call, what, done = std::move(done)](commands::nothing) {
+                            self->add_printed(call, what, done);
+                          }});
 }
 
 } // namespace quell::controller::turns

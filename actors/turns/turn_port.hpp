@@ -25,13 +25,14 @@ struct session_facts {
 
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
  public:
-  turn_port(std::shared_ptr<agent_runtime> parts, agent_context who) : parts_(std::move(parts)), who_(std::move(who)) {}
+  turn_port(std::shared_ptr<agent_runtime> runtime, agent_context who)
+      : runtime_(std::move(runtime)), who_(std::move(who)) {}
 
   /// Call once: `spawn` makes the handle to the agent of this port; notices about its calls wait until the handle is
   /// known.
   std::shared_ptr<actors::agent_handle> spawn_with(const std::function<std::shared_ptr<actors::agent_handle>()>& spawn);
   const agent_context& who() const { return who_; }
-  turn_now now_told() const;
+  turn_now tokens_of() const;
   /// The agent's end; set before `over` is called.
   std::optional<actors::turn_effects::end> ended() const;
   std::uint64_t tool_calls() const;
@@ -54,7 +55,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void ask_question(const operation_id& call, const tool_call& what, const shown_question& question);
   /// Calls `done` if the question was open until now.
   void take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done);
-  question_table& questions() const { return parts_->questions; }
+  question_table& questions() const { return runtime_->questions; }
   /// Records the true outcome of a call that was settled with an unknown outcome.
   void record_late(const operation_id& call, const std::string& late) { record_late(call, late, 100); }
   void later(std::chrono::milliseconds wait, std::function<void()> what);
@@ -82,8 +83,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
  private:
   void record_late(const operation_id& call, const std::string& late, int tries);
   /// Adds the event of this agent, then calls `done` once it is durable.
-  void publish(event_text said, std::function<void()> done);
-  records::event_record event_about(const operation_id& call, event_text said) const;
+  void publish(event_text news_text, std::function<void()> done);
+  records::event_record event_about(const operation_id& call, event_text news_text) const;
   void expect_call(const operation_id& id, bool is_model_call);
   session_facts facts() const;
   void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, bool is_last);
@@ -95,16 +96,16 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done);
   records::call_outcome outcome_of(const tool_result& what) const;
 
-  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<agent_runtime> runtime_;
   const agent_context who_;
   const std::shared_ptr<file_versions> files_ = std::make_shared<file_versions>();
   mutable std::mutex guard_;
   std::shared_ptr<actors::agent_handle> agent_;
   turn_now now_;
   std::uint32_t sub_agents_ = 0;
-  std::string asked_model_; ///< the configured name of the model that the open call asks
-  model_usage below_;       ///< of its sub-agents that have ended
-  model_usage past_usage_;  ///< from before a restart, as far as the messages know it
+  std::string requested_model_; ///< the configured name of the model that the open call asks
+  model_usage below_;           ///< of its sub-agents that have ended
+  model_usage past_usage_;      ///< from before a restart, as far as the messages know it
   struct begun_call {
     operation_id call;
     std::string name;
@@ -117,23 +118,23 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
 };
 
 /// The work of one call, by the way its tool runs.
-std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> runtime, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, std::shared_ptr<file_versions> files);
-std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> parts,
+std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> runtime,
                                                        std::shared_ptr<turn_port> above, const operation_id& call,
                                                        const tool_call& what);
 /// A sub-agent that is a command and speaks ACP over stdio.
-std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above,
-                                                 const operation_id& call, const agent_settings& settings,
-                                                 std::string task);
+std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> runtime,
+                                                 std::shared_ptr<turn_port> above, const operation_id& call,
+                                                 const agent_settings& settings, std::string task);
 /// exec in the background, and the tools about such commands.
-std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
-                                                        const operation_id& call, const tool_call& what,
-                                                        task_request request);
-std::unique_ptr<actors::tool_work> make_background_tool(std::shared_ptr<agent_runtime> parts, const agent_context& who,
-                                                        const operation_id& call, const tool_definition& tool,
-                                                        const tool_call& what);
+std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> runtime,
+                                                        const agent_context& who, const operation_id& call,
+                                                        const tool_call& what, task_request request);
+std::unique_ptr<actors::tool_work> make_background_tool(std::shared_ptr<agent_runtime> runtime,
+                                                        const agent_context& who, const operation_id& call,
+                                                        const tool_definition& tool, const tool_call& what);
 /// A result that is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
 /// `session_status`: the progress of this turn so far, and the remainder of each budget.

@@ -11,25 +11,25 @@
 namespace quell::controller::turns {
 
 void turn_port::ask_human(const operation_id& call, const tool_call& what, const std::string& rule) {
-  parts_->core.execute({commands::await_approval{call, event_about(call, approval_required(call, what, rule))}, {}});
+  runtime_->core.execute({commands::await_approval{call, event_about(call, approval_required(call, what, rule))}, {}});
 }
 
 void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question) {
-  const auto waits = [parts = parts_, call](bool is_asked) {
-    if (!is_asked) return;
-    if (const auto agent = parts->who.agent_of_call(call)) agent->waits(call, true);
+  const auto waits = [runtime = runtime_, call](bool is_requested) {
+    if (!is_requested) return;
+    if (const auto agent = runtime->who.agent_of_call(call)) agent->waits(call, true);
   };
-  parts_->core.execute({commands::ask_question{call,
-                                               {question.id, question_text(question)},
-                                               event_about(call, question_asked(call, what, question))},
-                        waits});
+  runtime_->core.execute({commands::ask_question{call,
+                                                 {question.id, question_text(question)},
+                                                 event_about(call, question_event(call, what, question))},
+                          waits});
 }
 
 void turn_port::take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done) {
-  parts_->core.execute(
-      {commands::take_back_question{call, question}, [parts = parts_, call, done = std::move(done)](bool was_open) {
+  runtime_->core.execute(
+      {commands::take_back_question{call, question}, [runtime = runtime_, call, done = std::move(done)](bool was_open) {
          if (!was_open) return;
-         if (const auto agent = parts->who.agent_of_call(call)) agent->waits(call, false);
+         if (const auto agent = runtime->who.agent_of_call(call)) agent->waits(call, false);
          done();
        }});
 }
@@ -37,26 +37,26 @@ void turn_port::take_question_back(const operation_id& call, const operation_id&
 std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call, const tool_call& what,
                                                        const actors::turn& so_far) {
   const auto* tool = who_.tools.find(what.name);
-  if (!tool) return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  if (!tool) return make_answer({false, runtime_->texts->failed("unknown_tool", "there is no tool " + what.name)});
   switch (tool->how) {
   case tool_definition::runs::task:
-    return make_task_work(parts_, who_, call, *tool, what, files_);
+    return make_task_work(runtime_, who_, call, *tool, what, files_);
   case tool_definition::runs::sub_agent:
-    return make_sub_agent_work(parts_, shared_from_this(), call, what);
+    return make_sub_agent_work(runtime_, shared_from_this(), call, what);
   case tool_definition::runs::session_status:
-    return make_answer({true, ok_result(session_status(so_far, facts(), parts_->core.now().boot))});
+    return make_answer({true, ok_result(session_status(so_far, facts(), runtime_->core.now().boot))});
   case tool_definition::runs::background:
-    return make_background_tool(parts_, who_, call, *tool, what);
+    return make_background_tool(runtime_, who_, call, *tool, what);
   case tool_definition::runs::question:
     return make_ask_user_work(shared_from_this(), call, *tool, what);
   case tool_definition::runs::mcp:
-    return parts_->mcp->work_for(shared_from_this(), call, *tool, what);
+    return runtime_->mcp->work_for(shared_from_this(), call, *tool, what);
   }
-  return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  return make_answer({false, runtime_->texts->failed("unknown_tool", "there is no tool " + what.name)});
 }
 
 session_facts turn_port::facts() const {
-  const auto now = parts_->core.now();
+  const auto now = runtime_->core.now();
   const std::lock_guard lock(guard_);
   const auto& tree = *who_.tree;
   return {std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(now.boot - who_.began)),
@@ -69,12 +69,12 @@ session_facts turn_port::facts() const {
 }
 
 std::string turn_port::failed_text(const std::string& code, const std::string& message) const {
-  return parts_->texts->failed(code, message);
+  return runtime_->texts->failed(code, message);
 }
 
 void turn_port::say_progress(const operation_id& call, const tool_call& what, const std::string& message,
                              double progress, std::optional<double> total) {
-  const auto now = parts_->core.now().boot;
+  const auto now = runtime_->core.now().boot;
   milliseconds elapsed{0};
   {
     const std::lock_guard lock(guard_);
@@ -88,41 +88,41 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
 
 /// The late outcome can arrive before the end that it is kept beside, so this waits for that end.
 void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
-  parts_->core.execute({commands::note_call_outcome{call, R"({"server":")" + late + R"("})", tries == 0},
-                        [self = shared_from_this(), call, late, tries](bool is_kept) {
-                          if (is_kept) return;
-                          self->later(std::chrono::milliseconds{100},
-                                      [self, call, late, tries] { self->record_late(call, late, tries - 1); });
-                        }});
+  runtime_->core.execute({commands::note_call_outcome{call, R"({"server":")" + late + R"("})", tries == 0},
+                          [self = shared_from_this(), call, late, tries](bool is_kept) {
+                            if (is_kept) return;
+                            self->later(std::chrono::milliseconds{100},
+                                        [self, call, late, tries] { self->record_late(call, late, tries - 1); });
+                          }});
 }
 
 void turn_port::later(std::chrono::milliseconds wait, std::function<void()> what) {
-  parts_->background_reads->run_after(wait, [what = std::move(what)](store_reader&) { what(); });
+  runtime_->background_reads->run_after(wait, [what = std::move(what)](store_reader&) { what(); });
 }
 
 /// With the newest of what its command printed, which is read first.
 void turn_port::say_running(const operation_id& call, const tool_call& what, milliseconds elapsed) {
-  const auto tell = [self = shared_from_this(), call](const event_text& said) {
+  const auto tell = [self = shared_from_this(), call](const event_text& news_text) {
     // Under the lock, so that it comes before whatever the end of the call says.
     const std::lock_guard lock(self->guard_);
     const auto is_it = [&](const begun_call& begun) { return begun.call == call; };
-    if (std::any_of(self->begun_.begin(), self->begun_.end(), is_it)) self->publish(said, {});
+    if (std::any_of(self->begun_.begin(), self->begun_.end(), is_it)) self->publish(news_text, {});
   };
-  if (what.name != "exec" || !parts_->output) return tell(call_running(what, elapsed, std::nullopt));
-  parts_->background_reads->run([self = shared_from_this(), call, what, elapsed, tell](store_reader& store) {
-    tell(call_running(what, elapsed, printing_of(call, store, *self->parts_->output)));
+  if (what.name != "exec" || !runtime_->output) return tell(call_running(what, elapsed, std::nullopt));
+  runtime_->background_reads->run([self = shared_from_this(), call, what, elapsed, tell](store_reader& store) {
+    tell(call_running(what, elapsed, printing_of(call, store, *self->runtime_->output)));
   });
 }
 
-void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& told) {
-  if (const auto* progress = std::get_if<actors::turn_effects::say_call_progress>(&told))
+void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& original) {
+  if (const auto* progress = std::get_if<actors::turn_effects::say_call_progress>(&original))
     return say_running(call, what, progress->elapsed);
-  auto news = told;
+  auto news = original;
   if (auto* result = std::get_if<actors::turn_effects::say_result>(&news)) take_printed(result->what);
   {
     const std::lock_guard lock(guard_);
     if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
-      begun_.push_back({call, what.name, parts_->core.now().boot});
+      begun_.push_back({call, what.name, runtime_->core.now().boot});
     else
       std::erase_if(begun_, [&](const begun_call& begun) { return begun.call == call; });
     now_.current_tool = begun_.empty() ? std::string() : begun_.back().name; // the newest call that still runs
@@ -136,11 +136,11 @@ void turn_port::say_text(std::uint64_t offset, const std::string& text, std::fun
     now_.text += text;
     now_.model_wait.clear();
   }
-  publish(text_said(offset, text), std::move(done));
+  publish(text_event(offset, text), std::move(done));
 }
 
 void turn_port::say_thinking(std::uint64_t offset, const std::string& text, std::function<void()> done) {
-  publish(thinking_said(offset, text), std::move(done));
+  publish(thinking_event(offset, text), std::move(done));
 }
 
 void turn_port::say_model_note(const actors::model_note& what) {
@@ -148,7 +148,7 @@ void turn_port::say_model_note(const actors::model_note& what) {
     const std::lock_guard lock(guard_);
     const bool is_queued = std::holds_alternative<model_events::queued>(what);
     const bool is_retry = std::holds_alternative<model_events::retrying>(what);
-    if (const auto* other = std::get_if<model_events::fell_back>(&what)) asked_model_ = other->to;
+    if (const auto* other = std::get_if<model_events::fell_back>(&what)) requested_model_ = other->to;
     now_.model_wait = is_queued ? "queued" : is_retry ? "retry" : "";
   }
   publish(model_noted(what), {});
@@ -172,20 +172,20 @@ void turn_port::end(const actors::turn_effects::end& own, std::uint64_t tool_cal
   } else {
     end.completed_data = completed_data(how);
   }
-  parts_->core.execute({commands::end_local{who_.operation, std::move(end)},
-                        [self = shared_from_this(), done = std::move(done)](bool) { done(); }});
+  runtime_->core.execute({commands::end_local{who_.operation, std::move(end)},
+                          [self = shared_from_this(), done = std::move(done)](bool) { done(); }});
 }
 
-void turn_port::publish(event_text said, std::function<void()> done) {
-  auto event = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
-  parts_->core.execute({commands::publish_event{std::move(event)},
-                        [self = shared_from_this(), done = std::move(done)](commands::nothing) {
-                          if (done) done();
-                        }});
+void turn_port::publish(event_text news_text, std::function<void()> done) {
+  auto event = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
+  runtime_->core.execute({commands::publish_event{std::move(event)},
+                          [self = shared_from_this(), done = std::move(done)](commands::nothing) {
+                            if (done) done();
+                          }});
 }
 
-records::event_record turn_port::event_about(const operation_id& call, event_text said) const {
-  auto event = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
+records::event_record turn_port::event_about(const operation_id& call, event_text news_text) const {
+  auto event = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
   event.operation = call;
   return event;
 }

@@ -9,8 +9,8 @@
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/mcp_accounts.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/asked_questions.hpp"
 #include "controller/message_order.hpp"
+#include "controller/open_questions.hpp"
 #include "controller/service.hpp"
 
 namespace quell::controller::turns {
@@ -30,7 +30,7 @@ class turn_scheduler {
  public:
   static result<std::unique_ptr<turn_scheduler>> start(turn_scheduler_options o);
   /// Takes existing parts; `repeats` as in `message_router`. Resumes interrupted work at once.
-  static std::unique_ptr<turn_scheduler> make(std::shared_ptr<agent_runtime> parts,
+  static std::unique_ptr<turn_scheduler> make(std::shared_ptr<agent_runtime> runtime,
                                               std::unique_ptr<blocking_executor> repeats);
   virtual ~turn_scheduler() = default;
 
@@ -39,7 +39,7 @@ class turn_scheduler {
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
   /// Answers the question of a running call. Faults: `invalid_values` (the question stays open), `not_paused`.
-  virtual void answer(operation_id call, human_answer said, reply<outcome<operation_id>> done) = 0;
+  virtual void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) = 0;
   /// The same for a chat user, if they may decide (`why_not_decide`); `place` and `account` as there.
   virtual void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
                               reply<outcome<operation_id>> done) = 0;
@@ -54,12 +54,12 @@ class turn_scheduler {
   /// Logins at MCP servers; valid as long as this object.
   virtual mcp_accounts* accounts() = 0;
   /// For voice, which uses the same ledger, tasks and background reads.
-  virtual std::shared_ptr<agent_runtime> parts() = 0;
+  virtual std::shared_ptr<agent_runtime> runtime() = 0;
 
   // Notices from the controller, on its thread.
   virtual void signal(const actor_signal& s) = 0;
   virtual void ended(const ended_operation& e) = 0;
-  virtual void heard(const records::event_record& e) = 0;
+  virtual void on_event(const records::event_record& e) = 0;
 
   /// The settings of every agent that begins from now on, and of approvals, words and places at once. The MCP servers
   /// must be the same as before. Any thread.

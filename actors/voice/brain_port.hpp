@@ -14,7 +14,7 @@ namespace quell::controller::voice {
 class brain_port {
  public:
   struct hooks {
-    std::function<void(const integrations::voice::frame&)> said;
+    std::function<void(const integrations::voice::frame&)> on_frame;
     std::function<void(const std::string& why)> gone;
     /// The operation of the last exchange sent to it.
     std::function<std::optional<operation_id>()> exchange;
@@ -23,7 +23,7 @@ class brain_port {
   virtual void begin(hooks h) = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
   /// An event of the session's scope.
-  virtual void told(const records::event_record& e) { (void)e; }
+  virtual void on_event(const records::event_record& e) { (void)e; }
 };
 
 } // namespace quell::controller::voice

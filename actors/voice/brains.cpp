@@ -42,7 +42,7 @@ void brains::came(std::shared_ptr<frame_link> link) {
   who->link = link;
   const auto weak = weak_from_this();
   link->begin({[weak, who](const frame& f) {
-                 if (const auto self = weak.lock()) self->said(who, f);
+                 if (const auto self = weak.lock()) self->on_frame(who, f);
                },
                [weak, who](const fault& why) {
                  who->link->send({tag::error, error_json(why.code, why.detail)});
@@ -53,7 +53,7 @@ void brains::came(std::shared_ptr<frame_link> link) {
                }});
 }
 
-void brains::said(const std::shared_ptr<peer>& from, const frame& f) {
+void brains::on_frame(const std::shared_ptr<peer>& from, const frame& f) {
   if (!from->is_greeted) {
     if (f.tag != tag::session_start) {
       from->link->send({tag::error, error_json("bad_order", "a brain begins with a session start (A2)")});
@@ -69,8 +69,8 @@ void brains::said(const std::shared_ptr<peer>& from, const frame& f) {
     return lost(from, "the brain broke the rules: it began twice");
   }
   if (f.tag == tag::session_end) return lost(from, "the brain has ended the session");
-  const auto said = from->user.said; // the callback can release the brain
-  if (said) said(f);
+  const auto on_frame = from->user.on_frame; // the callback can release the brain
+  if (on_frame) on_frame(f);
 }
 
 void brains::lost(const std::shared_ptr<peer>& which, const std::string& why) {

@@ -22,7 +22,7 @@ class brains : public std::enable_shared_from_this<brains> {
  private:
   struct peer;
   class port;
-  void said(const std::shared_ptr<peer>& from, const integrations::voice::frame& f);
+  void on_frame(const std::shared_ptr<peer>& from, const integrations::voice::frame& f);
   void lost(const std::shared_ptr<peer>& which, const std::string& why);
   std::list<std::shared_ptr<peer>> all_; ///< those that have sent A2
 };

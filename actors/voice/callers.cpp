@@ -46,10 +46,10 @@ speaker nobody_in_particular(const voice_settings& settings, const std::string& 
 
 result<speaker> speaker_of(std::string_view text, const voice_settings& settings, const caller_lookup& caller_of,
                            const std::string& session, bool is_loopback) {
-  const auto said = json::parse(text, nullptr, false);
-  if (!said.is_object()) return failure("bad_frame", "a hello is a JSON object");
+  const auto hello_json = json::parse(text, nullptr, false);
+  if (!hello_json.is_object()) return failure("bad_frame", "a hello is a JSON object");
   auto s = nobody_in_particular(settings, session);
-  const auto token = text_in(said, "token");
+  const auto token = text_in(hello_json, "token");
   if (token.empty() && !is_loopback) return unauthorized("a hello from another machine needs a token");
   if (!token.empty()) {
     auto by = caller_of(token);
@@ -57,7 +57,7 @@ result<speaker> speaker_of(std::string_view text, const voice_settings& settings
     s.by = std::move(*by);
     s.author = s.by.owner;
   }
-  if (const auto scope = text_in(said, "scope"); !scope.empty()) {
+  if (const auto scope = text_in(hello_json, "scope"); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);
     if (!parsed) return failure("bad_frame", "scope: " + parsed.error().detail);
     s.scope = *parsed;
@@ -65,13 +65,13 @@ result<speaker> speaker_of(std::string_view text, const voice_settings& settings
   if (s.by.prefix && !s.scope.is_at_or_below(*s.by.prefix))
     return unauthorized("scope " + s.scope.text() + " lies outside " + s.by.prefix->text() +
                         ", which this client is for; name a scope at or below it");
-  if (const auto author = said.find("author"); author != said.end() && author->is_object()) {
+  if (const auto author = hello_json.find("author"); author != hello_json.end() && author->is_object()) {
     const auto id = text_in(*author, "id"), name = text_in(*author, "name");
     if (id.size() > most_id || name.size() > most_id)
       return failure("bad_frame", "an author's id and name have at most 128 bytes");
     if (!id.empty()) s.author = {id, name.empty() ? id : name};
   }
-  if (const auto humans = said.find("humans_present"); humans != said.end() && humans->is_number_unsigned())
+  if (const auto humans = hello_json.find("humans_present"); humans != hello_json.end() && humans->is_number_unsigned())
     s.humans_present = humans->get<std::uint32_t>();
   return s;
 }

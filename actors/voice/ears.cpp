@@ -32,7 +32,7 @@ void ears::begin() {
                 [on_loop](std::string_view bytes) {
                   on_loop([text = std::string(bytes)](ears& self) {
                     for (const auto& r : self.lines_.read(text))
-                      if (self.hooks_.heard) self.hooks_.heard(r);
+                      if (self.hooks_.on_recognised) self.hooks_.on_recognised(r);
                   });
                 },
                 [on_loop, which = task_.get()](const std::string& why, bool was_stopped) {

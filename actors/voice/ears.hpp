@@ -18,7 +18,7 @@ class ears : public std::enable_shared_from_this<ears> {
  public:
   struct hooks {
     std::function<void()> begins; ///< it counts samples from here
-    std::function<void(const integrations::voice::recognised&)> heard;
+    std::function<void(const integrations::voice::recognised&)> on_recognised;
     std::function<void(const std::string& why)> failed;
   };
   ears(voice_context_ref house, scope_path scope, hooks h)

@@ -28,8 +28,8 @@ operation_id exchange_table::begin(const speaker& who, const std::string& sessio
     loop->post([self, id, why = answer.error().error.detail] {
       const auto table = self.lock();
       if (!table) return;
-      if (auto node = table->live_.extract(id); !node.empty() && node.mapped().told.refused)
-        node.mapped().told.refused(why);
+      if (auto node = table->live_.extract(id); !node.empty() && node.mapped().observer.refused)
+        node.mapped().observer.refused(why);
     });
   };
   house->work->core.execute({commands::create_local{std::move(order), id}, made});
@@ -82,14 +82,14 @@ void exchange_table::leave(const operation_id& id) {
   const auto house = context_.lock();
   const auto at = live_.find(id);
   if (!house || at == live_.end()) return;
-  at->second.told = {};
+  at->second.observer = {};
   house->work->core.execute({commands::stop_local{{id}, stop_cause::disconnect}, {}});
 }
 
 void exchange_table::signalled(const operation_id& id) {
   const auto node = live_.extract(id);
   if (node.empty()) return;
-  if (node.mapped().told.stopped) node.mapped().told.stopped(); // silenced before it is reported as ended
+  if (node.mapped().observer.stopped) node.mapped().observer.stopped(); // silenced before it is reported as ended
   own_outcome how;
   how.result = turns::exchange_result(node.mapped().transcript, false);
   end(id, how);

@@ -37,7 +37,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
  private:
   struct entry {
     std::string transcript;
-    watcher told;
+    watcher observer;
   };
   void end(const operation_id& id, const own_outcome& how);
   std::weak_ptr<voice_context> context_;

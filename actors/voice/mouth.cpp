@@ -81,8 +81,8 @@ void mouth::pump() {
   if (is_pumping_ || is_hushed_) return;
   const auto now = context_->work->core.now().boot;
   if (!waiting_.empty() && !std::exchange(has_spoken_, true)) began_ = now;
-  const auto heard = has_spoken_ ? std::chrono::duration_cast<milliseconds>(now - began_).count() : 0;
-  const auto due = ahead_bytes + static_cast<std::size_t>(heard) * bytes_per_ms;
+  const auto elapsed = has_spoken_ ? std::chrono::duration_cast<milliseconds>(now - began_).count() : 0;
+  const auto due = ahead_bytes + static_cast<std::size_t>(elapsed) * bytes_per_ms;
   while (waiting_.size() > 1 && sent_ < due && !is_hushed_) {
     const auto size = std::min(waiting_.size() & ~std::size_t{1}, integrations::voice::most_speech_bytes);
     const auto piece = waiting_.substr(0, size);

@@ -9,7 +9,7 @@
 namespace quell::controller::voice {
 namespace {
 
-namespace said_by = integrations::voice;
+namespace author_of = integrations::voice;
 
 std::string text_of_event(const records::event_record& e, const char* key) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
@@ -22,22 +22,22 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
  public:
   agent_brain(voice_context_ref house, speaker who)
       : context_(std::move(house)), who_(std::move(who)),
-        brain_(context_->settings.feedback ? said_by::brain_side::manner::asks : said_by::brain_side::manner::at_once) {
-  }
+        brain_(context_->settings.feedback ? author_of::brain_side::manner::asks
+                                           : author_of::brain_side::manner::at_once) {}
 
   void begin(hooks h) override { hooks_ = std::move(h); }
 
-  void take(const said_by::frame& f) override {
+  void take(const author_of::frame& f) override {
     // An answer that the gateway has not seen yet would be taken for one to the next words.
-    if (f.tag == said_by::tag::brain_cancel)
-      std::erase_if(outgoing_, [](const said_by::frame& waits) {
-        return waits.tag == said_by::tag::answer || waits.tag == said_by::tag::question;
+    if (f.tag == author_of::tag::brain_cancel)
+      std::erase_if(outgoing_, [](const author_of::frame& waits) {
+        return waits.tag == author_of::tag::answer || waits.tag == author_of::tag::question;
       });
-    brain_.gateway_said(f);
+    brain_.on_gateway_message(f);
     perform();
   }
 
-  void told(const records::event_record& e) override {
+  void on_event(const records::event_record& e) override {
     if (!open_ || !open_->turn || e.operation != open_->turn) return;
     if (e.type == "turn_complete") {
       const auto n = open_->n;
@@ -52,7 +52,7 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
  private:
   struct query {
-    said_by::query_number n = 0;
+    author_of::query_number n = 0;
     std::optional<operation_id> turn{};
   };
 
@@ -63,29 +63,30 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void perform() {
     for (auto& e : brain_.take()) {
-      if (const auto* f = std::get_if<said_by::brain_effects::to_gateway>(&e)) send_soon(f->what);
-      if (const auto* q = std::get_if<said_by::brain_effects::ask>(&e)) ask(*q);
-      if (const auto* q = std::get_if<said_by::brain_effects::drop>(&e); q && open_ && open_->n == q->n) open_.reset();
+      if (const auto* f = std::get_if<author_of::brain_effects::to_gateway>(&e)) send_soon(f->what);
+      if (const auto* q = std::get_if<author_of::brain_effects::ask>(&e)) ask(*q);
+      if (const auto* q = std::get_if<author_of::brain_effects::drop>(&e); q && open_ && open_->n == q->n)
+        open_.reset();
     }
   }
 
-  void send_soon(said_by::frame f) {
+  void send_soon(author_of::frame f) {
     outgoing_.push_back(std::move(f));
     context_->loop->post([weak = weak_from_this()] {
       const auto self = weak.lock();
       if (!self || self->outgoing_.empty()) return;
       const auto what = std::move(self->outgoing_.front());
       self->outgoing_.pop_front();
-      if (self->hooks_.said) self->hooks_.said(what);
+      if (self->hooks_.on_frame) self->hooks_.on_frame(what);
     });
   }
 
-  void ask(const said_by::brain_effects::ask& q) {
+  void ask(const author_of::brain_effects::ask& q) {
     open_ = query{q.n};
     auto order = spoken_order(who_, hooks_.exchange ? hooks_.exchange() : std::nullopt, q.text);
     if (!context_->settings.agent.empty()) order.agent = context_->settings.agent;
     order.context = q.context;
-    order.wants = turns::message_order::wish::only_turn;
+    order.wants = turns::message_order::scope_of_decision::only_turn;
     context_->turn_scheduler.take(std::move(order), [loop = context_->loop, weak = weak_from_this(),
                                                      n = q.n](const outcome<turns::message_answer>& a) {
       loop->post([weak, n, turn = a ? a->turn : std::nullopt, why = a ? std::string() : a.error().error.detail] {
@@ -101,9 +102,9 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   const voice_context_ref context_;
   const speaker who_;
   hooks hooks_;
-  said_by::brain_side brain_;
+  author_of::brain_side brain_;
   std::optional<query> open_;
-  std::deque<said_by::frame> outgoing_; ///< posted, one call each
+  std::deque<author_of::frame> outgoing_; ///< posted, one call each
 };
 
 } // namespace

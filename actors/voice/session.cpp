@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
-constexpr auto rest_time = 50ms;     ///< much longer than a frame of a brain is on its way
-constexpr auto words_patience = 15s; ///< for a recogniser that possibly has to start first
+constexpr auto rest_time = 50ms;    ///< much longer than a frame of a brain is on its way
+constexpr auto words_timeout = 15s; ///< for a recogniser that possibly has to start first
 constexpr std::size_t most_stops = 64;
 
 } // namespace
@@ -34,7 +34,7 @@ void session::begin() {
                                                const auto self = weak.lock();
                                                if (!self) return;
                                                if (what.is_final) ++self->words_expected_;
-                                               self->gateway_.heard(what);
+                                               self->gateway_.on_recognised(what);
                                                self->perform();
                                              },
                                              [weak](const std::string& why) {
@@ -42,14 +42,14 @@ void session::begin() {
                                                if (!self) return;
                                                spdlog::warn("voice {}: {}", self->id_, why);
                                                self->link_->send({voices::tag::notice, why});
-                                               self->gateway_.heard_nothing();
+                                               self->gateway_.on_nothing_recognised();
                                                self->perform();
                                              }});
   ears_->warm_up();
   brain_->begin({[weak](const frame& f) {
                    const auto self = weak.lock();
                    if (!self) return;
-                   self->gateway_.brain_said(f);
+                   self->gateway_.on_brain_message(f);
                    self->perform();
                  },
                  [weak](const std::string& why) {
@@ -60,15 +60,15 @@ void session::begin() {
                  },
                  [weak]() -> std::optional<operation_id> {
                    const auto self = weak.lock();
-                   const auto n = self ? self->gateway_.asked() : std::nullopt;
+                   const auto n = self ? self->gateway_.open_exchange() : std::nullopt;
                    const auto at = n ? self->operations_.find(*n) : self->operations_.end();
                    if (!n || at == self->operations_.end()) return std::nullopt;
                    return at->second;
                  }});
 }
 
-void session::client_said(const frame& f) {
-  gateway_.client_said(f);
+void session::on_client_message(const frame& f) {
+  gateway_.on_client_message(f);
   perform();
 }
 
@@ -82,10 +82,10 @@ void session::client_gone() {
   perform();
 }
 
-void session::told(const records::event_record& e) {
+void session::on_event(const records::event_record& e) {
   if (is_over_) return;
   if (e.type == "acknowledgement") acknowledge(e);
-  if (brain_ && (e.type == "turn_complete" || e.type == "turn_abort")) brain_->told(e);
+  if (brain_ && (e.type == "turn_complete" || e.type == "turn_abort")) brain_->on_event(e);
   perform();
 }
 
@@ -124,10 +124,10 @@ void session::perform(const does::end_of_speech&) {
 }
 
 void session::expect_words() {
-  context_->loop->after(words_patience, [weak = weak_from_this(), n = ++words_expected_] {
+  context_->loop->after(words_timeout, [weak = weak_from_this(), n = ++words_expected_] {
     const auto self = weak.lock();
     if (!self || self->is_over_ || self->words_expected_ != n) return;
-    self->gateway_.heard_nothing();
+    self->gateway_.on_nothing_recognised();
     self->perform();
   });
 }
@@ -152,14 +152,14 @@ void session::perform(const does::begin& e) {
                                                }});
 }
 
-void session::perform(const does::judge& e) {
+void session::perform(const does::decide_speech& e) {
   const auto at = operations_.find(e.n);
   if (at == operations_.end()) return;
   context_->exchanges->transcribed(at->second, e.text);
   auto order = spoken_order(who_, at->second, e.text);
   order.confidence = e.confidence;
   order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
-  order.wants = turns::message_order::wish::only_stop;
+  order.wants = turns::message_order::scope_of_decision::only_stop;
   const auto n = e.n;
   context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
                                   const auto known = self.operations_.find(n);
@@ -177,9 +177,10 @@ void session::perform(const does::judge& e) {
                                     if (self.stops_.size() > most_stops)
                                       self.stops_.erase(self.stops_.begin()); // the oldest
                                   }
-                                  self.gateway_.judged(n, a->decision == decided::cancel    ? voices::verdict::stops
-                                                          : a->decision == decided::ignored ? voices::verdict::ignored
-                                                                                            : voices::verdict::passes);
+                                  self.gateway_.on_verdict(n, a->decision == decided::cancel ? voices::verdict::stops
+                                                              : a->decision == decided::ignored
+                                                                  ? voices::verdict::ignored
+                                                                  : voices::verdict::passes);
                                 }));
 }
 

@@ -23,11 +23,11 @@ class session : public std::enable_shared_from_this<session> {
           std::shared_ptr<brain_port> brain, std::function<void(const std::shared_ptr<session>&)> over);
 
   void begin();
-  void client_said(const integrations::voice::frame& f);
+  void on_client_message(const integrations::voice::frame& f);
   void client_broke(const fault& why);
   void client_gone();
   /// A committed event.
-  void told(const records::event_record& e);
+  void on_event(const records::event_record& e);
   const scope_path& scope() const { return who_.scope; }
 
  private:
@@ -44,7 +44,7 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::hear& e);
   void perform(const integrations::voice::gateway_effects::end_of_speech& e);
   void perform(const integrations::voice::gateway_effects::begin& e);
-  void perform(const integrations::voice::gateway_effects::judge& e);
+  void perform(const integrations::voice::gateway_effects::decide_speech& e);
   void perform(const integrations::voice::gateway_effects::cancel& e);
   void perform(const integrations::voice::gateway_effects::leave& e);
   void perform(const integrations::voice::gateway_effects::finish& e);
@@ -56,11 +56,11 @@ class session : public std::enable_shared_from_this<session> {
   /// Runs later on the loop's thread, if this session still exists.
   template <class Work>
   auto later(Work what) {
-    return [loop = context_->loop, weak = weak_from_this(), what = std::move(what)](const auto&... told) {
-      loop->post([weak, what, told...] {
+    return [loop = context_->loop, weak = weak_from_this(), what = std::move(what)](const auto&... values) {
+      loop->post([weak, what, values...] {
         const auto self = weak.lock();
         if (!self || self->is_over_) return;
-        what(*self, told...);
+        what(*self, values...);
         self->perform();
       });
     };

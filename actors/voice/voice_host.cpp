@@ -16,7 +16,7 @@ namespace voices = integrations::voice;
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto hello_patience = 10s;
+constexpr auto hello_timeout = 10s;
 
 bool is_loopback_address(const std::string& listen) {
   return listen.starts_with("127.") || listen.starts_with("localhost:") || listen.starts_with("[::1]:");
@@ -49,12 +49,12 @@ class real_voice_host final : public voice_host {
     context_->loop->post([exchanges = context_->exchanges, id = s.operation] { exchanges->signalled(id); });
   }
 
-  void heard(const records::event_record& e) override {
+  void on_event(const records::event_record& e) override {
     if (!e.scope || (e.type != "turn_complete" && e.type != "turn_abort" && e.type != "acknowledgement")) return;
     context_->loop->post([this, e] {
       const auto all = sessions_; // a session can end during the loop
       for (const auto& s : all)
-        if (s->scope().text() == e.scope->text()) s->told(e);
+        if (s->scope().text() == e.scope->text()) s->on_event(e);
     });
   }
 
@@ -85,13 +85,13 @@ class real_voice_host final : public voice_host {
 void real_voice_host::client_came(std::shared_ptr<voices::frame_link> link) {
   auto g = std::make_shared<guest>();
   g->link = link;
-  link->begin({[this, g](const voices::frame& f) { g->in ? g->in->client_said(f) : first_frame(g, f); },
+  link->begin({[this, g](const voices::frame& f) { g->in ? g->in->on_client_message(f) : first_frame(g, f); },
                [this, g](const fault& why) { g->in ? g->in->client_broke(why) : refuse(g, why); },
                [g] {
                  if (g->in) g->in->client_gone();
                }});
   if (link->is_loopback()) return link->send({voices::tag::ready, {}});
-  context_->loop->after(hello_patience, [this, weak = std::weak_ptr(g)] {
+  context_->loop->after(hello_timeout, [this, weak = std::weak_ptr(g)] {
     if (const auto late = weak.lock(); late && !late->in)
       refuse(late, {"unauthorized", "no hello came within 10 s", {}});
   });
@@ -127,7 +127,7 @@ void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices:
                                     });
   sessions_.push_back(g->in);
   g->in->begin();
-  if (!is_hello) g->in->client_said(f);
+  if (!is_hello) g->in->on_client_message(f);
 }
 
 } // namespace
@@ -143,7 +143,7 @@ result<std::unique_ptr<voice_host>> voice_host::start(voice_options o, turns::tu
 result<std::unique_ptr<voice_host>> voice_host::start_on(std::shared_ptr<voices::voice_loop> loop, voice_options o,
                                                          turns::turn_scheduler& turn_scheduler) {
   auto house = std::make_shared<voice_context>(
-      voice_context{o.settings, o.caller_of, turn_scheduler, turn_scheduler.parts(), std::move(loop), nullptr});
+      voice_context{o.settings, o.caller_of, turn_scheduler, turn_scheduler.runtime(), std::move(loop), nullptr});
   house->exchanges = std::make_shared<exchange_table>(house);
   auto made = std::make_unique<real_voice_host>(std::move(house));
   if (auto opened = made->open(o); !opened) return tl::unexpected(opened.error());

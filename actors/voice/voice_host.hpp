@@ -38,7 +38,7 @@ class voice_host {
   virtual std::string address() const = 0;
   // Notices from the controller, on its thread:
   virtual void signal(const actor_signal& s) = 0;
-  virtual void heard(const records::event_record& e) = 0;
+  virtual void on_event(const records::event_record& e) = 0;
   /// Closes all connections; later notices have no effect.
   virtual void stop() = 0;
 };

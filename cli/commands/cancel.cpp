@@ -80,8 +80,8 @@ class cancel_command {
     const auto pause = never ? std::nullopt : contact_.lost(std::chrono::steady_clock::now());
     if (!pause) {
       clear_progress();
-      if (!said_lost_) s_.say(p);
-      said_lost_ = true;
+      if (!is_loss_reported_) s_.say(p);
+      is_loss_reported_ = true;
       a.code = exit_code::unreachable;
     } else if (first) {
       clear_progress();
@@ -221,7 +221,7 @@ class cancel_command {
   const cancel_options& o_;
   backoff contact_;
   std::vector<std::unique_ptr<attempt>> attempts_;
-  bool reached_ = false, said_lost_ = false, shown_ = false, up_ = false, interrupted_ = false;
+  bool reached_ = false, is_loss_reported_ = false, shown_ = false, up_ = false, interrupted_ = false;
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
-#include "cli/told_turn.hpp"
+#include "cli/printed_turn.hpp"
 #include "cli/turn_stream.hpp"
 #include "cli/url.hpp"
 
@@ -63,7 +63,8 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
       return exit_code::run_failed;
     }
     const int one =
-        told_turn(s, controller, message_body(scope, line, o.agent, s.env), o.reconnect, tell_aside::always).execute();
+        printed_turn(s, controller, message_body(scope, line, o.agent, s.env), o.reconnect, tell_aside::always)
+            .execute();
     if (one != exit_code::done) code = one;
     if (one == exit_code::run_cancelled || one == exit_code::run_failed) return one;
   }

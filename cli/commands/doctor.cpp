@@ -54,8 +54,9 @@ void look_at_cluster(session& s, json& findings) {
     std::string text = name + ": " + state + (level.empty() ? "" : ", containment " + level);
     if (const auto software = text_of(worker, "version"); !software.empty() && software != version)
       text += ", version " + printable(software) + " (the controller has " + version + ")";
-    const auto heard = instant_of(worker, "last_heard_at");
-    if (heard && *heard > after + milliseconds{2000}) text += "; its last word is from the future: look at the clocks";
+    const auto last_contact = instant_of(worker, "last_heard_at");
+    if (last_contact && *last_contact > after + milliseconds{2000})
+      text += "; its last word is from the future: look at the clocks";
     const auto knows = worker.find("knows_controller_key");
     const bool is_behind = knows != worker.end() && knows->is_boolean() && !knows->get<bool>();
     if (is_behind) text += "; it does not know the controller's next key yet (quelld --rotate-key)";
@@ -105,13 +106,13 @@ void look_at_machine(json& findings) {
     return add(findings, "note", "machine",
                "the containment of this machine is not known: " + program + " probe does not answer");
   add(findings, level == "group" ? "warning" : "ok", "machine", "a worker here would contain tasks by " + level);
-  bool said = false;
+  bool is_reported = false;
   for (const auto& limit : member(probe, "limits"))
     if (limit.is_string()) {
       add(findings, "note", "machine", "cannot promise: " + printable(limit.get<std::string>()));
-      said = true;
+      is_reported = true;
     }
-  if (!said)
+  if (!is_reported)
     for (const auto& limit : limits_of(level)) add(findings, "note", "machine", "cannot promise: " + limit);
 }
 

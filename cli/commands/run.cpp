@@ -224,8 +224,8 @@ class run_command {
     if (text_of(operation, "status") != "pending" || lines.empty()) return;
     const std::string what =
         text_of(member(operation, "waiting_for"), "what") + text_of(member(operation, "waiting_for"), "detail");
-    if (what == told_ || what == "start") return;
-    told_ = what;
+    if (what == output_tail_ || what == "start") return;
+    output_tail_ = what;
     s_.hint(short_id(id_) + " " + lines.front());
   }
 
@@ -241,7 +241,7 @@ class run_command {
   std::unique_ptr<raw_terminal> terminal_;
   std::optional<json> operation_;
   std::optional<int> code_;
-  std::string told_;
+  std::string output_tail_;
   event_loop::handle call_ = 0, timer_ = 0;
   int interruptions_ = 0;
   bool given_up_ = false;

@@ -10,7 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
-#include "cli/told_turn.hpp"
+#include "cli/printed_turn.hpp"
 #include "cli/turn_stream.hpp"
 #include "protocol/id.hpp"
 
@@ -90,7 +90,7 @@ int execute(session& s, const say_options& o) {
   if (!controller) return fail(controller.error());
   auto body = message_body(conversation_scope(o.scope, s.globals.where, s.env), *text, o.agent, s.env);
   if (o.no_wait) return post_and_leave(s, **controller, std::move(body), o.reconnect);
-  return told_turn(s, **controller, std::move(body), o.reconnect, tell_aside::on_terminal).execute();
+  return printed_turn(s, **controller, std::move(body), o.reconnect, tell_aside::on_terminal).execute();
 }
 
 } // namespace quell::cli

@@ -16,7 +16,7 @@ namespace quell::cli {
 namespace {
 
 constexpr std::size_t most_wav_bytes = 64 << 20;
-constexpr milliseconds connect_patience{10'000};
+constexpr milliseconds connect_timeout{10'000};
 
 /// --voice, otherwise the address that a quelld on this machine wrote beside its HTTP address. TLS is as for HTTP.
 answer<voice_address> gateway_address(session& s, const talk_options& o, const answer<connection>& known) {
@@ -28,9 +28,9 @@ answer<voice_address> gateway_address(session& s, const talk_options& o, const a
   }
   for (const auto& directory : state_directories(s.globals.where, s.env)) {
     const auto text = file_text(directory + "/client.json", 64 << 10);
-    const auto said = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
-    if (!said.is_object()) continue;
-    const auto at = read_voice_address(text_of(said, "voice"), text_of(said, "url").starts_with(encrypted));
+    const auto reply_json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    if (!reply_json.is_object()) continue;
+    const auto at = read_voice_address(text_of(reply_json, "voice"), text_of(reply_json, "url").starts_with(encrypted));
     if (at) return *at;
     return refuse("unreachable", "the quelld of " + directory +
                                      " serves no voice; set [voice] listen in its configuration (docs/voice.md)");
@@ -61,7 +61,7 @@ std::string wrong_hotkeys(const live_settings& how, char talk, char cancel, bool
 answer<live_settings> live_settings_of(const talk_options& o) {
   live_settings how;
   how.how = o.open ? microphone::open : microphone::while_talking;
-  how.patience = connect_patience;
+  how.allowance = connect_timeout;
   const auto read = [](const char* flag, const text_option& given, char usual) -> answer<char> {
     if (!given) return usual;
     const auto key = key_named(*given);
@@ -125,7 +125,7 @@ int execute(session& s, const talk_options& o) {
   if (!address) return s.fail(address.error());
   std::signal(SIGPIPE, SIG_IGN);
   const auto authorities = known ? known->ca_file : s.env("QUELL_CA_FILE").value_or("");
-  auto to = frame_stream::open(s.loop, *address, authorities, connect_patience);
+  auto to = frame_stream::open(s.loop, *address, authorities, connect_timeout);
   if (!to) return s.fail(to.error());
   const auto hello = hello_of(s, o, known);
   if (o.file) return talk_file(s, o, how->cancel_key, samples, std::move(*to), hello);

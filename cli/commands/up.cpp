@@ -31,11 +31,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr milliseconds start_patience{30'000};
-constexpr milliseconds stop_patience{60'000};
-constexpr milliseconds cancel_patience{3'000};
-constexpr milliseconds kill_patience{5'000};
-constexpr milliseconds link_patience{3'000};
+constexpr milliseconds start_timeout{30'000};
+constexpr milliseconds stop_timeout{60'000};
+constexpr milliseconds cancel_within{3'000};
+constexpr milliseconds kill_timeout{5'000};
+constexpr milliseconds link_timeout{3'000};
 constexpr milliseconds between_worker_looks{100};
 constexpr milliseconds first_pause{500};
 constexpr milliseconds most_pause{10'000};
@@ -61,7 +61,7 @@ class up_command {
     watch_client_file();
     prepare_controller();
     start_member(controller_);
-    s_.loop.after(start_patience, [this] {
+    s_.loop.after(start_timeout, [this] {
       if (!ready_ && !stopping_) fail("quelld was not ready within 30 s; its log is " + controller_.process.log);
     });
     s_.loop.run_until([this] { return over(); });
@@ -157,7 +157,7 @@ class up_command {
     }
     for (auto& worker : workers_)
       if (!stopping_) start_member(*worker);
-    join_deadline_ = std::chrono::steady_clock::now() + start_patience;
+    join_deadline_ = std::chrono::steady_clock::now() + start_timeout;
     wait_for_workers();
   }
 
@@ -188,7 +188,7 @@ class up_command {
       return s_.print_line({{"type", "ready"}, {"url", api_->where().url}, {"state", state_}, {"workers", names}});
     }
     // The link signs in once; without it the address and the token of client.json are shown.
-    api_->call("POST", "/v1/sessions/links", json::object(), link_patience, [this](const answer<json>& link) {
+    api_->call("POST", "/v1/sessions/links", json::object(), link_timeout, [this](const answer<json>& link) {
       say_ready(link ? api_->where().url + text_of(*link, "path") : api_->where().url);
     });
   }
@@ -255,35 +255,35 @@ class up_command {
   void ask_to_stop() {
     if (!std::exchange(stopping_, true)) {
       s_.hint("stopping; Ctrl-C again kills what runs");
-      s_.loop.after(stop_patience, [this] { kill_all("it did not stop within 60 s"); });
+      s_.loop.after(stop_timeout, [this] { kill_all("it did not stop within 60 s"); });
       return cancel_all();
     }
     stop_workers();
     if (std::exchange(hurried_, true)) return kill_all("asked three times");
     for (auto* m : members()) tell(*m, SIGTERM); // a worker's second SIGTERM kills its tasks at once
-    s_.loop.after(kill_patience, [this] { kill_all("it did not stop within 5 s"); });
+    s_.loop.after(kill_timeout, [this] { kill_all("it did not stop within 5 s"); });
   }
 
   void cancel_all() {
     if (api_ == nullptr || controller_.process.pid == 0) return stop_workers();
     const nlohmann::json body = {
         {"everything", true}, {"reason", "quell up ends"}, {"wait", "signalled"}, {"wait_ms", 2000}};
-    cancelling_ = api_->call("POST", "/v1/cancels", body, cancel_patience,
+    cancelling_ = api_->call("POST", "/v1/cancels", body, cancel_within,
                              [this](const answer<nlohmann::json>&) { stop_workers(); });
   }
 
   void stop_workers() {
-    if (std::exchange(workers_told_, true)) return;
+    if (std::exchange(are_workers_reported_, true)) return;
     for (auto& worker : workers_) tell(*worker, SIGTERM);
     stop_next();
   }
 
   /// Stops quelld when the last worker is gone.
   void stop_next() {
-    if (!workers_told_) return;
+    if (!are_workers_reported_) return;
     for (const auto& worker : workers_)
       if (worker->process.pid != 0) return;
-    if (!std::exchange(controller_told_, true)) tell(controller_, SIGTERM);
+    if (!std::exchange(is_controller_reported_, true)) tell(controller_, SIGTERM);
   }
 
   void kill_all(const std::string& why) {
@@ -322,8 +322,8 @@ class up_command {
   std::chrono::steady_clock::time_point join_deadline_{};
   int inotify_ = -1;
   int code_ = exit_code::done;
-  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false, workers_told_ = false,
-       controller_told_ = false;
+  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false,
+       are_workers_reported_ = false, is_controller_reported_ = false;
   event_loop::handle cancelling_{};
 };
 

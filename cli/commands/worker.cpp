@@ -117,11 +117,11 @@ int execute(session& s, const worker_list_options& o) {
       continue;
     }
     const auto status = text_of(worker, "status"), containment = text_of(worker, "containment");
-    const auto heard = instant_of(worker, "last_heard_at");
+    const auto last_contact = instant_of(worker, "last_heard_at");
     rows.add({printable(text_of(worker, "name")), painted(status, color_of_status(status), v.color),
               std::to_string(number_of(worker, "slots_used")) + "/" + std::to_string(number_of(worker, "slots")),
               std::to_string(number_of(worker, "operations_live")), containment.empty() ? "-" : containment,
-              heard ? relative_text(*heard, v.now) : "never", joined_values(member(worker, "labels"))});
+              last_contact ? relative_text(*last_contact, v.now) : "never", joined_values(member(worker, "labels"))});
   }
   if (o.quiet) return exit_code::done;
   if (rows.empty())

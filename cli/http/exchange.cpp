@@ -86,8 +86,8 @@ void exchange::received(const error_code& error, std::size_t count) {
 
 /// Passes on what has arrived, in order; then reads on, or ends.
 void exchange::deliver() {
-  if (parser_->has_head() && !head_told_) {
-    head_told_ = true;
+  if (parser_->has_head() && !is_head_reported_) {
+    is_head_reported_ = true;
     if (sink_.head) sink_.head(parser_->head());
     if (is_over_) return;
   }

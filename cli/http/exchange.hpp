@@ -70,7 +70,7 @@ class exchange : public std::enable_shared_from_this<exchange> {
   writing writing_ = writing::no;
   bool is_reused_ = false;
   bool may_be_received_ = false; ///< the server may have got a part of the request
-  bool head_told_ = false, is_paused_ = false, is_over_ = false, has_ended_ = false;
+  bool is_head_reported_ = false, is_paused_ = false, is_over_ = false, has_ended_ = false;
 };
 
 } // namespace quell::cli

@@ -14,11 +14,11 @@ namespace {
 
 constexpr milliseconds wait_for_proof{10'000};
 constexpr milliseconds allowance{15'000};
-constexpr milliseconds patience{10'000};
+constexpr milliseconds answer_timeout{10'000};
 constexpr std::size_t most_at_once = 16;
 
 /// The body of one cancel, which is remembered as ours.
-json order(desk& d, const cancel_arguments& a, milliseconds wait) {
+json order(call_context& d, const cancel_arguments& a, milliseconds wait) {
   json body{{"dry_run", a.dry_run}, {"wait", wait.count() > 0 ? "settled" : "fenced"}, {"wait_ms", wait.count()}};
   if (!a.reason.empty()) body["reason"] = a.reason;
   if (a.dry_run) return body;
@@ -29,14 +29,14 @@ json order(desk& d, const cancel_arguments& a, milliseconds wait) {
 
 class cancel_one : public tool_call {
  public:
-  cancel_one(desk& d, cancel_arguments a, done answered)
+  cancel_one(call_context& d, cancel_arguments a, done answered)
       : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
 
   void begin() override {
     find(arguments_.id, [this](answer<json> a) {
       if (!a) return fail(a.error());
-      ask("POST", "/v1/operations/" + text_of(*a, "id") + "/cancel", order(desk_, arguments_, wait_for_proof),
-          wait_for_proof + allowance, patience, [this](answer<json> cancel) {
+      ask("POST", "/v1/operations/" + text_of(*a, "id") + "/cancel", order(context_, arguments_, wait_for_proof),
+          wait_for_proof + allowance, answer_timeout, [this](answer<json> cancel) {
             if (!cancel) return fail(cancel.error());
             finish({cancel_text(*cancel, now()), std::move(*cancel), false});
           });
@@ -49,15 +49,15 @@ class cancel_one : public tool_call {
 
 class cancel_all : public tool_call {
  public:
-  cancel_all(desk& d, cancel_arguments a, done answered)
+  cancel_all(call_context& d, cancel_arguments a, done answered)
       : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
 
   void begin() override {
     until_ = steady::now() + wait_for_proof;
     // An operation that is just being started is not in the list yet; its id is known, and its cancel takes precedence
     // over its create.
-    for (const auto& id : desk_.starting) ids_.push_back(id);
-    all_pages("/v1/operations?limit=1000&order=asc&status=live&parent=" + desk_.own_id, "operations",
+    for (const auto& id : context_.starting) ids_.push_back(id);
+    all_pages("/v1/operations?limit=1000&order=asc&status=live&parent=" + context_.own_id, "operations",
               [this](answer<json> all) {
                 if (!all) return fail(all.error());
                 for (const auto& operation : *all) {
@@ -82,9 +82,10 @@ class cancel_all : public tool_call {
 
   void cancel(std::size_t i) {
     ++open_;
-    auto body = order(desk_, arguments_, milliseconds{0});
+    auto body = order(context_, arguments_, milliseconds{0});
     body["operation"] = ids_[i];
-    ask("POST", "/v1/cancels", body, allowance, patience, [this, i](answer<json> a) { answered(i, std::move(a)); });
+    ask("POST", "/v1/cancels", body, allowance, answer_timeout,
+        [this, i](answer<json> a) { answered(i, std::move(a)); });
   }
 
   void wait_for(std::size_t i) {
@@ -125,7 +126,7 @@ class cancel_all : public tool_call {
 
 } // namespace
 
-std::unique_ptr<tool_call> make_cancel_call(desk& d, cancel_arguments arguments, tool_call::done answered) {
+std::unique_ptr<tool_call> make_cancel_call(call_context& d, cancel_arguments arguments, tool_call::done answered) {
   if (arguments.id.empty()) return std::make_unique<cancel_all>(d, std::move(arguments), std::move(answered));
   return std::make_unique<cancel_one>(d, std::move(arguments), std::move(answered));
 }

@@ -35,7 +35,7 @@ void own_operation::hush() {
 
 void own_operation::begin() { enrol(); }
 
-void own_operation::heard_from_controller() {
+void own_operation::has_controller_answered() {
   contact_.contact();
   if (!lost_) return;
   lost_.reset();
@@ -70,7 +70,7 @@ void own_operation::enrol() {
     }
     may_exist_ = true;
     phase_ = phase::live;
-    heard_from_controller();
+    has_controller_answered();
     const auto status = text_of(*a, "status");
     // A create whose answer was lost can have been stopped since.
     if (status == "completed" || status == "failed" || status == "cancelled") return take_end(*a, {});
@@ -88,7 +88,7 @@ void own_operation::beat() {
     if (!a && is_end(a.error())) return;
     if (!a) lost_contact(a.error());
     if (a) {
-      heard_from_controller();
+      has_controller_answered();
       if (const auto& cancel = member(*a, "cancel"); cancel.is_object())
         return take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
     }
@@ -105,7 +105,7 @@ void own_operation::listen() {
     if (!a && is_end(a.error())) return;
     milliseconds rest{0};
     if (a) {
-      heard_from_controller();
+      has_controller_answered();
       if (const auto& cancel = member(*a, "cancel"); cancel.is_object())
         return take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
       if (!a->is_null()) rest = milliseconds{1000}; // an answer that we do not know: pause before the next request
@@ -165,14 +165,14 @@ void own_operation::check(std::function<void()> next) {
                           });
 }
 
-void own_operation::end(milliseconds patience, std::function<void(bool)> done) {
+void own_operation::end(milliseconds allowance, std::function<void(bool)> done) {
   done_ = std::move(done);
   hush();
   api_.loop().abandon(std::exchange(call_, 0));
   api_.loop().forget(std::exchange(timer_, 0));
   // An operation that certainly never reached a controller needs no final report.
   if (phase_ == phase::over || (phase_ == phase::registering && !may_exist_ && lost_)) return done_(true);
-  bound_ = api_.loop().after(patience, [this] {
+  bound_ = api_.loop().after(allowance, [this] {
     api_.loop().abandon(std::exchange(call_, 0));
     api_.loop().forget(std::exchange(timer_, 0));
     done_(false);

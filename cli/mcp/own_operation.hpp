@@ -37,9 +37,9 @@ class own_operation {
   own_operation& operator=(const own_operation&) = delete;
 
   void begin();
-  /// Sends the final report (`stopped` if it was stopped, otherwise `complete`) until it is acknowledged or `patience`
+  /// Sends the final report (`stopped` if it was stopped, otherwise `complete`) until it is acknowledged or `allowance`
   /// is over; `done(true)`: nothing is left to report.
-  void end(milliseconds patience, std::function<void(bool heard)> done);
+  void end(milliseconds allowance, std::function<void(bool was_confirmed)> done);
 
   /// Asks the controller whether a stop is pending, so that a goodbye is not taken for a normal end; then calls `next`,
   /// even without an answer.
@@ -59,7 +59,7 @@ class own_operation {
   void beat();
   void listen();
   void say_last_word();
-  void heard_from_controller();
+  void has_controller_answered();
   void lost_contact(const problem& p);
   /// The operation has ended at the controller: takes its end from its row.
   void take_end(const json& operation, const std::string& detail);

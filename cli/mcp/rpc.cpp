@@ -54,8 +54,8 @@ std::string error_line(const json& id, int code, std::string_view why) {
   return to_line({{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", std::string(why)}}}}) + "\n";
 }
 
-std::string_view agreed_version(std::string_view asked) {
-  const auto found = std::find(std::begin(handshake_versions), std::end(handshake_versions), asked);
+std::string_view agreed_version(std::string_view requested) {
+  const auto found = std::find(std::begin(handshake_versions), std::end(handshake_versions), requested);
   return found == std::end(handshake_versions) ? handshake_versions[0] : *found;
 }
 

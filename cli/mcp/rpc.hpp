@@ -31,7 +31,7 @@ std::string error_line(const json& id, int code, std::string_view why);
 inline constexpr std::string_view handshake_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 inline constexpr std::string_view stateless_version = "2026-07-28";
 /// The requested version if it is known, otherwise the newest: the client decides whether it accepts that.
-std::string_view agreed_version(std::string_view asked);
+std::string_view agreed_version(std::string_view requested);
 /// Only these versions allow several messages in one list.
 bool has_batches(std::string_view version);
 /// The version in the request's `_meta`; "" with a handshake.

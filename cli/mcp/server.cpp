@@ -24,10 +24,10 @@ constexpr milliseconds between_tries{500};
 } // namespace
 
 server::server(session& s, api& controller, json create, milliseconds lease, caller where)
-    : s_(s), api_(controller), desk_(controller, text_of(create, "id"), std::move(where)),
+    : s_(s), api_(controller), context_(controller, text_of(create, "id"), std::move(where)),
       own_(controller, std::move(create), lease,
            {[this] {
-              s_.warn("mcp: everything that is started here lies below operation " + short_id(desk_.own_id));
+              s_.warn("mcp: everything that is started here lies below operation " + short_id(context_.own_id));
               start_waiting_calls();
               if (is_leaving_ && calls_.empty()) say_goodbye();
             },
@@ -99,7 +99,7 @@ void server::start(const std::string& key, call_arguments arguments) {
     answer_call(key, std::move(a));
     if (is_leaving_ && calls_.empty()) say_goodbye();
   };
-  auto work = make_call(desk_, std::move(arguments), std::move(answered));
+  auto work = make_call(context_, std::move(arguments), std::move(answered));
   auto& one = *work;
   calls_.at(key).work = std::move(work);
   if (is_leaving_) one.hurry();
@@ -117,10 +117,10 @@ void server::answer_all(const std::string& text) {
 void server::stopped(const std::string& text) {
   s_.warn("mcp: " + text);
   answer_all(text);
-  if (std::exchange(said_goodbye_, true)) return;
+  if (std::exchange(has_left_, true)) return;
   // The same cancel covers everything that was started here; this server can only report that it has let go of it.
   own_.end(goodbye_within, [this](bool) {
-    is_heard_ = true;
+    has_answered_ = true;
     if (is_leaving_) leave(exit_code::done);
   });
   s_.loop.after(before_leaving, [this] { leave(exit_code::done); });
@@ -130,12 +130,12 @@ void server::client_gone(const char* why) {
   if (is_leaving_) return leave(exit_code::done); // a second signal leaves at once
   is_leaving_ = true;
   channel_->stop_reading();
-  if (said_goodbye_ && !is_heard_) return; // leaves when it is acknowledged
+  if (has_left_ && !has_answered_) return; // leaves when it is acknowledged
   if (own_.over()) return leave(exit_code::done);
   s_.warn(std::string("mcp: ends after ") + why);
   own_.check([this] {
-    if (own_.over() && !said_goodbye_) return leave(exit_code::done);
-    if (!said_goodbye_) let_calls_end();
+    if (own_.over() && !has_left_) return leave(exit_code::done);
+    if (!has_left_) let_calls_end();
   });
 }
 
@@ -151,13 +151,13 @@ void server::let_calls_end() {
 }
 
 void server::say_goodbye() {
-  if (std::exchange(said_goodbye_, true)) return;
+  if (std::exchange(has_left_, true)) return;
   answer_all("This MCP server is ending; what it started is being cancelled.");
-  own_.end(goodbye_within, [this](bool heard) {
-    if (!heard)
+  own_.end(goodbye_within, [this](bool was_confirmed) {
+    if (!was_confirmed)
       s_.warn("mcp: the controller does not answer; it cancels what was started here when the lease of operation " +
-              short_id(desk_.own_id) + " is over");
-    leave(heard ? exit_code::done : exit_code::unreachable);
+              short_id(context_.own_id) + " is over");
+    leave(was_confirmed ? exit_code::done : exit_code::unreachable);
   });
 }
 
@@ -168,7 +168,7 @@ void server::leave(int code) {
 void server::stop_operation(const std::string& id, const std::string& reason, json body) {
   if (body.is_null()) {
     body = {{"id", cancel_id::fresh().text()}, {"operation", id}, {"reason", reason}};
-    desk_.own_cancels.insert(text_of(body, "id"));
+    context_.own_cancels.insert(text_of(body, "id"));
   }
   // Repeated until it is acknowledged. If this server ends before that, everything below it is cancelled anyway.
   api_.call("POST", "/v1/cancels", body, milliseconds{15'000}, [=, this](answer<json> a) {

@@ -59,7 +59,7 @@ class server {
 
   session& s_;
   api& api_;
-  desk desk_;
+  call_context context_;
   std::optional<stdio_channel> channel_;
   own_operation own_;
   std::map<std::string, open_call> calls_;           ///< by the request's id as JSON
@@ -67,7 +67,7 @@ class server {
   std::string version_;
   std::optional<int> code_;
   event_loop::handle hurry_ = 0;
-  bool is_leaving_ = false, said_goodbye_ = false, is_heard_ = false;
+  bool is_leaving_ = false, has_left_ = false, has_answered_ = false;
 };
 
 } // namespace quell::cli::mcp

@@ -25,12 +25,12 @@ answer<json> not_mine(const std::string& typed) {
 
 } // namespace
 
-void desk::remember(const std::string& id) {
+void call_context::remember(const std::string& id) {
   if (mine.size() >= most_remembered) mine.clear(); // only a cache
   mine.insert(id);
 }
 
-bool desk::was_cancelled_by_others(const json& operation) const {
+bool call_context::was_cancelled_by_others(const json& operation) const {
   const auto& stop = member(operation, "stop");
   return text_of(operation, "status") == "cancelled" && text_of(stop, "cause") == "cancel" &&
          !own_cancels.contains(text_of(stop, "cancel"));
@@ -39,7 +39,7 @@ bool desk::was_cancelled_by_others(const json& operation) const {
 tool_call::~tool_call() { abandon_all(); }
 
 void tool_call::abandon_all() {
-  auto& loop = desk_.controller.loop();
+  auto& loop = context_.controller.loop();
   for (const auto transfer : std::exchange(transfers_, {})) loop.abandon(transfer);
   for (const auto timer : std::exchange(timers_, {})) loop.forget(timer);
 }
@@ -60,7 +60,7 @@ view tool_call::now() const { return {wall_now(), true, false, true}; }
 
 void tool_call::pause(milliseconds how_long, std::function<void()> next) {
   const auto timer = std::make_shared<event_loop::handle>(0);
-  *timer = desk_.controller.loop().after(how_long, [this, timer, next = std::move(next)] {
+  *timer = context_.controller.loop().after(how_long, [this, timer, next = std::move(next)] {
     timers_.erase(*timer);
     next();
   });
@@ -70,11 +70,11 @@ void tool_call::pause(milliseconds how_long, std::function<void()> next) {
 void tool_call::attempt(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
                         steady::time_point until, milliseconds rest, then next) {
   const auto transfer = std::make_shared<event_loop::handle>(0);
-  *transfer = desk_.controller.call(method, path, body, timeout, [=, this](answer<json> a) {
+  *transfer = context_.controller.call(method, path, body, timeout, [=, this](answer<json> a) {
     transfers_.erase(*transfer);
     if (a || !may_pass(a.error()) || steady::now() + rest >= until) return next(std::move(a));
     pause(rest, [=, this] {
-      desk_.controller.find_again();
+      context_.controller.find_again();
       attempt(method, path, body, timeout, until, std::min(rest * 2, milliseconds{1000}), next);
     });
   });
@@ -82,12 +82,12 @@ void tool_call::attempt(const std::string& method, const std::string& path, cons
 }
 
 void tool_call::ask(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
-                    milliseconds patience, then next) {
-  attempt(method, path, body, timeout, steady::now() + patience, milliseconds{100}, std::move(next));
+                    milliseconds allowance, then next) {
+  attempt(method, path, body, timeout, steady::now() + allowance, milliseconds{100}, std::move(next));
 }
 
 void tool_call::look(const std::string& path, then next) {
-  ask("GET", path, nullptr, look_within, look_patience_, std::move(next));
+  ask("GET", path, nullptr, look_within, look_timeout_, std::move(next));
 }
 
 void tool_call::more_pages(const std::string& path, const char* key, const std::string& cursor,
@@ -107,18 +107,18 @@ void tool_call::all_pages(const std::string& path, const char* key, then next) {
 
 void tool_call::find(const std::string& typed, then next) {
   if (!is_whole_id(typed)) return find_tail(typed, std::move(next));
-  if (typed == desk_.own_id) return next(not_mine(typed));
+  if (typed == context_.own_id) return next(not_mine(typed));
   look("/v1/operations/" + typed, [=, this](answer<json> a) {
     if (!a) return next(a.error().code == "operation_not_found" ? not_mine(typed) : std::move(a));
-    if (desk_.mine.contains(typed)) return next(std::move(a));
+    if (context_.mine.contains(typed)) return next(std::move(a));
     climb(*a, text_of(*a, "parent"), 0, next);
   });
 }
 
 void tool_call::climb(const json& operation, const std::string& at, int steps, then next) {
   const auto id = text_of(operation, "id");
-  if (at == desk_.own_id || desk_.mine.contains(at)) {
-    desk_.remember(id);
+  if (at == context_.own_id || context_.mine.contains(at)) {
+    context_.remember(id);
     return next(operation);
   }
   if (at.empty() || steps >= most_levels) return next(not_mine(id));
@@ -129,13 +129,13 @@ void tool_call::climb(const json& operation, const std::string& at, int steps, t
 }
 
 void tool_call::find_tail(const std::string& typed, then next) {
-  const auto known = matching_ids({desk_.mine.begin(), desk_.mine.end()}, typed);
+  const auto known = matching_ids({context_.mine.begin(), context_.mine.end()}, typed);
   if (known.size() == 1 && typed.size() >= 8) return find(known.front(), std::move(next));
-  all_pages("/v1/operations?limit=1000&below=" + desk_.own_id, "operations", [=, this](answer<json> all) {
+  all_pages("/v1/operations?limit=1000&below=" + context_.own_id, "operations", [=, this](answer<json> all) {
     if (!all) return next(std::move(all));
     std::vector<std::string> ids;
     for (const auto& operation : *all)
-      if (const auto id = text_of(operation, "id"); id != desk_.own_id) ids.push_back(id);
+      if (const auto id = text_of(operation, "id"); id != context_.own_id) ids.push_back(id);
     const auto found = matching_ids(ids, typed);
     if (found.empty()) return next(not_mine(typed));
     if (found.size() > 1) {
@@ -144,7 +144,7 @@ void tool_call::find_tail(const std::string& typed, then next) {
       return next(refuse("ambiguous", typed + " is the end of " + std::to_string(found.size()) + " ids: " + candidates +
                                           ". Give more of it."));
     }
-    desk_.remember(found.front());
+    context_.remember(found.front());
     find(found.front(), next);
   });
 }

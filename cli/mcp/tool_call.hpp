@@ -1,4 +1,5 @@
-// One call of a tool in progress: asks the controller, answers once. The state that all calls share is in `desk`.
+// One call of a tool in progress: asks the controller, answers once. The state that all calls share is in
+// `call_context`.
 #pragma once
 
 #include <chrono>
@@ -22,8 +23,8 @@ struct call_answer {
 };
 
 /// The state that the calls of one server share.
-struct desk {
-  desk(api& c, std::string own, caller w) : controller(c), own_id(std::move(own)), where(std::move(w)) {}
+struct call_context {
+  call_context(api& c, std::string own, caller w) : controller(c), own_id(std::move(own)), where(std::move(w)) {}
 
   api& controller;
   const std::string own_id;          ///< the operation below which everything lies
@@ -40,7 +41,7 @@ class tool_call {
  public:
   using done = std::function<void(call_answer)>;
 
-  tool_call(desk& d, done answered) : desk_(d), answered_(std::move(answered)) {}
+  tool_call(call_context& d, done answered) : context_(d), answered_(std::move(answered)) {}
   /// Drops its pending requests; it answers nothing any more.
   virtual ~tool_call();
   tool_call(const tool_call&) = delete;
@@ -56,9 +57,9 @@ class tool_call {
   using steady = std::chrono::steady_clock;
   using then = std::function<void(answer<json>)>;
 
-  /// Retries while the controller does not answer, until `patience` is over.
+  /// Retries while the controller does not answer, until `allowance` is over.
   void ask(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
-           milliseconds patience, then next);
+           milliseconds allowance, then next);
   void look(const std::string& path, then next);
   /// The operation that `typed` names, if it lies below this server's; any other is `operation_not_found`.
   void find(const std::string& typed, then next);
@@ -70,8 +71,8 @@ class tool_call {
   void fail(const problem& p);
   view now() const;
 
-  desk& desk_;
-  milliseconds look_patience_{3'000}; ///< for a controller that does not answer
+  call_context& context_;
+  milliseconds look_timeout_{3'000}; ///< for a controller that does not answer
 
  private:
   void attempt(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
@@ -87,7 +88,7 @@ class tool_call {
 };
 
 /// Does nothing before `begin`.
-std::unique_ptr<tool_call> make_call(desk& d, call_arguments arguments, tool_call::done answered);
-std::unique_ptr<tool_call> make_cancel_call(desk& d, cancel_arguments arguments, tool_call::done answered);
+std::unique_ptr<tool_call> make_call(call_context& d, call_arguments arguments, tool_call::done answered);
+std::unique_ptr<tool_call> make_cancel_call(call_context& d, cancel_arguments arguments, tool_call::done answered);
 
 } // namespace quell::cli::mcp

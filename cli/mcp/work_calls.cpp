@@ -13,14 +13,14 @@ namespace quell::cli::mcp {
 namespace {
 
 constexpr milliseconds work_allowance{15'000};
-constexpr milliseconds create_patience{10'000};
-constexpr milliseconds least_patience{3'000};
+constexpr milliseconds create_timeout{10'000};
+constexpr milliseconds least_timeout{3'000};
 
 /// Waits for the end of an operation, and answers with the state at the end of the wait.
 class waiting_call : public tool_call {
  public:
   using words = std::string (*)(const json&, const view&, bool);
-  waiting_call(desk& d, milliseconds wait, words w, done answered)
+  waiting_call(call_context& d, milliseconds wait, words w, done answered)
       : tool_call(d, std::move(answered)), wait_(wait), words_(w) {}
 
   void hurry() override {
@@ -43,7 +43,7 @@ class waiting_call : public tool_call {
   /// A stop can have meant one operation, or everything that this server represents: then the answer says just that,
   /// even if the server itself has not been notified yet.
   void unless_stopped(json shape, std::function<void()> otherwise) {
-    look("/v1/operations/" + desk_.own_id,
+    look("/v1/operations/" + context_.own_id,
          [this, shape = std::move(shape), otherwise = std::move(otherwise)](answer<json> own) {
            const auto& stop = member(own ? *own : shape, "stop");
            if (!own || !stop.is_object()) return otherwise();
@@ -57,7 +57,7 @@ class waiting_call : public tool_call {
   void poll() {
     const auto left = std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(until_ - steady::now()));
     const auto path = "/v1/operations/" + id_ + "?wait=ended&wait_ms=" + std::to_string(left.count());
-    ask("GET", path, nullptr, left + work_allowance, std::max(left, hurried_ ? milliseconds{0} : least_patience),
+    ask("GET", path, nullptr, left + work_allowance, std::max(left, hurried_ ? milliseconds{0} : least_timeout),
         [this](answer<json> a) {
           if (!a) return fail(a.error());
           if (is_over(*a) || steady::now() + milliseconds{50} >= until_) return tell(*a);
@@ -66,7 +66,8 @@ class waiting_call : public tool_call {
   }
 
   void tell(const json& operation) {
-    if (!desk_.was_cancelled_by_others(operation)) return finish({words_(operation, now(), false), operation, false});
+    if (!context_.was_cancelled_by_others(operation))
+      return finish({words_(operation, now(), false), operation, false});
     unless_stopped(operation, [this, operation] { finish({words_(operation, now(), true), operation, true}); });
   }
 
@@ -78,18 +79,18 @@ class waiting_call : public tool_call {
 
 class run_call : public waiting_call {
  public:
-  run_call(desk& d, run_arguments a, done answered)
+  run_call(call_context& d, run_arguments a, done answered)
       : waiting_call(d, a.wait, run_text, std::move(answered)), arguments_(std::move(a)) {
     id_ = operation_id::fresh().text();
   }
-  ~run_call() override { desk_.starting.erase(id_); }
+  ~run_call() override { context_.starting.erase(id_); }
 
   void begin() override {
-    desk_.starting.insert(id_);
-    ask("POST", "/v1/operations", body(), work_allowance, create_patience, [this](answer<json> a) {
-      desk_.starting.erase(id_);
+    context_.starting.insert(id_);
+    ask("POST", "/v1/operations", body(), work_allowance, create_timeout, [this](answer<json> a) {
+      context_.starting.erase(id_);
       if (a) {
-        desk_.remember(id_);
+        context_.remember(id_);
         return wait_for(*a);
       }
       const auto& p = a.error();
@@ -97,7 +98,7 @@ class run_call : public waiting_call {
         return unless_stopped(json::parse(p.document, nullptr, false), [this, p] { fail(p); });
       if (p.status != 0 || !p.sent) return fail(p);
       // The controller can have accepted it, with only the answer lost.
-      desk_.remember(id_);
+      context_.remember(id_);
       finish({clipped("It is not known whether " + short_id(id_) + " was started: " + p.detail +
                       " Next: quell_show {\"id\": \"" + short_id(id_) + "\"} in a while, before you start it again."),
               json(), true});
@@ -109,10 +110,10 @@ class run_call : public waiting_call {
  private:
   json body() const {
     json task{{"command", arguments_.command}};
-    if (!desk_.where.directory.empty())
-      task.update({{"default_cwd", desk_.where.directory}, {"default_cwd_host", desk_.where.host}});
+    if (!context_.where.directory.empty())
+      task.update({{"default_cwd", context_.where.directory}, {"default_cwd_host", context_.where.host}});
     if (arguments_.worker) task["worker"] = *arguments_.worker;
-    json body{{"id", id_}, {"kind", "task"}, {"parent", desk_.own_id}, {"task", std::move(task)}};
+    json body{{"id", id_}, {"kind", "task"}, {"parent", context_.own_id}, {"task", std::move(task)}};
     if (arguments_.title && !arguments_.title->empty()) body["title"] = *arguments_.title;
     if (!arguments_.labels.empty()) body["labels"] = arguments_.labels;
     if (arguments_.timeout) body["timeout_ms"] = arguments_.timeout->count();
@@ -124,9 +125,9 @@ class run_call : public waiting_call {
 
 class wait_call : public waiting_call {
  public:
-  wait_call(desk& d, wait_arguments a, done answered)
+  wait_call(call_context& d, wait_arguments a, done answered)
       : waiting_call(d, a.wait, wait_text, std::move(answered)), typed_(std::move(a.id)) {
-    look_patience_ = std::max(look_patience_, a.wait); // a controller can restart during the wait
+    look_timeout_ = std::max(look_timeout_, a.wait); // a controller can restart during the wait
   }
   void begin() override {
     find(typed_, [this](answer<json> a) { a ? wait_for(*a) : fail(a.error()); });
@@ -138,7 +139,8 @@ class wait_call : public waiting_call {
 
 class show_call : public tool_call {
  public:
-  show_call(desk& d, show_arguments a, done answered) : tool_call(d, std::move(answered)), typed_(std::move(a.id)) {}
+  show_call(call_context& d, show_arguments a, done answered)
+      : tool_call(d, std::move(answered)), typed_(std::move(a.id)) {}
   void begin() override {
     find(typed_, [this](answer<json> a) {
       if (!a) return fail(a.error());
@@ -152,19 +154,20 @@ class show_call : public tool_call {
 
 class list_call : public tool_call {
  public:
-  list_call(desk& d, list_arguments a, done answered) : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
+  list_call(call_context& d, list_arguments a, done answered)
+      : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
   void begin() override {
     // One more than requested: our own operation is the first of its tree and is not shown.
-    const query asked{
-        {"below", desk_.own_id}, {"status", arguments_.status}, {"limit", std::to_string(arguments_.limit + 1)}};
-    look(with_query("/v1/operations", asked), [this](answer<json> page) {
+    const query parameters{
+        {"below", context_.own_id}, {"status", arguments_.status}, {"limit", std::to_string(arguments_.limit + 1)}};
+    look(with_query("/v1/operations", parameters), [this](answer<json> page) {
       if (!page) return fail(page.error());
       auto operations = json::array();
       bool more = !text_of(*page, "next_cursor").empty();
       for (auto& operation : (*page)["operations"]) {
         const auto id = text_of(operation, "id");
-        if (id == desk_.own_id) continue;
-        desk_.remember(id);
+        if (id == context_.own_id) continue;
+        context_.remember(id);
         if (operations.size() < static_cast<std::size_t>(arguments_.limit))
           operations.push_back(std::move(operation));
         else
@@ -187,9 +190,9 @@ std::uint64_t count_in(const http_head& head, const char* name) {
 
 class output_call : public tool_call {
  public:
-  output_call(desk& d, output_arguments a, done answered)
+  output_call(call_context& d, output_arguments a, done answered)
       : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
-  ~output_call() override { desk_.controller.loop().abandon(transfer_); }
+  ~output_call() override { context_.controller.loop().abandon(transfer_); }
 
   void begin() override {
     find(arguments_.id, [this](answer<json> a) {
@@ -202,7 +205,7 @@ class output_call : public tool_call {
 
  private:
   void read() {
-    auto& controller = desk_.controller;
+    auto& controller = context_.controller;
     auto request = controller.request("GET", "/v1/operations/" + tail_.operation + "/output?stream=" + tail_.stream +
                                                  "&tail_bytes=" + std::to_string(arguments_.tail_bytes));
     request.timeout = work_allowance;
@@ -213,11 +216,11 @@ class output_call : public tool_call {
     };
     sink.end = [this](const http_end& end) {
       transfer_ = 0;
-      if (!end.error.empty() || end.head.status != 200) return fail(desk_.controller.problem_of(end, tail_.bytes));
+      if (!end.error.empty() || end.head.status != 200) return fail(context_.controller.problem_of(end, tail_.bytes));
       tail_.offset = count_in(end.head, "quell-offset");
       tail_.dropped_bytes = count_in(end.head, "quell-dropped");
-      const auto said = end.head.headers.find("quell-end");
-      tail_.end = said != end.head.headers.end() && said->second == "true";
+      const auto end_header = end.head.headers.find("quell-end");
+      tail_.end = end_header != end.head.headers.end() && end_header->second == "true";
       keep_whole_characters(tail_);
       finish({output_text(tail_), output_shape(tail_), false});
     };
@@ -232,9 +235,9 @@ class output_call : public tool_call {
 
 } // namespace
 
-std::unique_ptr<tool_call> make_call(desk& d, call_arguments arguments, tool_call::done answered) {
+std::unique_ptr<tool_call> make_call(call_context& d, call_arguments arguments, tool_call::done answered) {
   struct maker {
-    desk& d;
+    call_context& d;
     tool_call::done& answered;
     std::unique_ptr<tool_call> operator()(run_arguments& a) const {
       return std::make_unique<run_call>(d, std::move(a), std::move(answered));

@@ -16,7 +16,7 @@ namespace does = voices::client_effects;
 conversation::conversation(session& s, std::unique_ptr<frame_stream> to, hooks h)
     : s_(s), to_(std::move(to)), hooks_(std::move(h)) {}
 
-bool conversation::begin(const std::string& hello, milliseconds patience) {
+bool conversation::begin(const std::string& hello, milliseconds allowance) {
   to_->begin({[this](const voices::frame& f) { take(f); },
               [this](const problem& why) {
                 if (is_over_) return;
@@ -26,7 +26,7 @@ bool conversation::begin(const std::string& hello, milliseconds patience) {
               }});
   to_->send({voices::tag::hello, hello});
   bool is_late = false;
-  const auto timer = s_.loop.after(patience, [&is_late] { is_late = true; });
+  const auto timer = s_.loop.after(allowance, [&is_late] { is_late = true; });
   s_.loop.run_until([&] { return is_ready_ || is_over_ || is_late; });
   s_.loop.forget(timer);
   if (is_late && !is_ready_ && !is_over_) {
@@ -52,7 +52,7 @@ void conversation::note(const std::string& text) {
 void conversation::take(const voices::frame& f) {
   if (is_over_) return;
   is_ready_ = is_ready_ || f.tag == voices::tag::ready;
-  client_.gateway_said(f);
+  client_.on_gateway_message(f);
   perform();
   if (hooks_.after && !is_over_) hooks_.after(f);
 }

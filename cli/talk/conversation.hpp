@@ -26,7 +26,7 @@ class conversation {
   conversation(session& s, std::unique_ptr<frame_stream> to, hooks h);
 
   /// Sends the hello and waits until the gateway is ready. False: the conversation is over, or it took too long.
-  bool begin(const std::string& hello, milliseconds patience);
+  bool begin(const std::string& hello, milliseconds allowance);
   integrations::voice::client_side& client() { return client_; }
   /// Performs everything that calls of the client's side asked for.
   void perform();

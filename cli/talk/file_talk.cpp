@@ -49,7 +49,7 @@ class typed_keys {
 } // namespace
 
 file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const std::string& hello,
-                           const std::string& samples, char cancel_key, milliseconds patience) {
+                           const std::string& samples, char cancel_key, milliseconds allowance) {
   file_speech done;
   conversation* self = nullptr;
   conversation talk(s, std::move(to),
@@ -63,8 +63,8 @@ file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const s
   const typed_keys keys(s, talk, cancel_key);
   auto& client = talk.client();
   bool is_late = false;
-  const auto timer = s.loop.after(patience, [&is_late] { is_late = true; });
-  if (talk.begin(hello, patience)) {
+  const auto timer = s.loop.after(allowance, [&is_late] { is_late = true; });
+  if (talk.begin(hello, allowance)) {
     client.begin_talking();
     client.microphone(samples);
     client.end_talking();
@@ -79,7 +79,7 @@ file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const s
   if (talk.was_cancelled()) done.code = exit_code::run_cancelled;
   if (talk.is_over()) done.code = talk.code();
   if (done.code == exit_code::run_timeout)
-    s.warn("no answer came within " + std::to_string(patience.count() / 1000) + " s");
+    s.warn("no answer came within " + std::to_string(allowance.count() / 1000) + " s");
   return done;
 }
 

@@ -14,9 +14,9 @@ struct file_speech {
   std::string samples; ///< that reached the speaker
 };
 
-/// Sends the hello and the samples, and waits until the answer was spoken or cancelled, or `patience` is over. Keys are
-/// read from standard input, one byte each.
+/// Sends the hello and the samples, and waits until the answer was spoken or cancelled, or `allowance` is over. Keys
+/// are read from standard input, one byte each.
 file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const std::string& hello,
-                           const std::string& samples, char cancel_key, milliseconds patience);
+                           const std::string& samples, char cancel_key, milliseconds allowance);
 
 } // namespace quell::cli

@@ -44,7 +44,7 @@ class socket_stream final : public frame_stream {
   socket_stream(const socket_stream&) = delete;
   socket_stream& operator=(const socket_stream&) = delete;
 
-  std::optional<problem> connect(const std::string& ca_file, milliseconds patience);
+  std::optional<problem> connect(const std::string& ca_file, milliseconds allowance);
   void begin(hooks h) override {
     hooks_ = std::move(h);
     loop_.watch(reads_, false, [this] { pump(); });
@@ -116,14 +116,14 @@ bool socket_stream::reach(const addrinfo& at, const bool& is_late) {
   return false;
 }
 
-std::optional<problem> socket_stream::connect(const std::string& ca_file, milliseconds patience) {
+std::optional<problem> socket_stream::connect(const std::string& ca_file, milliseconds allowance) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int bad = ::getaddrinfo(to_.host.c_str(), to_.port.c_str(), &wanted, &found); bad != 0)
     return unreachable(::gai_strerror(bad));
   bool is_late = false;
-  const auto timer = loop_.after(patience, [&is_late] { is_late = true; });
+  const auto timer = loop_.after(allowance, [&is_late] { is_late = true; });
   bool is_there = false;
   for (const auto* at = found; at && !is_there && !is_late; at = at->ai_next) is_there = reach(*at, is_late);
   const std::string why = std::strerror(errno);
@@ -199,7 +199,7 @@ void socket_stream::read() {
       const auto f = reader_.next();
       if (!f) return lose("the voice gateway speaks another language: " + f.error().detail);
       if (!*f) break;
-      if (hooks_.said) hooks_.said(**f);
+      if (hooks_.on_frame) hooks_.on_frame(**f);
       if (is_over_) return;
     }
   }
@@ -240,9 +240,9 @@ void socket_stream::lose(const std::string& why) {
 } // namespace
 
 answer<std::unique_ptr<frame_stream>> frame_stream::open(event_loop& loop, const voice_address& to,
-                                                         const std::string& ca_file, milliseconds patience) {
+                                                         const std::string& ca_file, milliseconds allowance) {
   auto made = std::make_unique<socket_stream>(loop, to);
-  if (auto failed = made->connect(ca_file, patience)) return tl::unexpected(std::move(*failed));
+  if (auto failed = made->connect(ca_file, allowance)) return tl::unexpected(std::move(*failed));
   return made;
 }
 

@@ -15,13 +15,13 @@ namespace quell::cli {
 class frame_stream {
  public:
   struct hooks {
-    std::function<void(const integrations::voice::frame&)> said;
+    std::function<void(const integrations::voice::frame&)> on_frame;
     std::function<void(const problem&)> lost; ///< once; nothing comes after it
   };
-  /// Connects, with TLS checks the certificate, and waits for both at most `patience`. `ca_file` "": the system's
+  /// Connects, with TLS checks the certificate, and waits for both at most `allowance`. `ca_file` "": the system's
   /// authorities. Fault `unreachable`.
   static answer<std::unique_ptr<frame_stream>> open(event_loop& loop, const voice_address& to,
-                                                    const std::string& ca_file, milliseconds patience);
+                                                    const std::string& ca_file, milliseconds allowance);
   virtual ~frame_stream() = default;
 
   /// Starts reading. The hooks must not destroy the stream.

@@ -29,7 +29,7 @@ namespace voices = integrations::voice;
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr milliseconds redraw_every{100}, leave_patience{2'000};
+constexpr milliseconds redraw_every{100}, leave_timeout{2'000};
 constexpr std::size_t meter_width = 20;
 
 class live_talk {
@@ -54,7 +54,7 @@ class live_talk {
   void press(char key);
   void leave(int code);
   bool open_keyboard();
-  void keyboard_said(const key_event& e);
+  void on_keyboard(const key_event& e);
   void toggle_talking();
   void recorded(const std::string& samples);
   void tell_about_echo();
@@ -72,7 +72,7 @@ class live_talk {
   std::unique_ptr<evdev_keyboard> keyboard_;
   half_duplex gate_;
   std::optional<bool> had_canceller_;
-  std::string heard_; ///< the transcript on the way
+  std::string transcript_; ///< the transcript on the way
   double level_db_ = -96;
   clock::time_point drawn_{};
   std::optional<int> leaves_with_; ///< exit code
@@ -92,7 +92,7 @@ int live_talk::execute(const std::string& hello) {
   if (!open_keyboard()) return talk_.code();
   const raw_terminal keys(terminal_mode::single_keys);
   const signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { leave(exit_code::run_cancelled); });
-  if (!talk_.begin(hello, how_.patience)) return talk_.code();
+  if (!talk_.begin(hello, how_.allowance)) return talk_.code();
   if (is_open()) talk_.client().open_microphone();
   talk_.perform();
   talk_.note(help());
@@ -130,7 +130,7 @@ void live_talk::press(char key) {
   if (key == escape_key || key == '4' || key == how_.cancel_key) {
     if (client.is_talking() && !is_open()) device_->listen(false);
     client.cancel();
-    heard_.clear();
+    transcript_.clear();
   } else if (key == how_.talk_key && !is_open()) {
     toggle_talking();
   } else if (key == 'q' || key == end_of_input) {
@@ -148,7 +148,7 @@ bool live_talk::open_keyboard() {
   for (const auto& key : {how_.held_talk_key, how_.far_cancel_key})
     if (key) keys.push_back(*key);
   if (keys.empty()) return true;
-  auto opened = evdev_keyboard::open(s_.loop, keys, [this](const key_event& e) { keyboard_said(e); });
+  auto opened = evdev_keyboard::open(s_.loop, keys, [this](const key_event& e) { on_keyboard(e); });
   if (opened) {
     keyboard_ = std::move(*opened);
     return true;
@@ -161,7 +161,7 @@ bool live_talk::open_keyboard() {
   return false;
 }
 
-void live_talk::keyboard_said(const key_event& e) {
+void live_talk::on_keyboard(const key_event& e) {
   if (talk_.is_over()) return;
   if (how_.far_cancel_key && e.key == how_.far_cancel_key->key) return e.is_down ? press(escape_key) : void();
   if (!how_.held_talk_key || e.key != how_.held_talk_key->key || is_open()) return;
@@ -190,7 +190,7 @@ void live_talk::leave(int code) {
   talk_.client().cancel();
   talk_.perform();
   if (!talk_.client().waits()) return talk_.end(code);
-  s_.loop.after(leave_patience, [this, code] { talk_.end(code); });
+  s_.loop.after(leave_timeout, [this, code] { talk_.end(code); });
 }
 
 void live_talk::recorded(const std::string& samples) {
@@ -228,12 +228,12 @@ void live_talk::drained() {
 
 void live_talk::after(const voices::frame& f) {
   if (f.tag == voices::tag::speech_end && !device_->is_playing()) drained();
-  if (f.tag == voices::tag::text) heard_.clear();
+  if (f.tag == voices::tag::text) transcript_.clear();
   if (leaves_with_ && !talk_.client().waits()) talk_.end(*leaves_with_);
 }
 
 void live_talk::hearing(const std::string& text) {
-  heard_ = text;
+  transcript_ = text;
   if (s_.json()) return s_.print_line({{"type", "hearing"}, {"text", text}});
   show_status();
 }
@@ -243,7 +243,7 @@ void live_talk::show_status() {
   if (!talk_.client().is_talking()) return clear_status();
   drawn_ = clock::now();
   has_status_ = true;
-  const auto line = meter(level_db_, meter_width) + " " + printable(heard_);
+  const auto line = meter(level_db_, meter_width) + " " + printable(transcript_);
   const auto columns = s_.term.columns > 1 ? static_cast<std::size_t>(s_.term.columns) - 1 : 79;
   std::fprintf(stderr, "\r%s\x1b[K", cut(line, columns, s_.term.utf8).c_str());
 }

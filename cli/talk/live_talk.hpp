@@ -19,7 +19,7 @@ struct live_settings {
   char cancel_key = escape_key; ///< beside Esc and 4
   /// Keys of a keyboard, beside those of the terminal: one talks while it is held, the other cancels.
   std::optional<hotkey> held_talk_key{}, far_cancel_key{};
-  milliseconds patience{0}; ///< for the gateway to be ready
+  milliseconds allowance{0}; ///< for the gateway to be ready
 };
 
 /// Talks until the user leaves. Returns the exit code.

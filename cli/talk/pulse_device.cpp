@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t rate = 16000, bytes_per_ms = 2 * rate / 1000;
 constexpr std::uint32_t buffer_ms = 40, request_ms = 10, fragment_ms = 20;
 constexpr std::size_t most_recorded_bytes = 4 << 20; ///< two minutes: the loop has stalled
-constexpr milliseconds server_patience{10'000};
+constexpr milliseconds server_timeout{10'000};
 constexpr const char* advice = "; start one (PulseAudio or PipeWire), or use --file in.wav --out out.wav";
 
 problem no_sound(const std::string& why) { return local_problem("local", "no sound device: " + why + advice); }
@@ -93,7 +93,7 @@ class pulse_device final : public sound_device {
 /// `ready` is called with the lock held.
 bool pulse_device::wait_for(const std::function<bool()>& ready) {
   bool is_late = false;
-  const auto timer = loop_.after(server_patience, [&is_late] { is_late = true; });
+  const auto timer = loop_.after(server_timeout, [&is_late] { is_late = true; });
   loop_.run_until([&] {
     const guard held(*this);
     return is_late || ready();

@@ -15,12 +15,12 @@ struct acknowledge_stop {
   using answer = nothing;
   static constexpr std::string_view name = "acknowledge_stop";
 
-  struct told {
+  struct acknowledgement {
     std::optional<records::message_record> words; ///< kept in the conversation
     records::event_record event;
   };
   message_id stop; ///< the message that ordered the stop
-  std::vector<told> all;
+  std::vector<acknowledgement> all;
   bool is_last = false; ///< its author has been answered: nothing follows, not even after a restart
 };
 

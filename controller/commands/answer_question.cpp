@@ -7,17 +7,17 @@
 namespace quell::controller::commands {
 
 answer_question::answer apply(const answer_question& command, const context& with) {
-  return questions_of(with.operations).answer(command.call, command.said, with.now);
+  return questions_of(with.operations).answer(command.call, command.given, with.now);
 }
 
 std::string describe(const answer_question& command) {
   return description(answer_question::name)
       .shown("call", command.call.text())
-      .shown("question", command.said.question.text())
-      .flag("accepts", command.said.accepts)
-      .redacted("values", command.said.values)
-      .redacted("reason", command.said.reason)
-      .shown("by", command.said.by.id)
+      .shown("question", command.given.question.text())
+      .flag("accepts", command.given.accepts)
+      .redacted("values", command.given.values)
+      .redacted("reason", command.given.reason)
+      .shown("by", command.given.by.id)
       .done();
 }
 

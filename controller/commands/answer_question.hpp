@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "controller/asked_questions.hpp"
 #include "controller/commands/context.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::commands {
 
@@ -14,7 +14,7 @@ struct answer_question {
   static constexpr std::string_view name = "answer_question";
 
   operation_id call;
-  human_answer said;
+  human_answer given;
 };
 
 answer_question::answer apply(const answer_question& command, const context& with);

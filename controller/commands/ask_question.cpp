@@ -16,7 +16,7 @@ std::string describe(const ask_question& command) {
   return description(ask_question::name)
       .shown("call", command.call.text())
       .shown("question", command.question.id.text())
-      .redacted("text", command.question.told)
+      .redacted("text", command.question.question_json)
       .done();
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "controller/asked_questions.hpp"
 #include "controller/commands/context.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::commands {
 
@@ -14,7 +14,7 @@ struct ask_question {
   static constexpr std::string_view name = "ask_question";
 
   operation_id call;
-  asked_question question;
+  paused_question question;
   records::event_record event; ///< that asks the human
 };
 

@@ -20,7 +20,7 @@ begin_turn::answer apply(const begin_turn& command, const context& with) {
     local.finish_local(command.turn, {status::failed}, with.now);
     return answer;
   }
-  if (command.told) with.operations.add_event(*command.told, with.now);
+  if (command.started_event) with.operations.add_event(*command.started_event, with.now);
   for (const auto& call : command.calls) {
     const auto view = with.operations.view(call, with.now);
     if (view && view->hot.now != status::cancelling) continue;
@@ -34,7 +34,7 @@ std::string describe(const begin_turn& command) {
   return description(begin_turn::name)
       .shown("turn", command.turn.text())
       .count("calls", command.calls.size())
-      .flag("resumes", !command.told)
+      .flag("resumes", !command.started_event)
       .done();
 }
 

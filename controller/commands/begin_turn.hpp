@@ -23,8 +23,8 @@ struct begin_turn {
   static constexpr std::string_view name = "begin_turn";
 
   operation_id turn;
-  std::vector<operation_id> calls;           ///< of its last answer, from before a restart
-  std::optional<records::event_record> told; ///< its turn_started, if it begins
+  std::vector<operation_id> calls;                    ///< of its last answer, from before a restart
+  std::optional<records::event_record> started_event; ///< its turn_started, if it begins
 };
 
 begin_turn::answer apply(const begin_turn& command, const context& with);

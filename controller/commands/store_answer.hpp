@@ -15,12 +15,12 @@ struct store_answer {
   using answer = std::vector<operation_id>;
   static constexpr std::string_view name = "store_answer";
 
-  struct asked_call {
+  struct decided_call {
     operation_id id;
     create_order order; ///< its `call` lacks the seq of the answer
   };
   records::message_record message;
-  std::vector<asked_call> calls;
+  std::vector<decided_call> calls;
   message_id results; ///< of the message for the results; unused without calls
 };
 

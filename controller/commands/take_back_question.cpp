@@ -1,9 +1,9 @@
 // A question that is not open stays as it is.
 #include "controller/commands/take_back_question.hpp"
 
-#include "controller/asked_questions.hpp"
 #include "controller/commands/description.hpp"
 #include "controller/ledger.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::commands {
 

@@ -69,9 +69,9 @@ taken_message take_stop(const take_message& command, const context& with, const 
   auto kept = kept_of(command, {"cancel_word", reason.standing});
   choose_names(kept, local.outline(order.scope, 1000));
   if (order.exchange) { // the message has served its purpose
-    own_outcome said;
-    said.result = command.exchange_result;
-    local.finish_local(*order.exchange, said, with.now);
+    own_outcome stated;
+    stated.result = command.exchange_result;
+    local.finish_local(*order.exchange, stated, with.now);
   }
   const auto stop = stop_by(command);
   const auto view = accept(stop, with.operations, with.now);
@@ -143,7 +143,8 @@ take_message::answer apply(const take_message& command, const context& with) {
   if (!command.word && is_for_others && order.modality == modality::text) return ignored(with, "not_addressed");
   decision_reason reason;
   if (command.word) {
-    const bool has_passed = order.wants == message_order::wish::only_turn; // it was checked before and is not a stop
+    const bool has_passed =
+        order.wants == message_order::scope_of_decision::only_turn; // it was checked before and is not a stop
     reason.standing = has_passed ? standing::none : standing_of(order, with);
     const bool is_idle = is_idle_but_for(order, with);
     if (is_idle && is_for_others) return ignored(with, "nothing_active");
@@ -154,9 +155,9 @@ take_message::answer apply(const take_message& command, const context& with) {
     else
       return take_stop(command, with, reason);
   }
-  if (order.wants != message_order::wish::only_stop) return take_turn(command, with, reason);
+  if (order.wants != message_order::scope_of_decision::only_stop) return take_turn(command, with, reason);
   auto passed = ignored(with, reason.why);
-  passed.said->decision = message_answer::decided::turn;
+  passed.stated->decision = message_answer::decided::turn;
   return passed;
 }
 

@@ -37,8 +37,8 @@ fleet_impl::fleet_impl(fleet_settings s, ledger& l, std::vector<records::worker_
       m.lease = controller_lease::recovered(now.boot, m.record.lease);
       m.lease_end = now.boot + m.record.lease;
       m.silent_since = m.record.lost ? m.record.last_heard_at.value_or(now.wall) : now.wall;
-      m.silence_told = m.record.lost;
-      m.heard = now.boot;
+      m.is_silence_reported = m.record.lost;
+      m.last_frame_at = now.boot;
     }
     if (m.record.drain && m.record.drain->deadline_at)
       m.drain_at = now.boot + (*m.record.drain->deadline_at - now.wall);
@@ -75,7 +75,7 @@ void fleet_impl::flush_stored(member& m) {
 void fleet_impl::flush_acknowledgement(member& m) {
   if (!m.link) return;
   session& s = *m.link;
-  if (s.receiver.ack() <= s.ack_told && !s.ack_again && !s.gap_seen) return;
+  if (s.receiver.ack() <= s.reported_ack && !s.ack_again && !s.gap_seen) return;
   const bool resend = std::exchange(s.gap_seen, false);
   effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::acknowledge{resend})});
 }
@@ -175,7 +175,7 @@ void fleet_impl::result_stored(const std::string& worker, const operation_id& id
 }
 
 void fleet_impl::frame_left(const std::string& route, std::uint64_t number, moment now) {
-  departures_told_ = true;
+  reported_departures_ = true;
   const auto found = by_route_.find(route);
   if (found != by_route_.end() && found->second->link) found->second->link->departed(number, now.boot);
 }

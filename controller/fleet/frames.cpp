@@ -32,7 +32,7 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
       refuse(route, e.session, {"session_over", "this session is over; say hello again", 100ms});
     return;
   }
-  heard(m, now);
+  on_frame(m, now);
   if (!take_acknowledgement(m, e.ack, now)) return;
   if (e.number == 0)
     unnumbered(m, e, now);
@@ -124,7 +124,7 @@ void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
   if (!take_acknowledgement(m, b.applied, now)) return;
   if (handing_over_) return; // a grant would shorten the handover
   session& s = *m.link;
-  if (s.owes(departures_told_) && now.boot - s.progress_at >= settings_.lease) return;
+  if (s.owes(reported_departures_) && now.boot - s.progress_at >= settings_.lease) return;
   m.lease.answered(now.boot, settings_.lease);
   m.lease_end = now.boot + settings_.lease;
   effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::lease_granted{b.beat, settings_.lease})});
@@ -133,21 +133,21 @@ void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
 // The worker leaves on purpose and none of its work lives: an empty inventory. It is shown as unreachable until its
 // lease would have ended, then as lost; its key can say hello from anywhere at once.
 void fleet_impl::farewell(member& m, moment now) {
-  wire::hello nothing_left = m.link->said;
+  wire::hello nothing_left = m.link->greeting;
   end_session(m);
   m.left = true;
   ledger_.reconcile(m.name(), nothing_left, true, now);
   refresh_load(m);
-  went_silent(m, now);
+  became_silent(m, now);
 }
 
 // ---- out ----------------------------------------------------------------------------------------------------------
 
 wire::envelope fleet_impl::envelope_for(member& m, std::uint64_t number, wire::message body) {
   session& s = *m.link;
-  s.ack_told = s.receiver.ack();
+  s.reported_ack = s.receiver.ack();
   s.ack_again = false;
-  return {s.id, number, s.ack_told, std::move(body)};
+  return {s.id, number, s.reported_ack, std::move(body)};
 }
 
 void fleet_impl::send(member& m, wire::message body, moment now) {

@@ -25,9 +25,9 @@ std::string cut(std::string text, std::size_t limit = max_text) {
   return text;
 }
 
-std::map<std::string, std::string> sane_labels(const std::map<std::string, std::string>& said) {
+std::map<std::string, std::string> sane_labels(const std::map<std::string, std::string>& sent_labels) {
   std::map<std::string, std::string> kept;
-  for (const auto& [key, value] : said)
+  for (const auto& [key, value] : sent_labels)
     if (kept.size() < max_worker_labels && !key.empty() && key.size() <= max_text && value.size() <= max_text)
       kept.emplace(key, value);
   return kept;
@@ -113,8 +113,8 @@ void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
   const auto dead_by = m.lease.dead_by();
   const bool lives = m.link || (dead_by && *dead_by > now.boot);
   if (!lives || m.left || h.state_id == m.record.state_id) return;
-  constexpr milliseconds told_again{600'000};
-  const bool is_news = !m.rival || now.wall - m.rival->last > told_again;
+  constexpr milliseconds repeated{600'000};
+  const bool is_news = !m.rival || now.wall - m.rival->last > repeated;
   if (!m.rival) m.rival = key_rival{now.wall, now.wall, {}};
   m.rival->last = now.wall;
   m.rival->address = cut(h.host, 255);
@@ -158,7 +158,7 @@ void fleet_impl::repeat_welcome(member& m, const std::string& route, moment now)
     s.route = route;
     by_route_[route] = &m;
   }
-  heard(m, now);
+  on_frame(m, now);
   effects_.ordered.push_back({route, envelope_for(m, 1, s.welcome)});
 }
 
@@ -198,17 +198,17 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
       r.lease,
       settings_.lease); // on disk before the welcome leaves; a longer earlier grant counts until that is acknowledged
   m.merge_labels();
-  m.heard = now.boot;
+  m.last_frame_at = now.boot;
   m.silent_since.reset();
-  m.silence_told = m.left = m.expired_all = false;
+  m.is_silence_reported = m.left = m.expired_all = false;
   m.expiry.reset();
 
   session s;
   s.id = h.proposed;
   s.route = route;
-  s.said = h;
-  s.said.inventory.clear();
-  s.said.results.clear();
+  s.greeting = h;
+  s.greeting.inventory.clear();
+  s.greeting.results.clear();
   s.welcome = {wire::protocol_version, cluster_, epoch_, m.name(), settings_.heartbeat, settings_.lease, true};
   m.link = std::move(s);
   m.last_session = h.proposed;
@@ -242,7 +242,7 @@ void fleet_impl::break_session(member& m, const std::string& why, moment now) {
   const std::string route = m.link->route;
   const session_id id = m.link->id;
   end_session(m);
-  went_silent(m, now);
+  became_silent(m, now);
   refuse(route, id, {"session_over", why, 100ms});
 }
 

@@ -82,8 +82,8 @@ class fleet_impl final : public fleet {
   void tell_key(member& m, moment now);
 
   // ---- watch.cpp
-  void heard(member& m, moment now);
-  void went_silent(member& m, moment now);
+  void on_frame(member& m, moment now);
+  void became_silent(member& m, moment now);
   void expire(member& m, moment now);
   bool tidy_leaving(moment now);
   std::optional<boot_time> next_wake(const member& m) const;
@@ -121,7 +121,7 @@ class fleet_impl final : public fleet {
   void stop_drained(member& m, moment now);
   moment now_{};        ///< of the last call
   boot_time arrived_{}; ///< of the frame being read
-  bool departures_told_ = false;
+  bool reported_departures_ = false;
   std::string controller_key_; ///< the controller's next key; "" = none
   bool handing_over_ = false;  ///< no grant, hello or start is given any more
 };

@@ -62,7 +62,7 @@ void fleet_impl::next_controller_key(const std::string& next, moment now) {
 }
 
 void fleet_impl::tell_key(member& m, moment now) {
-  if (controller_key_.empty() || !m.link || !m.link->said.knows_keys || m.record.controller_key == controller_key_)
+  if (controller_key_.empty() || !m.link || !m.link->greeting.knows_keys || m.record.controller_key == controller_key_)
     return;
   send(m, wire::controller_key{controller_key_}, now);
 }

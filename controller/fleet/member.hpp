@@ -26,9 +26,10 @@ struct member {
   std::optional<session_id> last_session; ///< the newest one of this controller's life
   std::uint64_t life = 0;                 ///< number of the life that said the last hello; 0 = not known
   std::vector<incarnation_id> past_lives; ///< lives whose successors said hello, newest last; bounded
-  std::optional<boot_time> heard;        ///< time of the last valid frame; after a restart of the controller: its start
+  std::optional<boot_time>
+      last_frame_at;                     ///< time of the last valid frame; after a restart of the controller: its start
   std::optional<wall_time> silent_since; ///< set = unreachable (or lost)
-  bool silence_told = false;             ///< worker_unreachable was sent
+  bool is_silence_reported = false;      ///< worker_unreachable was sent
   bool left = false;                     ///< it said farewell: nothing of it lives, its key can come back from anywhere
   std::optional<boot_time> lease_end;    ///< for display: the last answer + its length
   std::optional<boot_time> expiry;       ///< past dead-by: when the next task with a longer lease is due

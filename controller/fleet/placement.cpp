@@ -14,7 +14,7 @@ void placement::enqueue(const requirement& need, const operation_id& id) {
   auto [found, is_new] = queues_.try_emplace(need);
   waiting_queue& q = found->second;
   if (is_new) q.need = &found->first;
-  auto& turn = last_turn_[need.line];
+  auto& turn = last_turn_[need.author_queue];
   turn = std::max(turn, turn_) + 1;
   q.entries.push_back({id, {turn, ++arrivals_}});
   if (is_new) return make_ready(q);
@@ -140,7 +140,7 @@ void placement::block(waiting_queue& q) {
     q.head_was_blocked = true;
     q.passed_over_since = placements_;
   }
-  if (!q.reserved && placements_ - q.passed_over_since >= patience) reserve(q);
+  if (!q.reserved && placements_ - q.passed_over_since >= least_rounds) reserve(q);
   auto [what, detail] = reason(q);
   if (what != q.what || detail != q.detail) {
     q.what = std::move(what);

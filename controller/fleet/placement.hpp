@@ -62,7 +62,7 @@ class placement {
 
   static constexpr std::size_t max_starts = 256;          ///< in one call
   static constexpr std::uint32_t max_unacknowledged = 16; ///< STARTs in flight to a worker beyond its slots
-  static constexpr std::uint64_t patience =
+  static constexpr std::uint64_t least_rounds =
       64; ///< placements that pass over a waiting head before it reserves a worker
 
  private:

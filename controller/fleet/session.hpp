@@ -16,7 +16,7 @@ namespace quell::controller {
 struct session {
   session_id id;
   std::string route; ///< the connection that it began on; frames from another connection are not part of this session
-  wire::hello said;  ///< the hello without its inventory and results
+  wire::hello greeting;  ///< the hello without its inventory and results
   wire::welcome welcome; ///< frame 1, kept so that a repeated hello gets exactly the same answer
   channel_sender sender;
   channel_receiver receiver;
@@ -61,16 +61,18 @@ struct session {
     left = number;
   }
   /// True if the worker has frames that it has not applied.
-  bool owes(bool departures_told) const { return departures_told ? left > sender.last_acknowledged() : outstanding(); }
+  bool owes(bool reported_departures) const {
+    return reported_departures ? left > sender.last_acknowledged() : outstanding();
+  }
 
   bool outstanding() const { return sender.last_sent() > sender.last_acknowledged(); }
   std::size_t unacknowledged_starts() const { return starts.size(); }
 
-  boot_time progress_at{};    ///< when the worker last applied something, or first had to
-  std::uint64_t left = 0;     ///< the highest number that has left
-  std::uint64_t ack_told = 0; ///< the highest ack that has been sent
-  bool ack_again = false;     ///< a repeat came: its sender has not seen the ack
-  bool gap_seen = false;      ///< request a resend at the end of the transaction
+  boot_time progress_at{};        ///< when the worker last applied something, or first had to
+  std::uint64_t left = 0;         ///< the highest number that has left
+  std::uint64_t reported_ack = 0; ///< the highest ack that has been sent
+  bool ack_again = false;         ///< a repeat came: its sender has not seen the ack
+  bool gap_seen = false;          ///< request a resend at the end of the transaction
   std::deque<std::pair<std::uint64_t, std::uint64_t>> stops; ///< (number, stop seq), unacknowledged
   std::deque<std::uint64_t> starts;                          ///< numbers of unacknowledged STARTs
 };

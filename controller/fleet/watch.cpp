@@ -18,9 +18,9 @@ std::optional<boot_time> fleet_impl::tick(moment now) {
       stop_drained(m, now);
     }
     expire(m, now);
-    const bool silent = m.heard && now.boot - *m.heard >= silent_after_heartbeats * settings_.heartbeat;
-    if (silent && !m.silence_told && !m.record.lost) went_silent(m, now);
-    if (m.link && m.link->owes(departures_told_)) send_again(m, false, now);
+    const bool silent = m.last_frame_at && now.boot - *m.last_frame_at >= silent_after_heartbeats * settings_.heartbeat;
+    if (silent && !m.is_silence_reported && !m.record.lost) became_silent(m, now);
+    if (m.link && m.link->owes(reported_departures_)) send_again(m, false, now);
     if (const auto wake = next_wake(m)) next = next ? std::min(*next, *wake) : *wake;
   }
   if (tidy_leaving(now)) {
@@ -35,27 +35,27 @@ std::optional<boot_time> fleet_impl::next_wake(const member& m) const {
   const auto at = [&next](std::optional<boot_time> t) {
     if (t) next = next ? std::min(*next, *t) : *t;
   };
-  if (m.heard && !m.silence_told) at(*m.heard + silent_after_heartbeats * settings_.heartbeat);
-  if (m.link && m.link->owes(departures_told_)) at(m.link->sender.next_resend());
+  if (m.last_frame_at && !m.is_silence_reported) at(*m.last_frame_at + silent_after_heartbeats * settings_.heartbeat);
+  if (m.link && m.link->owes(reported_departures_)) at(m.link->sender.next_resend());
   if (!m.expired_all) at(m.expiry ? m.expiry : m.lease.dead_by());
   return next;
 }
 
-void fleet_impl::heard(member& m, moment now) {
-  m.heard = now.boot;
+void fleet_impl::on_frame(member& m, moment now) {
+  m.last_frame_at = now.boot;
   m.record.last_heard_at = now.wall;
   if (!m.silent_since) return;
   m.silent_since.reset();
-  m.silence_told = false;
+  m.is_silence_reported = false;
   placement_.roster_changed();
   ledger_.reachability_changed(m.name(), now);
   announce("worker_joined", m, now); // it is back
 }
 
 // Places nothing new there; its present work lives on until the dead-by instant.
-void fleet_impl::went_silent(member& m, moment now) {
-  if (!m.silent_since) m.silent_since = m.link ? now.wall_at(*m.heard) : now.wall;
-  m.silence_told = true;
+void fleet_impl::became_silent(member& m, moment now) {
+  if (!m.silent_since) m.silent_since = m.link ? now.wall_at(*m.last_frame_at) : now.wall;
+  m.is_silence_reported = true;
   put(m);
   placement_.roster_changed();
   announce("worker_unreachable", m, now);
@@ -73,10 +73,10 @@ void fleet_impl::expire(member& m, moment now) {
       // Silent, or it sends heartbeats but applies nothing. If it is alive after all, it has killed its tasks and says
       // hello.
       refuse(m.link->route, m.link->id, {"session_over", "the lease is over; say hello again", milliseconds{100}});
-      if (!m.silent_since) m.silent_since = now.wall_at(*m.heard);
+      if (!m.silent_since) m.silent_since = now.wall_at(*m.last_frame_at);
       end_session(m);
     }
-    m.record.lost = m.silence_told = true;
+    m.record.lost = m.is_silence_reported = true;
     put(m);
     announce("worker_lost", m, now);
     ledger_.reachability_changed(m.name(), now);

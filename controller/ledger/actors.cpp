@@ -43,7 +43,7 @@ outcome<operation_id> live_ledger::decide(const operation_id& id, const decision
     return refused_with("not_paused", "operation " + id.text() + " asks question " + n.details->question->id.text() +
                                           ": say that it is this one that is answered");
   go_on(x);
-  write_event_data("approval_resolved", d.told, x, now);
+  write_event_data("approval_resolved", d.event_data, x, now);
   write_row(x);
   if (d.approved) {
     n.was_approved = true;
@@ -163,18 +163,18 @@ void live_ledger::asks_no_more(index x, moment now) {
 
 /// The detached tasks below a turn, which its stop passes by, as the end of a JSON object.
 std::string live_ledger::still_running(index x) const {
-  constexpr std::size_t most_told = 16, most_visited = 10'000;
-  std::string told;
+  constexpr std::size_t most_reported = 16, most_visited = 10'000;
+  std::string running_ids;
   std::size_t count = 0;
   std::vector<index> all{x};
-  for (std::size_t i = 0; i < all.size() && all.size() < most_visited && count < most_told; ++i)
+  for (std::size_t i = 0; i < all.size() && all.size() < most_visited && count < most_reported; ++i)
     for (index c = operations_[all[i]].first_child; c != none; c = operations_[c].next_sibling) {
       const operation_node& n = operations_[c];
       all.push_back(c);
-      if (!n.detached || n.kind != quell::kind::task || n.is_over() || stop_of(c) || count == most_told) continue;
-      told += (count++ == 0 ? "\"" : ",\"") + n.id.text() + '"';
+      if (!n.detached || n.kind != quell::kind::task || n.is_over() || stop_of(c) || count == most_reported) continue;
+      running_ids += (count++ == 0 ? "\"" : ",\"") + n.id.text() + '"';
     }
-  return count == 0 ? "}" : R"(,"still_running":[)" + told + "]}";
+  return count == 0 ? "}" : R"(,"still_running":[)" + running_ids + "]}";
 }
 
 void live_ledger::tell_turn_over(index x, const self_status& e, moment now) {
@@ -209,15 +209,15 @@ std::vector<operation_id> live_ledger::interrupted() { return std::exchange(inte
 /// True if this turn lost nothing with the process: it waits for a human, and for nothing else that had begun.
 bool live_ledger::waits_for_human(index x) const {
   if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
-  bool is_asked = false;
+  bool is_requested = false;
   for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling) {
     const operation_node& child = operations_[c];
     if (child.now == status::paused && !asks(c) && !stop_of(c))
-      is_asked = true;
+      is_requested = true;
     else if (child.has_begun() && child.kind != quell::kind::task) // a task needs no actor: its worker runs it
       return false;
   }
-  return is_asked;
+  return is_requested;
 }
 
 /// Ends turns and calls whose actors are gone. Tasks, and operations that only wait for a human, live on.

@@ -116,7 +116,7 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
     set_stop(x, *stop, announce::no, now);
   }
   release(x);
-  if (n.external) told_.erase(n.seq);
+  if (n.external) notified_.erase(n.seq);
   n.spec.reset();
   enter_phase(x, end_of(n.phase));
   n.self_status = e.as;
@@ -200,8 +200,8 @@ void live_ledger::finish_one(index x, moment now) {
   const receipt how = d.end_how.value_or(is_unseen ? receipt::unconfirmed : receipt::already_finished);
   const proof by_itself = n.external ? proof::reported : proof::exit_status;
   const proof evidence = is_unseen ? proof::none : d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
-  const bool was_told = d.end_how && how != receipt::never_started && n.self_status == status::cancelled;
-  if (was_told) announce_cancelling(x, now);
+  const bool is_notified = d.end_how && how != receipt::never_started && n.self_status == status::cancelled;
+  if (is_notified) announce_cancelling(x, now);
   if (d.stop) {
     d.stop->how = how;
     d.stop->evidence = evidence;

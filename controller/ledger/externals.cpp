@@ -39,7 +39,7 @@ void live_ledger::enter_external(index x, const external_spec& spec) {
 
 void live_ledger::leave_external(index x) {
   const external_state& e = *operations_[x].external;
-  told_.erase(operations_[x].seq);
+  notified_.erase(operations_[x].seq);
   if (e.session == none) return;
   index& before =
       e.session_previous != none ? operations_[e.session_previous].external->session_next : session_heads_[e.session];
@@ -244,13 +244,13 @@ void live_ledger::tell_owner(index x, milliseconds grace, moment now) {
   if (!stop.signalled_at) stop.signalled_at = now.wall;
   stop.kill_at = now.wall + grace;
   timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
-  told_.emplace(n.seq, x);
+  notified_.emplace(n.seq, x);
   effects_.owner_signals.push_back(signal_to_owner(x));
 }
 
 /// A later cancel can only shorten the grace; then its owner is notified again.
 void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
-  for (const auto& [seq, x] : told_) {
+  for (const auto& [seq, x] : notified_) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
     if (now.boot + wanted >= operations_[x].external->kill_at || !covers(run, x)) continue;
     tell_owner(x, wanted, now);
@@ -263,7 +263,7 @@ void live_ledger::recover_external(index x, moment now) {
   if (n.is_over()) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (!n.is_stopped) return;
-  told_.emplace(n.seq, x);
+  notified_.emplace(n.seq, x);
 }
 
 /// Gives its owner the whole grace again, since the owner can have been unable to report. Runs after the open cancels

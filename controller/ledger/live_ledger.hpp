@@ -34,7 +34,7 @@ namespace quell::controller::live {
 
 class live_ledger final : public ledger,
                           public local_operations,
-                          public asked_questions,
+                          public open_questions,
                           public external_operations,
                           public model_costs {
  public:
@@ -83,12 +83,11 @@ class live_ledger final : public ledger,
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(records::event_record e, moment now) override;
   void stop_forbidden(const forbidden_move& move, moment now) override;
-
   // actors.cpp
   local_operations* actors() override { return this; }
   outcome<operation_id> start_local(const operation_id& id, moment now) override;
   bool pause(const operation_id& id, moment now) override;
-  bool ask(const operation_id& id, asked_question what, moment now) override;
+  bool ask(const operation_id& id, paused_question what, moment now) override;
   bool take_back(const operation_id& id, const operation_id& question, moment now) override;
   outcome<operation_id> answer(const operation_id& id, const human_answer& what, moment now) override;
   outcome<operation_id> decide(const operation_id& id, const decision& d, const records::call_outcome& denied_result,
@@ -109,7 +108,6 @@ class live_ledger final : public ledger,
   std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const override;
   std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
                                     std::size_t limit) const override;
-
   // externals.cpp
   external_operations* externals() override { return this; }
   outcome<operation_id> start_external(const operation_id& id, const caller& by, moment now) override;
@@ -119,7 +117,6 @@ class live_ledger final : public ledger,
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
   void was_stalled(moment now) override { woke_ = now.boot; }
-
   // model_calls.cpp
   model_costs* costs() override { return this; }
   outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
@@ -354,13 +351,13 @@ class live_ledger final : public ledger,
   id_index by_id_;
   scope_tree scopes_;
   interner<std::string> owners_;
-  author_counts authors_;               ///< by interned owner
-  interner<std::string> tokens_;        ///< by id; the holders of one are its live operations
-  interner<std::string> workers_;       ///< never released: as many as were ever enrolled
-  interner<std::string> sessions_;      ///< of runtimes that own external operations
-  std::vector<index> session_heads_;    ///< by interned session
-  std::map<std::uint64_t, index> told_; ///< external operations whose owner was told to stop, by seq
-  boot_time woke_{};                    ///< when this process was last found to have been stalled
+  author_counts authors_;                   ///< by interned owner
+  interner<std::string> tokens_;            ///< by id; the holders of one are its live operations
+  interner<std::string> workers_;           ///< never released: as many as were ever enrolled
+  interner<std::string> sessions_;          ///< of runtimes that own external operations
+  std::vector<index> session_heads_;        ///< by interned session
+  std::map<std::uint64_t, index> notified_; ///< external operations whose owner was told to stop, by seq
+  boot_time woke_{};                        ///< when this process was last found to have been stalled
   boot_time began_{};
   std::uint64_t restored_below_ = 0; ///< see records::recovered_state
   interner<requirement> needs_;

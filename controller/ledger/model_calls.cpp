@@ -87,8 +87,8 @@ closed_model_call live_ledger::close_model_call(const model_call_end& end, momen
     const auto& of = tree_costs_.add(end.turn, end.used.usage);
     answer.tree = {of.calls, of.used};
     effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.calls, of.used}});
-    if (end.told) {
-      auto event = *end.told;
+    if (end.event_data) {
+      auto event = *end.event_data;
       event.data = with_member(event.data, "tree", usage_text(of));
       add_event(std::move(event), now);
     }

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "controller/asked_questions.hpp"
 #include "controller/ledger/phase.hpp"
 #include "controller/ledger/slab.hpp"
 #include "controller/ledger/spec_blob.hpp"
+#include "controller/open_questions.hpp"
 #include "controller/records/records.hpp"
 #include "protocol/messages.hpp"
 
@@ -41,8 +41,8 @@ struct operation_details {
   std::vector<cancel_run*> targets; ///< open cancels of exactly this operation
   worker_counts workers_below;      ///< through non-detached edges, excluding itself
   std::unique_ptr<wire::task_unproven> unproven;
-  std::unique_ptr<wire::task_ended> left;   ///< of a task whose leader left processes behind: its end
-  std::unique_ptr<asked_question> question; ///< of a call that has begun and is paused for the answer
+  std::unique_ptr<wire::task_ended> left;    ///< of a task whose leader left processes behind: its end
+  std::unique_ptr<paused_question> question; ///< of a call that has begun and is paused for the answer
 };
 
 /// Additional state of an external operation.

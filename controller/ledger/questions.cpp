@@ -6,11 +6,11 @@
 
 namespace quell::controller::live {
 
-bool live_ledger::ask(const operation_id& id, asked_question what, moment now) {
+bool live_ledger::ask(const operation_id& id, paused_question what, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].is_over() || operations_[x].now != status::running || stop_of(x)) return false;
   if (!set_status(x, status::paused)) return false;
-  details(x).question = std::make_unique<asked_question>(std::move(what));
+  details(x).question = std::make_unique<paused_question>(std::move(what));
   operations_[x].waiting = reasons_.hold(answer_reason());
   write_row(x);
   write_event("operation_paused", x, now);
@@ -35,7 +35,7 @@ outcome<operation_id> live_ledger::answer(const operation_id& id, const human_an
       operations_[x].details->question->id != what.question)
     return refused_with("not_paused", "operation " + id.text() + " does not ask this (any more)");
   go_on(x);
-  write_event_data("approval_resolved", what.told, x, now);
+  write_event_data("approval_resolved", what.event_data, x, now);
   write_row(x);
   write_event("operation_resumed", x, now);
   return id;
@@ -61,7 +61,7 @@ void live_ledger::tell_dropped(index x, moment now) {
 
 namespace quell::controller {
 
-asked_questions& questions_of(ledger& l) { return static_cast<live::live_ledger&>(l); }
+open_questions& questions_of(ledger& l) { return static_cast<live::live_ledger&>(l); }
 const local_operations& local_of(const ledger& l) { return static_cast<const live::live_ledger&>(l); }
 
 } // namespace quell::controller

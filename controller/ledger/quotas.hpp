@@ -46,13 +46,13 @@ inline bool has_share(std::string_view token) {
 inline bool takes_share_of_parent(const caller& by) { return by.task || by.token_id == own_token_id; }
 
 /// The number of lines in which pending tasks wait, by author; lines are served in turn.
-inline constexpr std::uint32_t author_lines = 64;
+inline constexpr std::uint32_t author_queues = 64;
 
 /// The same value in every process (FNV-1a).
-inline std::uint8_t line_of_author(std::string_view author) {
+inline std::uint8_t queue_of_author(std::string_view author) {
   std::uint32_t hash = 2'166'136'261U;
   for (const char c : author) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
-  return static_cast<std::uint8_t>(hash % author_lines);
+  return static_cast<std::uint8_t>(hash % author_queues);
 }
 
 } // namespace quell::controller::live

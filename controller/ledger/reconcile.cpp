@@ -15,12 +15,12 @@ void live_ledger::reconcile(const std::string& worker, const wire::hello& h, boo
     ended(worker, result, now);
   }
   for (const wire::inventory_item& item : h.inventory) adopt(item.operation, w);
-  std::unordered_map<operation_id, const wire::inventory_item*> there;
-  for (const wire::inventory_item& item : h.inventory) there.emplace(item.operation, &item);
+  std::unordered_map<operation_id, const wire::inventory_item*> held_items;
+  for (const wire::inventory_item& item : h.inventory) held_items.emplace(item.operation, &item);
   std::unordered_set<operation_id> expected;
   for (const index x : held_by(w)) {
-    const auto item = there.find(operations_[x].id);
-    if (item != there.end()) {
+    const auto item = held_items.find(operations_[x].id);
+    if (item != held_items.end()) {
       expected.insert(operations_[x].id);
       take_inventory(x, *item->second, h, now);
     } else {

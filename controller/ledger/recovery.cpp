@@ -33,7 +33,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
-  for (const auto& [seq, x] : told_) recover_grace(x, now);
+  for (const auto& [seq, x] : notified_) recover_grace(x, now);
   recover_costs(recovered, now);
   recover_supersede();
   interrupt_actors(now);
@@ -93,8 +93,8 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     d.pid = hot.pid;
     d.output = hot.output;
     d.result = hot.result;
-    if (auto asked = n.now == status::paused ? read_question_row(hot.result) : std::nullopt) {
-      d.question = std::make_unique<asked_question>(std::move(*asked));
+    if (auto open_question = n.now == status::paused ? read_question_row(hot.result) : std::nullopt) {
+      d.question = std::make_unique<paused_question>(std::move(*open_question));
       d.result.clear();
     }
     d.deadline_at = hot.deadline_at;

@@ -124,14 +124,14 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   // The worker reported earlier that it runs: both reports agree only that it is gone.
   const bool contradicts = m.evidence == proof::never_ran && n.has_begun();
   const proof evidence = contradicts ? proof_of(d.level.value_or(containment::group)) : m.evidence;
-  const auto said = contradicts ? std::nullopt : m.how;
+  const auto reported = contradicts ? std::nullopt : m.how;
   if (m.error_code == "worker_lost") { // cleared by a later life of the worker
-    const receipt how = never_ran ? receipt::never_started : said.value_or(receipt::killed);
+    const receipt how = never_ran ? receipt::never_started : reported.value_or(receipt::killed);
     lose(x, evidence, how, m.error_message, now);
     return;
   }
   if (m.stop_seq != 0 && stop) {
-    const receipt how = said.value_or(never_ran ? receipt::never_started : receipt::terminated);
+    const receipt how = reported.value_or(never_ran ? receipt::never_started : receipt::terminated);
     if (!n.is_stopped) set_stop(x, *stop, announce::no, now);
     self_status e = stopped_end(x, how, evidence);
     e.exit = m.exit;

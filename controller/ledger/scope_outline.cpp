@@ -40,23 +40,23 @@ std::vector<outlined> live_ledger::outline(const scope_path& scope, std::size_t 
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(limit, all.size()));
   std::partial_sort(all.begin(), end, all.end(), older);
   all.erase(end, all.end());
-  std::vector<outlined> told;
-  for (const index x : all) told.push_back(outline_of(x));
-  return told;
+  std::vector<outlined> outlines;
+  for (const index x : all) outlines.push_back(outline_of(x));
+  return outlines;
 }
 
 std::vector<outlined> live_ledger::dying_tasks(const scope_path& scope, const operation_id& root,
                                                std::size_t limit) const {
   const index at = scopes_.find(scope.text());
   if (at == none || (scopes_[at].stopping == 0 && sweeps_.empty())) return {};
-  std::vector<outlined> told;
+  std::vector<outlined> outlines;
   each_in_scope(at, [&](index x) {
     const operation_node& n = operations_[x];
-    if (told.size() == limit || n.kind != quell::kind::task || !n.is_held()) return;
+    if (outlines.size() == limit || n.kind != quell::kind::task || !n.is_held()) return;
     auto one = outline_of(x);
-    if (one.now == status::cancelling && one.root != root) told.push_back(one);
+    if (one.now == status::cancelling && one.root != root) outlines.push_back(one);
   });
-  return told;
+  return outlines;
 }
 
 outlined live_ledger::outline_of(index x) const {

@@ -147,17 +147,17 @@ constexpr std::string_view row_begin = R"({"question":")", row_middle = R"(","as
 constexpr std::size_t id_length = 36;
 } // namespace
 
-std::string question_row(const asked_question& what) {
-  return std::string(row_begin) + what.id.text() + std::string(row_middle) + what.told + "}";
+std::string question_row(const paused_question& what) {
+  return std::string(row_begin) + what.id.text() + std::string(row_middle) + what.question_json + "}";
 }
 
-std::optional<asked_question> read_question_row(const std::string& result) {
+std::optional<paused_question> read_question_row(const std::string& result) {
   const std::size_t behind = row_begin.size() + id_length;
   if (!result.starts_with(row_begin) || result.compare(behind, row_middle.size(), row_middle) != 0) return std::nullopt;
   const auto id = operation_id::parse(result.substr(row_begin.size(), id_length));
   if (!id) return std::nullopt;
   const std::size_t from = behind + row_middle.size();
-  return asked_question{*id, result.substr(from, result.size() - from - 1)};
+  return paused_question{*id, result.substr(from, result.size() - from - 1)};
 }
 
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "controller/asked_questions.hpp"
+#include "controller/open_questions.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
 
@@ -42,8 +42,8 @@ std::pair<std::string, std::string> answer_reason();
 std::string dropped_question(const operation_id& call, const std::optional<operation_id>& question);
 /// The question of a call as the `result` of its row while the call waits for the answer; it distinguishes this call
 /// from one that has not begun. And the reverse.
-std::string question_row(const asked_question& what);
-std::optional<asked_question> read_question_row(const std::string& result);
+std::string question_row(const paused_question& what);
+std::optional<paused_question> read_question_row(const std::string& result);
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
 } // namespace quell::controller::live

@@ -194,7 +194,7 @@ std::uint32_t live_ledger::slots_of(index x) const {
 
 requirement live_ledger::requirement_of(const task_spec& spec, const std::string& author) const {
   return {spec.worker, spec.on, spec.slots, spec.least_containment ? spec.least_containment : settings_.min_containment,
-          line_of_author(author)};
+          queue_of_author(author)};
 }
 
 void live_ledger::offer(index x) {

@@ -92,14 +92,14 @@ unproven_operation live_ledger::unproven_of(const cancel_run& run, index x, mome
     }
   }
   if (n.details && n.details->unproven) {
-    const wire::task_unproven& said = *n.details->unproven;
-    u.why = said.why;
-    u.since = said.since;
-    u.processes_total = said.processes_total;
-    u.processes = said.processes;
+    const wire::task_unproven& reported = *n.details->unproven;
+    u.why = reported.why;
+    u.since = reported.since;
+    u.processes_total = reported.processes_total;
+    u.processes = reported.processes;
     if (u.processes.size() > 20) u.processes.resize(20);
-    u.next = said.next;
-    if (said.next_at != wall_time{}) u.next_at = said.next_at;
+    u.next = reported.next;
+    if (reported.next_at != wall_time{}) u.next_at = reported.next_at;
     return u;
   }
   if (stop == nullptr || !stop->kill_at) {

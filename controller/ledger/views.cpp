@@ -45,13 +45,13 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
 }
 
 std::uint64_t live_ledger::stopping_in(index scope) const {
-  const std::uint64_t told = scopes_[scope].stopping;
-  if (sweeps_.empty()) return told;
+  const std::uint64_t counted = scopes_[scope].stopping;
+  if (sweeps_.empty()) return counted;
   std::uint64_t derived = 0;
   each_in_scope(scope, [&](index x) {
     if (!operations_[x].is_stopped && stop_of(x)) ++derived;
   });
-  return told + derived;
+  return counted + derived;
 }
 
 std::vector<scope_view> live_ledger::scopes(const std::optional<scope_path>& prefix, bool only_live,

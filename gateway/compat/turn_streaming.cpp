@@ -132,7 +132,7 @@ awaitable<turn_end> whole_turn(exchange& x, const client_turn& begun) {
   // The one who follows settles what becomes of the turn, on its own thread.
   const bool to_make_room = x.req.client && x.req.client->made_room();
   if (!slot->value) post_to(*gw.watching->io, [writer, to_make_room] { writer->client_gone(to_make_room); });
-  while (!slot->value) co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_patience);
+  while (!slot->value) co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_timeout);
   co_return std::move(*slot->value);
 }
 

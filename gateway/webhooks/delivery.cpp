@@ -7,7 +7,7 @@
 namespace quell::controller::webhooks {
 namespace {
 
-constexpr milliseconds first_wait{1000}, longest_wait{300'000}, longest_asked{3'600'000};
+constexpr milliseconds first_wait{1000}, longest_wait{300'000}, longest_requested{3'600'000};
 constexpr std::chrono::hours most_age{24};
 constexpr unsigned most_refusals = 5;
 constexpr long gone = 410;
@@ -76,7 +76,7 @@ sentence delivery::answered(long status, const std::string& why, milliseconds re
     return "is gone (410): nothing more is sent until quelld starts again";
   }
   ++failures_;
-  not_before_ = now.boot + std::max(wait_after(failures_, chance), std::min(retry_after, longest_asked));
+  not_before_ = now.boot + std::max(wait_after(failures_, chance), std::min(retry_after, longest_requested));
   if (is_about_the_event(status) && ++refusals_ >= most_refusals) return give_up("the receiver " + trouble_);
   if (now.wall - waiting_.front().at > most_age) {
     // Counts all events that are as old: the receiver was not available for them.

@@ -23,8 +23,8 @@ constexpr std::uint32_t page_events = 100;
 /// The position is written this rarely if it moves only past events that do not match.
 constexpr std::uint64_t unwanted_events = 5000;
 
-struct line {
-  line(outgoing_webhook w, position_file f, std::uint64_t position)
+struct webhook_queue {
+  webhook_queue(outgoing_webhook w, position_file f, std::uint64_t position)
       : to(std::move(w)), file(std::move(f)), work(position), written(position), looked_to(position) {}
   const outgoing_webhook to;
   const position_file file;
@@ -68,7 +68,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
       }
       // A restored store can be behind the delivered position; its next events are new all the same.
       const auto after = std::min(**position, edges_.newest);
-      lines_.push_back(std::make_unique<line>(std::move(w), std::move(file), after));
+      queues_.push_back(std::make_unique<webhook_queue>(std::move(w), std::move(file), after));
     }
     auto loop = web_loop::start([this](boot_time) { return turn(); });
     if (!loop) return tl::unexpected(loop.error());
@@ -77,9 +77,9 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     return {};
   }
 
-  void heard(const records::event_record& event) override {
+  void on_event(const records::event_record& event) override {
     if (is_over_) return;
-    for (auto& l : lines_) {
+    for (auto& l : queues_) {
       if (!is_wanted(l->to, event) && event.id < l->looked_to.load() + unwanted_events) continue;
       if (l->is_nudged.exchange(true)) continue;
       loop_->run([l = l.get()] {
@@ -97,7 +97,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
   void stop() override {
     if (is_over_.exchange(true)) return;
     if (loop_) loop_->stop();
-    for (auto& l : lines_) keep(*l);
+    for (auto& l : queues_) keep(*l);
   }
 
  private:
@@ -105,7 +105,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     if (!has_begun_) return std::nullopt;
     std::optional<boot_time> next;
     std::vector<std::pair<std::string, std::string>> states;
-    for (auto& l : lines_) {
+    for (auto& l : queues_) {
       const auto now = clock_now();
       if (l->work.wants_to_read(now.boot)) look(*l);
       if (const auto* one = l->work.to_send(now.boot)) post(*l, *one, now);
@@ -117,7 +117,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     return next;
   }
 
-  void look(line& l) {
+  void look(webhook_queue& l) {
     l.work.reads();
     edges_.read(filter_of(l.to, l.work.position()), [weak = weak_from_this(), &l](result<page> found) {
       const auto self = weak.lock();
@@ -127,7 +127,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     });
   }
 
-  void looked(line& l, result<page> found) {
+  void looked(webhook_queue& l, result<page> found) {
     if (!found) {
       l.work.not_read(clock_now().boot);
       return tell(l, "cannot read events, and tries again: " + found.error().detail);
@@ -137,7 +137,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     if (l.work.position() >= l.written + unwanted_events) keep(l);
   }
 
-  void post(line& l, const item& one, moment now) {
+  void post(webhook_queue& l, const item& one, moment now) {
     l.work.sends();
     const auto at = std::chrono::floor<std::chrono::seconds>(now.wall);
     loop_->fetch(integrations::chat::signed_post(l.to, std::to_string(one.id), at, one.json),
@@ -152,7 +152,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
 
   /// Written after the delivery: a crash in between delivers the event again, which the receiver detects by the event's
   /// id.
-  void keep(line& l) {
+  void keep(webhook_queue& l) {
     const auto position = l.work.position();
     if (position == l.written) return;
     if (auto written = l.file.write(position); !written)
@@ -160,12 +160,12 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
     l.written = position;
   }
 
-  static void tell(const line& l, const std::string& what) {
+  static void tell(const webhook_queue& l, const std::string& what) {
     if (!what.empty()) spdlog::warn("webhook {} {}", l.to.name, what);
   }
 
   const edges edges_;
-  std::vector<std::unique_ptr<line>> lines_;
+  std::vector<std::unique_ptr<webhook_queue>> queues_;
   std::unique_ptr<web_loop> loop_;
   std::atomic<bool> is_over_{false};
   bool has_begun_ = false;
@@ -179,7 +179,7 @@ class holder final : public outgoing {
  public:
   explicit holder(std::shared_ptr<running> r) : running_(std::move(r)) {}
   ~holder() override { running_->stop(); }
-  void heard(const records::event_record& event) override { running_->heard(event); }
+  void on_event(const records::event_record& event) override { running_->on_event(event); }
   std::vector<std::pair<std::string, std::string>> states() const override { return running_->states(); }
   void stop() override { running_->stop(); }
 

@@ -28,7 +28,7 @@ class outgoing {
   virtual ~outgoing() = default;
 
   /// A committed event. Any thread; cheap.
-  virtual void heard(const records::event_record& event) = 0;
+  virtual void on_event(const records::event_record& event) = 0;
   /// Name and state of each webhook, for display. Any thread.
   virtual std::vector<std::pair<std::string, std::string>> states() const = 0;
   /// Aborts running deliveries; they are repeated after the next start. Idempotent.

@@ -36,7 +36,7 @@ void acp_session::send_line(std::string line) {
 }
 
 void acp_session::complain(std::string what) {
-  if (++complaints_ <= mcp_limits::complaints) effects_.emplace_back(complaint{who_ + std::move(what)});
+  if (++bad_messages_ <= mcp_limits::bad_messages) effects_.emplace_back(bad_message{who_ + std::move(what)});
 }
 
 void acp_session::start() {
@@ -102,23 +102,23 @@ void acp_session::take_reply(incoming& one) {
     return end({"agent_broken", who_ + " opens a session without a usable id", {}});
   phase_ = phase::ready;
   effects_.emplace_back(ready{name_, version_});
-  if (asked_ == asked::waiting) send_prompt();
+  if (prompt_phase_ == prompt_phase::waiting) send_prompt();
 }
 
 void acp_session::prompt(std::string text) {
   if (phase_ == phase::over) {
     effects_.emplace_back(failed{over_, false});
-  } else if (asked_ != asked::nothing) {
+  } else if (prompt_phase_ != prompt_phase::nothing) {
     effects_.emplace_back(failed{{"agent_refused", who_ + " is still at another prompt", {}}, false});
   } else {
-    asked_ = asked::waiting;
+    prompt_phase_ = prompt_phase::waiting;
     prompt_ = std::move(text);
     if (phase_ == phase::ready) send_prompt();
   }
 }
 
 void acp_session::send_prompt() {
-  asked_ = asked::open;
+  prompt_phase_ = prompt_phase::open;
   prompt_id_ = ++next_id_;
   send_line(rpc::request(prompt_id_, "session/prompt",
                          {{"sessionId", session_}, {"prompt", json::array({text_block(std::exchange(prompt_, {}))})}}));
@@ -128,7 +128,7 @@ void acp_session::take_end(incoming& one) {
   prompt_id_ = 0;
   const bool answered = one.message.what == rpc::message::kind::answer;
   const std::string why = excerpt(text_member(one.message.body, "stopReason"), 40);
-  const bool cancelled = std::exchange(asked_, asked::nothing) == asked::cancelled;
+  const bool cancelled = std::exchange(prompt_phase_, prompt_phase::nothing) == prompt_phase::cancelled;
   // Permissions that are still open will never be answered by a person: the prompt has ended without them.
   for (const auto& [number, question] : std::exchange(questions_, {})) answer_question(question.id, std::nullopt);
   if (cancelled) {
@@ -145,7 +145,7 @@ void acp_session::take_end(incoming& one) {
 }
 
 void acp_session::take_update(incoming& one) {
-  if (asked_ != asked::open || text_member(one.message.body, "sessionId") != session_) return;
+  if (prompt_phase_ != prompt_phase::open || text_member(one.message.body, "sessionId") != session_) return;
   const json& update = member(one.message.body, "update");
   const std::string kind = text_member(update, "sessionUpdate");
   if (kind == "agent_message_chunk") {
@@ -167,7 +167,7 @@ void acp_session::take_question(incoming& one) {
   const json& body = one.message.body;
   const std::string id = dump_json(one.message.id);
   // A permission request that crosses our cancel must be answered too, or the agent waits for ever.
-  const bool ours = asked_ == asked::open && text_member(body, "sessionId") == session_;
+  const bool ours = prompt_phase_ == prompt_phase::open && text_member(body, "sessionId") == session_;
   if (!ours || questions_.size() >= open_questions) return answer_question(id, std::nullopt);
   permission asking{++next_question_, excerpt(text_member(member(body, "toolCall"), "title"), 200), {}};
   question kept{id, {}};
@@ -185,10 +185,11 @@ void acp_session::take_question(incoming& one) {
 void acp_session::permit(std::uint64_t number, const std::optional<std::string>& option) {
   const auto found = questions_.find(number);
   if (found == questions_.end()) return;
-  const question asked = std::move(found->second);
+  const question pending = std::move(found->second);
   questions_.erase(found);
-  const bool given = option && std::find(asked.options.begin(), asked.options.end(), *option) != asked.options.end();
-  answer_question(asked.id, given ? option : std::nullopt);
+  const bool given =
+      option && std::find(pending.options.begin(), pending.options.end(), *option) != pending.options.end();
+  answer_question(pending.id, given ? option : std::nullopt);
 }
 
 void acp_session::answer_question(const std::string& id, const std::optional<std::string>& option) {
@@ -198,21 +199,21 @@ void acp_session::answer_question(const std::string& id, const std::optional<std
 }
 
 bool acp_session::cancel() {
-  if (asked_ == asked::waiting) {
-    asked_ = asked::nothing;
+  if (prompt_phase_ == prompt_phase::waiting) {
+    prompt_phase_ = prompt_phase::nothing;
     prompt_ = {};
     effects_.emplace_back(late{"not_sent"});
     return true;
   }
-  if (asked_ != asked::open) return false;
-  asked_ = asked::cancelled;
+  if (prompt_phase_ != prompt_phase::open) return false;
+  prompt_phase_ = prompt_phase::cancelled;
   send_line(rpc::notification("session/cancel", {{"sessionId", session_}}));
   for (const auto& [number, question] : std::exchange(questions_, {})) answer_question(question.id, std::nullopt);
   return true;
 }
 
 void acp_session::stop_waiting() {
-  if (asked_ != asked::cancelled) return;
+  if (prompt_phase_ != prompt_phase::cancelled) return;
   end({"agent_unreachable", who_ + " has not answered its cancel", {}});
 }
 
@@ -225,9 +226,10 @@ void acp_session::end(fault why) {
   phase_ = phase::over;
   over_ = std::move(why);
   questions_.clear();
-  const asked was = std::exchange(asked_, asked::nothing);
-  if (was == asked::cancelled) effects_.emplace_back(late{"ignored"});
-  if (was == asked::open || was == asked::waiting) effects_.emplace_back(failed{over_, was == asked::open});
+  const prompt_phase was = std::exchange(prompt_phase_, prompt_phase::nothing);
+  if (was == prompt_phase::cancelled) effects_.emplace_back(late{"ignored"});
+  if (was == prompt_phase::open || was == prompt_phase::waiting)
+    effects_.emplace_back(failed{over_, was == prompt_phase::open});
 }
 
 } // namespace quell::integrations

@@ -64,14 +64,14 @@ struct failed {
 struct late {
   std::string what;
 };
-struct complaint {
+struct bad_message {
   std::string what;
 };
 } // namespace acp_effects
 
 using acp_effect = std::variant<acp_effects::send, acp_effects::ready, acp_effects::text, acp_effects::activity,
                                 acp_effects::permission, acp_effects::finished, acp_effects::failed, acp_effects::late,
-                                acp_effects::complaint>;
+                                acp_effects::bad_message>;
 
 class acp_session {
  public:
@@ -99,7 +99,7 @@ class acp_session {
 
  private:
   enum class phase : std::uint8_t { unstarted, shaking, opening, ready, over };
-  enum class asked : std::uint8_t { nothing, waiting, open, cancelled };
+  enum class prompt_phase : std::uint8_t { nothing, waiting, open, cancelled };
   struct question {
     std::string id; ///< of the permission request, as JSON
     std::vector<std::string> options;
@@ -120,12 +120,12 @@ class acp_session {
 
   const std::string who_, directory_;
   phase phase_ = phase::unstarted;
-  asked asked_ = asked::nothing;
+  prompt_phase prompt_phase_ = prompt_phase::nothing;
   line_splitter lines_;
   std::uint64_t next_id_ = 0, control_id_ = 0, prompt_id_ = 0, next_question_ = 0;
   std::string session_, prompt_, name_, version_;
   std::map<std::uint64_t, question> questions_; ///< not answered yet
-  std::size_t complaints_ = 0;
+  std::size_t bad_messages_ = 0;
   fault over_;
   std::vector<acp_effect> effects_;
 };

@@ -28,7 +28,7 @@ struct person {
 };
 
 /// A message that somebody sent in the service.
-struct said {
+struct incoming_message {
   scope_path scope; ///< at or below the connector's own name: `slack/<team>/<channel>/<thread>`
   std::string id;   ///< the service's message id, at most 128; identifies a repeated delivery. "" = none
   std::string text;
@@ -88,7 +88,7 @@ class host {
  public:
   virtual ~host() = default;
   /// Messages are decided in the order of the calls.
-  virtual void say(said message, std::function<void(result<decision>)> done) = 0;
+  virtual void say(incoming_message message, std::function<void(result<decision>)> done) = 0;
   /// Replies once the stop is fenced.
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
   /// Faults: `operation_not_found` (no such call waits there), `forbidden` (gives the reason), `not_ready`.
@@ -150,7 +150,7 @@ class connector {
   /// Its name, which is the first segment of its scopes: `slack`.
   virtual std::string_view name() const = 0;
   /// Events in commit order, each once. Any thread.
-  virtual void told(const event& e) = 0;
+  virtual void on_event(const event& e) = 0;
   /// Any thread; replies once, from any thread. By default every path is unknown (404).
   virtual void called(web_call call, std::function<void(web_answer)> done) {
     (void)call;

@@ -6,7 +6,7 @@
 
 namespace quell::integrations::chat {
 
-bool follow_ups::said_now(const std::string& key, const said& message) {
+bool follow_ups::message_posted(const std::string& key, const incoming_message& message) {
   if (!entries_.emplace(key, entry{message}).second) return false;
   order_.push_back(key);
   if (order_.size() > most) {
@@ -73,14 +73,14 @@ void follow_ups::stop_now(const std::string& key, const operation_id& turn, cons
                  });
 }
 
-void follow_ups::edited(const std::string& key, said message, const std::string& stamp, bool is_cancel) {
+void follow_ups::edited(const std::string& key, incoming_message message, const std::string& stamp, bool is_cancel) {
   const auto known = entries_.find(key);
   if (known != entries_.end() && known->second.message.text == message.text) return; // only a preview was added
   const auto first = message.id;
   const auto edit = key + "/" + stamp;
   message.id += "/" + stamp; // a distinct message, but the same one if it is delivered again
   if (is_cancel) {
-    if (said_now(edit, message)) tools_.say(std::move(message), first);
+    if (message_posted(edit, message)) tools_.say(std::move(message), first);
     return;
   }
   if (known == entries_.end() || entries_.contains(edit)) return;
@@ -88,7 +88,7 @@ void follow_ups::edited(const std::string& key, said message, const std::string&
   message.scope = known->second.message.scope;
   known->second.message.text = message.text;
   stop_turn(key, "its message was edited", [this, key, edit, first, message = std::move(message)] {
-    if (!said_now(edit, message)) return release(key);
+    if (!message_posted(edit, message)) return release(key);
     // For the user both are one message: later changes concern the new turn.
     entries_.at(edit).after.push_back([this, key, edit] {
       const auto from = entries_.find(edit), to = entries_.find(key);

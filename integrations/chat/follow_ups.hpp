@@ -27,25 +27,25 @@ class follow_ups {
     std::function<void(const operation_id&)> drop;
     std::function<void(const std::string&)> log;
     /// Submits a message whose reply answers the message with the id `answers`.
-    std::function<void(said message, std::string answers)> say;
+    std::function<void(incoming_message message, std::string answers)> say;
   };
   explicit follow_ups(tools t) : tools_(std::move(t)) {}
 
   /// Records that a message is being handed to quelld. False: it was handed over before. `key`: the service's own
   /// message id.
-  bool said_now(const std::string& key, const said& message);
+  bool message_posted(const std::string& key, const incoming_message& message);
   /// quelld has decided. A message with a transient fault is forgotten, because it is delivered again.
   void decided(const std::string& key, const result<decision>& what);
 
   /// `message`: its present form, with its first id. `stamp`: distinct for each edit. An edit that does not change the
   /// text does nothing.
-  void edited(const std::string& key, said message, const std::string& stamp, bool is_cancel);
+  void edited(const std::string& key, incoming_message message, const std::string& stamp, bool is_cancel);
   void deleted(const std::string& key);
 
  private:
   static constexpr std::size_t most = 4096, most_after = 16;
   struct entry {
-    said message;
+    incoming_message message;
     std::optional<operation_id> turn{};
     bool is_busy = true;                        ///< its decision or a change is in progress
     std::vector<std::function<void()>> after{}; ///< run once it is not busy

@@ -16,10 +16,10 @@ constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024;
 
 line_chat_session::line_chat_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed)
     : outbox_(std::move(rules)), is_cancel_(std::move(is_cancel)), only_addressed_(only_addressed),
-      complaints_({10s, 3}) {}
+      warnings_({10s, 3}) {}
 
-void line_chat_session::told(const event& e, boot_time now) {
-  outbox_.told(e, now);
+void line_chat_session::on_event(const event& e, boot_time now) {
+  outbox_.on_event(e, now);
   speak(now);
   plan(now);
 }
@@ -39,7 +39,7 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
     complain(place, "Too many messages at once; some are left out.", now);
     return 0;
   }
-  said message;
+  incoming_message message;
   message.scope = place;
   message.id = std::move(id);
   message.text = words.text;
@@ -47,7 +47,7 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
   message.addressed = words.is_addressed || !only_addressed_;
   message.bot_names = std::move(names);
   undecided_.emplace(++last_mark_, place);
-  heard_.push_back({last_mark_, std::move(message)});
+  received_.push_back({last_mark_, std::move(message)});
   return last_mark_;
 }
 
@@ -100,8 +100,8 @@ std::string line_chat_session::to_keep() const {
 }
 
 void line_chat_session::complain(const scope_path& place, const std::string& text, boot_time now) {
-  if (complaints_.free_at() > now) return;
-  complaints_.take(now);
+  if (warnings_.free_at() > now) return;
+  warnings_.take(now);
   outbox_.note(place, excerpt(text, 300), {}, now);
 }
 
@@ -112,7 +112,7 @@ void line_chat_session::speak(boot_time now) {
 }
 
 void line_chat_session::hang_up(std::string why, redial when) {
-  if (!is_leaving_) wish_ = disconnect_request{std::move(why), when};
+  if (!is_leaving_) disconnect_ = disconnect_request{std::move(why), when};
   is_leaving_ = true;
 }
 

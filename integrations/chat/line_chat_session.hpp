@@ -21,7 +21,7 @@ namespace quell::integrations::chat {
 
 class line_chat_session : public service_session {
  public:
-  void told(const event& e, boot_time now) override;
+  void on_event(const event& e, boot_time now) override;
   void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
   void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
   std::vector<operation_id> recall(std::string_view kept, boot_time now) override;
@@ -30,9 +30,9 @@ class line_chat_session : public service_session {
   std::uint64_t version() const override { return outbox_.changes() + more_changes(); }
 
   std::string to_send() override { return std::exchange(out_, {}); }
-  std::vector<heard_message> heard() override { return std::exchange(heard_, {}); }
+  std::vector<received_message> take_received() override { return std::exchange(received_, {}); }
   std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
-  std::optional<disconnect_request> wish() override { return std::exchange(wish_, std::nullopt); }
+  std::optional<disconnect_request> disconnect_wanted() override { return std::exchange(disconnect_, std::nullopt); }
   std::optional<boot_time> due() const override { return due_; }
   bool is_up() const override { return is_steady_; }
 
@@ -67,7 +67,7 @@ class line_chat_session : public service_session {
   std::string text_of(const action& a);
 
   std::string out_;
-  std::optional<disconnect_request> wish_;
+  std::optional<disconnect_request> disconnect_;
   std::optional<boot_time> due_;
   bool is_leaving_ = false; ///< disconnected: this connection receives and sends nothing more
   bool is_steady_ = false;
@@ -80,10 +80,10 @@ class line_chat_session : public service_session {
 
   const cancel_test is_cancel_;
   const bool only_addressed_;
-  std::vector<heard_message> heard_;
+  std::vector<received_message> received_;
   std::vector<approval_word> approvals_;
   open_questions questions_;
-  bucket complaints_;
+  bucket warnings_;
   std::uint64_t last_mark_ = 0;
   std::map<std::uint64_t, scope_path> undecided_;
 };

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/handled_marks.hpp"
 #include "protocol/scope.hpp"
 
 namespace quell::integrations::chat {
@@ -42,7 +42,7 @@ class missed_messages {
 
   /// Somebody sent a stop there, now or while we were offline. The caller performs it.
   void stop(const scope_path& scope, const std::string& id) {
-    stop_said fresh{scope, id, {}};
+    missed_stop fresh{scope, id, {}};
     for (auto i = waiting_.begin(); i != waiting_.end();)
       if (is_before(i->first, id) && i->second.scope.is_at_or_below(scope)) {
         fresh.left_out.insert(i->first);
@@ -60,23 +60,23 @@ class missed_messages {
     return all;
   }
 
-  struct stop_said {
+  struct missed_stop {
     scope_path scope;
     std::string id;
     std::set<std::string> left_out; ///< messages that were not begun because of this stop
   };
-  const std::vector<stop_said>& stops() const { return stops_; }
+  const std::vector<missed_stop>& stops() const { return stops_; }
 
  private:
   static constexpr std::size_t most = 1000;
-  static bool is_before(const std::string& a, const std::string& b) { return heard_marks::by_number{}(a, b); }
+  static bool is_before(const std::string& a, const std::string& b) { return handled_marks::by_number{}(a, b); }
   struct entry {
     scope_path scope;
     Message message;
   };
 
-  std::map<std::string, entry, heard_marks::by_number> waiting_;
-  std::vector<stop_said> stops_;
+  std::map<std::string, entry, handled_marks::by_number> waiting_;
+  std::vector<missed_stop> stops_;
 };
 
 /// The text shown for messages that a stop kept from beginning.

@@ -17,11 +17,11 @@ milliseconds wait_after(unsigned failures) {
 
 } // namespace
 
-outbox::outbox(outbox_rules rules) : books_(std::make_unique<books>(std::move(rules))) {}
+outbox::outbox(outbox_rules rules) : state_(std::make_unique<outbox_state>(std::move(rules))) {}
 outbox::~outbox() = default;
 
 /// The first part that needs an action and may send it; if none may yet, the one that may send first.
-std::optional<outbox::books::next_step> outbox::books::next(place& in, boot_time now) {
+std::optional<outbox::outbox_state::next_step> outbox::outbox_state::next(place& in, boot_time now) {
   if (in.flying) return std::nullopt;
   std::optional<next_step> best;
   for (const bool of_stops : {true, false}) { // parts that report a stop go before everything else
@@ -40,7 +40,7 @@ std::optional<outbox::books::next_step> outbox::books::next(place& in, boot_time
   return best;
 }
 
-action outbox::books::send(const scope_path& scope, place& in, position p, boot_time now) {
+action outbox::outbox_state::send(const scope_path& scope, place& in, position p, boot_time now) {
   action a;
   a.number = ++last_number;
   a.place = scope;
@@ -74,7 +74,7 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
 
 std::vector<action> outbox::due(boot_time now, std::size_t most) {
   std::vector<action> actions;
-  auto& b = *books_;
+  auto& b = *state_;
   // Urgent actions of all places first, then round robin, starting after the place served last.
   for (const bool urgent : {true, false}) {
     auto i = b.last_served ? b.places.upper_bound(*b.last_served) : b.places.begin();
@@ -90,13 +90,13 @@ std::vector<action> outbox::due(boot_time now, std::size_t most) {
 
 std::optional<boot_time> outbox::next_at(boot_time now) const {
   std::optional<boot_time> earliest;
-  for (auto& [scope, place] : books_->places)
-    if (const auto step = books_->next(place, now); step && (!earliest || step->at < *earliest)) earliest = step->at;
+  for (auto& [scope, place] : state_->places)
+    if (const auto step = state_->next(place, now); step && (!earliest || step->at < *earliest)) earliest = step->at;
   return earliest;
 }
 
 void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
-  auto& b = *books_;
+  auto& b = *state_;
   const auto found = std::find_if(b.places.begin(), b.places.end(), [number](const auto& entry) {
     return entry.second.flying && entry.second.flying->number == number;
   });
@@ -117,8 +117,8 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     if (!p->failing_since) p->failing_since = now;
     if (p->perhaps) p->perhaps->is_doubtful |= how.what == outcome::unknown;
     if (p->perhaps && !p->perhaps->is_doubtful) p->perhaps.reset(); // not done: the next one can contain more
-    const bool is_told = how.what == outcome::later && how.wait.count() > 0;
-    const boot_time until = now + (is_told ? how.wait : wait_after(in.failures));
+    const bool is_reported = how.what == outcome::later && how.wait.count() > 0;
+    const boot_time until = now + (is_reported ? how.wait : wait_after(in.failures));
     in.not_before = std::max(in.not_before, until);
     if (how.what == outcome::later && how.is_for_everything) b.not_before = std::max(b.not_before, until);
   }
@@ -161,60 +161,60 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
 
 void outbox::lost(boot_time now) {
   std::vector<std::uint64_t> numbers;
-  for (const auto& [scope, place] : books_->places)
+  for (const auto& [scope, place] : state_->places)
     if (place.flying) numbers.push_back(place.flying->number);
   for (const auto number : numbers) done(number, {outcome::unknown}, now);
 }
 
 void outbox::note(const scope_path& scope, std::string text, std::string reply_to, boot_time now) {
   part p;
-  p.text = books_->one_message(text);
+  p.text = state_->one_message(text);
   p.reply_to = std::move(reply_to);
-  auto& to = books_->at(scope, now);
-  books_->add(to, std::move(p));
-  ++books_->changes;
-  books_->bound(scope, to, now);
+  auto& to = state_->at(scope, now);
+  state_->add(to, std::move(p));
+  ++state_->changes;
+  state_->bound(scope, to, now);
 }
 
-void outbox::drop(const operation_id& turn, boot_time) { books_->drop_reply(turn); }
+void outbox::drop(const operation_id& turn, boot_time) { state_->drop_reply(turn); }
 
-void outbox::drop_all(const scope_path& at_or_below, boot_time) { books_->drop_below(at_or_below); }
+void outbox::drop_all(const scope_path& at_or_below, boot_time) { state_->drop_below(at_or_below); }
 
 void outbox::stopping(const scope_path& scope, const cancel_id& cancel, boot_time now) {
-  auto& in = books_->at(scope, now);
-  auto& notice = books_->notice_of(in, {}, cancel);
+  auto& in = state_->at(scope, now);
+  auto& notice = state_->notice_of(in, {}, cancel);
   notice.more_follows = false;
-  ++books_->changes;
-  books_->begin_notice(in, notice, now);
+  ++state_->changes;
+  state_->begin_notice(in, notice, now);
 }
 
 void outbox::forget(const scope_path& at_or_below, boot_time now) {
   drop_all(at_or_below, now);
-  for (auto& [scope, place] : books_->places)
-    if (scope.is_at_or_below(at_or_below)) books_->drop_everything(place);
+  for (auto& [scope, place] : state_->places)
+    if (scope.is_at_or_below(at_or_below)) state_->drop_everything(place);
 }
 
 bool outbox::speaks_in(const scope_path& at_or_below) const {
-  return std::any_of(books_->replies.begin(), books_->replies.end(), [&](const auto& entry) {
+  return std::any_of(state_->replies.begin(), state_->replies.end(), [&](const auto& entry) {
     return !entry.second.is_over && entry.second.scope.is_at_or_below(at_or_below);
   });
 }
 
-std::size_t outbox::places() const { return books_->places.size(); }
+std::size_t outbox::places() const { return state_->places.size(); }
 
 std::size_t outbox::in_flight() const {
-  return static_cast<std::size_t>(std::count_if(books_->places.begin(), books_->places.end(),
+  return static_cast<std::size_t>(std::count_if(state_->places.begin(), state_->places.end(),
                                                 [](const auto& entry) { return entry.second.flying.has_value(); }));
 }
 
 std::size_t outbox::waiting() const {
   std::size_t count = 0;
-  for (const auto& [scope, place] : books_->places)
+  for (const auto& [scope, place] : state_->places)
     for (auto p = place.parts.begin(); p != place.parts.end(); ++p)
-      count += books_->needs_action(*p) && !(place.flying && place.flying->of == p) ? 1 : 0;
+      count += state_->needs_action(*p) && !(place.flying && place.flying->of == p) ? 1 : 0;
   return count;
 }
 
-std::uint64_t outbox::dropped() const { return books_->dropped; }
+std::uint64_t outbox::dropped() const { return state_->dropped; }
 
 } // namespace quell::integrations::chat

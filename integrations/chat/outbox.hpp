@@ -1,7 +1,7 @@
 // A connector's send queue: what a chat service is sent, and when. Pure: no clock, no I/O, no threads.
 //
-// A connector passes in events (`told`) and the outcomes of its requests (`done`), asks for the present actions (`due`)
-// and for the time of the next ones (`next_at`). Everything that depends on the service is in `outbox_rules`.
+// A connector passes in events (`reported`) and the outcomes of its requests (`done`), asks for the present actions
+// (`due`) and for the time of the next ones (`next_at`). Everything that depends on the service is in `outbox_rules`.
 //
 // Each place (one scope) has at most one action in flight, so nothing overtakes. A reply is streamed by edits if the
 // service supports them, otherwise in parts; every code point of it arrives once and in order. A stop drops all unsent
@@ -37,7 +37,7 @@ struct outbox_words {
   std::string ended_early = "⚠️ The reply ended early";       ///< before `: <reason>.`
   std::string left_out = "[…]";                                   ///< replaces text dropped because too much waited
   std::string working = "⏳ ";               ///< before the name of a running tool (services with edits)
-  std::string nothing_said = "✓";           ///< replaces a tool's line if a reply ends without text
+  std::string no_acknowledgement = "✓";     ///< replaces a tool's line if a reply ends without text
   std::string queued = "👀";                 ///< on a message whose turn waits (services with reactions) …
   std::string in_line = "In line, behind "; ///< … or this text and the number of turns ahead
   std::string wants_approval = "✋ Waiting for approval: "; ///< before the tool's name and its input
@@ -132,13 +132,13 @@ class outbox {
   /// tool_start, tool_result, turn_complete, turn_abort, message_decided, acknowledgement, approval_required,
   /// approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and the terminal events of operations;
   /// ignores all others. Shows the texts of turns, not those of sub-agents.
-  void told(const event& e, boot_time now);
+  void on_event(const event& e, boot_time now);
 
   /// The decision about the service's message `service_id` at `place`, so that a reply or a reaction finds it.
   /// message_decided carries the same; this call is needed if a decision can be known earlier, and if the service
   /// repeats a stop whose acknowledgement was delivered here to an earlier process, which may not have sent it.
   /// Idempotent.
-  void heard(const scope_path& place, const decision& what, std::string service_id, boot_time now);
+  void on_decision(const scope_path& place, const decision& what, std::string service_id, boot_time now);
 
   /// A message that did not become a turn: if only queued text was still being sent here, a cancel word ends that.
   void passed_by(const scope_path& place, const decision& what, boot_time now);
@@ -191,10 +191,10 @@ class outbox {
   std::uint64_t dropped() const;
 
   /// The private state, outbox_state.hpp.
-  struct books;
+  struct outbox_state;
 
  private:
-  std::unique_ptr<books> books_;
+  std::unique_ptr<outbox_state> state_;
 };
 
 } // namespace quell::integrations::chat

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_heard = 64;       ///< messages per place whose ids are known
+constexpr std::size_t most_received = 64;    ///< messages per place whose ids are known
 constexpr std::size_t most_replies = 20'000; ///< whose end has not been delivered
 constexpr std::size_t most_input = 1000;     ///< bytes of a call's input that are shown
 constexpr const char* stop_reaction = "🛑";
@@ -41,13 +41,13 @@ std::optional<message_id> message_of(const json& data) { return message_id::pars
 
 void remember(place& in, const message_id& message, std::string name) {
   if (name.empty()) return;
-  for (const auto& [known, as] : in.heard)
+  for (const auto& [known, as] : in.received_messages)
     if (known == message) return;
-  in.heard.emplace_back(message, std::move(name));
-  if (in.heard.size() > most_heard) in.heard.pop_front();
+  in.received_messages.emplace_back(message, std::move(name));
+  if (in.received_messages.size() > most_received) in.received_messages.pop_front();
 }
 
-reply& reply_of(outbox::books& b, const operation_id& turn, const event& e, boot_time now) {
+reply& reply_of(outbox::outbox_state& b, const operation_id& turn, const event& e, boot_time now) {
   if (b.replies.size() >= most_replies && !b.replies.contains(turn)) {
     b.lose(1, b.replies.begin()->second.scope, "too many replies are under way at once", now);
     b.replies.erase(b.replies.begin());
@@ -57,7 +57,7 @@ reply& reply_of(outbox::books& b, const operation_id& turn, const event& e, boot
   return r;
 }
 
-void say_delta(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+void say_delta(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const bool is_new = !b.replies.contains(turn);
   auto& r = reply_of(b, turn, e, now);
   const auto offset = number_of(data, "offset");
@@ -70,7 +70,7 @@ void say_delta(outbox::books& b, const operation_id& turn, const event& e, const
   if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh, now);
 }
 
-void complete(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+void complete(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   auto& r = reply_of(b, turn, e, now);
   if (!r.is_over) {
     auto& in = b.at(e.scope, now);
@@ -88,7 +88,7 @@ std::string why_early(const std::string& reason) {
   return "something went wrong";
 }
 
-void abort(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const auto reason = text_of(data, "reason");
   const auto found = b.replies.find(turn);
   const bool was_dropped = found != b.replies.end() && found->second.is_over;
@@ -106,7 +106,7 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
   b.replies.erase(turn);
 }
 
-void decided_message(outbox& o, outbox::books& b, const event& e, const json& data, boot_time now) {
+void decided_message(outbox& o, outbox::outbox_state& b, const event& e, const json& data, boot_time now) {
   const auto id = message_of(data);
   if (id) remember(b.at(e.scope, now), *id, text_of(data, "id"));
   // "nothing_active" means a cancel word too: text that is complete but still queued is not wanted either.
@@ -121,22 +121,22 @@ void decided_message(outbox& o, outbox::books& b, const event& e, const json& da
 }
 
 /// The id under which a human decides: the question of a call that has begun, or the call that waits to begin.
-std::optional<operation_id> asked_of(const json& data) {
+std::optional<operation_id> turn_asking(const json& data) {
   const auto found = data.find("question");
   if (found == data.end()) return operation_id::parse(text_of(data, "operation"));
   return operation_id::parse(found->is_string() ? found->get<std::string>() : text_of(*found, "id"));
 }
 
 /// The question of a call that has begun, in one line: the server's text, and the names of the requested fields.
-std::string question_text(const json& asked) {
-  std::string text = text_of(asked, "message"), names;
-  for (const auto& [name, field] : member(member(asked, "form"), "properties").items())
+std::string question_text(const json& question_json) {
+  std::string text = text_of(question_json, "message"), names;
+  for (const auto& [name, field] : member(member(question_json, "form"), "properties").items())
     names += (names.empty() ? "" : ", ") + name;
   return names.empty() ? text : text + " (" + names + ")";
 }
 
-void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
-  const auto call = asked_of(data);
+void ask(outbox::outbox_state& b, const event& e, const json& data, boot_time now) {
+  const auto call = turn_asking(data);
   if (!call) return;
   auto& in = b.at(e.scope, now);
   if (e.root) b.close(in, *e.root); // text from before stands above the question, later text below it
@@ -146,9 +146,9 @@ void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
     q.input = utf8_prefix(whole, most_input);
     if (q.input.size() < whole.size()) q.input += "…";
   }
-  if (const auto& asked = member(data, "question"); !asked.empty()) {
-    const auto whole = question_text(asked);
-    q.name = text_of(asked, "server") + " asks:";
+  if (const auto& question_json = member(data, "question"); !question_json.empty()) {
+    const auto whole = question_text(question_json);
+    q.name = text_of(question_json, "server") + " asks:";
     q.input = utf8_prefix(whole, most_input);
     if (q.input.size() < whole.size()) q.input += "…";
   }
@@ -160,15 +160,15 @@ void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
   b.add(in, std::move(p));
 }
 
-void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
-  const auto call = asked_of(data);
+void answer(outbox::outbox_state& b, const event& e, const json& data, boot_time now) {
+  const auto call = turn_asking(data);
   if (!call) return;
   const auto by = text_of(member(data, "by"), "name");
   b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));
 }
 
 /// Shows a waiting user that the message was received.
-void queue(outbox::books& b, place& in, const decision& what, std::string service_id) {
+void queue(outbox::outbox_state& b, place& in, const decision& what, std::string service_id) {
   part p;
   p.turn = what.turn;
   if (b.rules.can_react && !service_id.empty()) {
@@ -183,7 +183,7 @@ void queue(outbox::books& b, place& in, const decision& what, std::string servic
 }
 
 /// The turn begins: the unsent notice that it waits is dropped.
-void leave_queue(outbox::books& b, place& in, const operation_id& turn) {
+void leave_queue(outbox::outbox_state& b, place& in, const operation_id& turn) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
     const bool waits = here->what == part_kind::queued || (here->what == part_kind::note && here->turn == turn);
@@ -191,7 +191,7 @@ void leave_queue(outbox::books& b, place& in, const operation_id& turn) {
   }
 }
 
-void fenced(outbox::books& b, const event& e, const json& data) {
+void fenced(outbox::outbox_state& b, const event& e, const json& data) {
   const auto& target = member(data, "target");
   if (const auto scope = scope_path::parse(text_of(target, "scope")); scope && !target.contains("owner"))
     b.drop_below(*scope, cancel_of(data));
@@ -201,7 +201,7 @@ void fenced(outbox::books& b, const event& e, const json& data) {
     b.drop_below(e.scope, cancel_of(data));
 }
 
-void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_time now) {
+void tool(outbox::outbox_state& b, const event& e, const json& data, bool begins, boot_time now) {
   if (!e.root) return;
   const auto found = b.replies.find(*e.root);
   if (found == b.replies.end() || found->second.is_over) return;
@@ -220,8 +220,8 @@ void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_
 
 } // namespace
 
-void outbox::told(const event& e, boot_time now) {
-  auto& b = *books_;
+void outbox::on_event(const event& e, boot_time now) {
+  auto& b = *state_;
   if (e.id != 0 && e.id <= b.last_event) return;
   if (e.id != 0) b.last_event = e.id;
   ++b.changes;
@@ -268,14 +268,14 @@ void outbox::passed_by(const scope_path& scope, const decision& what, boot_time 
   if (what.what == decided::ignored && what.why == "nothing_active") drop_all(scope, now);
 }
 
-void outbox::heard(const scope_path& scope, const decision& what, std::string service_id, boot_time now) {
+void outbox::on_decision(const scope_path& scope, const decision& what, std::string service_id, boot_time now) {
   passed_by(scope, what, now);
   if (!what.message) return;
-  auto& in = books_->at(scope, now);
+  auto& in = state_->at(scope, now);
   if (what.what == decided::turn && what.position > 0 && what.turn && !what.is_duplicate)
-    queue(*books_, in, what, service_id);
+    queue(*state_, in, what, service_id);
   remember(in, *what.message, std::move(service_id));
-  if (what.is_acknowledged) books_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
+  if (what.is_acknowledged) state_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
 }
 
 } // namespace quell::integrations::chat

@@ -168,7 +168,7 @@ part shown_stop(const json& j, const stop_notice& n) {
 } // namespace
 
 std::string outbox::kept() const {
-  const auto& b = *books_;
+  const auto& b = *state_;
   json parts = json::array(), replies = json::array(), stops = json::array();
   auto room = most_bytes_kept;
   for (const auto& [scope, place] : b.places) {
@@ -205,7 +205,7 @@ std::string outbox::kept() const {
 }
 
 /// `flies`: it was in flight, and the outcome of so many of its bytes is unknown.
-void outbox::books::recover_waiting(place& in, part p, std::optional<std::uint64_t> flies) {
+void outbox::outbox_state::recover_waiting(place& in, part p, std::optional<std::uint64_t> flies) {
   if (p.tells) in.acknowledged.push_back(*p.tells);
   if (p.what == part_kind::reaction || p.what == part_kind::acknowledgement)
     return add_urgent(in, std::move(p)); // posting it twice is acceptable
@@ -230,10 +230,10 @@ void outbox::books::recover_waiting(place& in, part p, std::optional<std::uint64
   add(in, std::move(p));
 }
 
-std::uint64_t outbox::changes() const { return books_->changes; }
+std::uint64_t outbox::changes() const { return state_->changes; }
 
 std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) {
-  auto& b = *books_;
+  auto& b = *state_;
   std::vector<operation_id> which;
   const auto note = [&](const std::optional<operation_id>& id) {
     if (id && std::find(which.begin(), which.end(), *id) == which.end()) which.push_back(*id);
@@ -284,7 +284,7 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
 
 void outbox::looked(const operation_id& which, std::optional<status> how, boot_time now) {
   (void)now;
-  auto& b = *books_;
+  auto& b = *state_;
   const bool is_over = !how || *how == status::completed || *how == status::failed || *how == status::cancelled;
   const bool is_whole = !b.replies.contains(which); // its end was delivered: only its queued text is left
   const auto& words = b.rules.words;
@@ -304,7 +304,8 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
     const bool was_waiting = any_reply([](const part& p) { return !p.is_posted; });
     const bool carries_mark =
         any_reply([](const part& p) { return p.is_posted && (p.is_open || p.sent_bytes < p.text.size()); });
-    b.drop(place, which, {}, &mark, is_whole ? books::what_goes::not_whole : books::what_goes::everything);
+    b.drop(place, which, {}, &mark,
+           is_whole ? outbox_state::what_goes::not_whole : outbox_state::what_goes::everything);
     if (is_whole || !was_waiting || carries_mark) continue;
     part p; // no message exists there that could carry the mark
     p.text = mark;

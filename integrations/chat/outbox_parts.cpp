@@ -14,7 +14,7 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\
 
 } // namespace
 
-place& outbox::books::at(const scope_path& scope, boot_time now) {
+place& outbox::outbox_state::at(const scope_path& scope, boot_time now) {
   auto found = places.find(scope);
   if (found == places.end()) {
     if (places.size() >= rules.most_places) forget_one(now);
@@ -26,7 +26,7 @@ place& outbox::books::at(const scope_path& scope, boot_time now) {
 
 /// Forgets the least recently used place that has nothing to send: later text of its replies still arrives. A place
 /// with something to send is forgotten only if there are far too many.
-void outbox::books::forget_one(boot_time now) {
+void outbox::outbox_state::forget_one(boot_time now) {
   auto oldest = places.end();
   for (auto i = places.begin(); i != places.end(); ++i) {
     if (i->second.flying) continue;
@@ -44,7 +44,7 @@ void outbox::books::forget_one(boot_time now) {
   places.erase(oldest);
 }
 
-void outbox::books::lose(std::size_t parts, const scope_path& where, const char* why, boot_time now) {
+void outbox::outbox_state::lose(std::size_t parts, const scope_path& where, const char* why, boot_time now) {
   constexpr std::chrono::seconds between_reports{10};
   dropped += parts;
   not_reported += parts;
@@ -55,13 +55,13 @@ void outbox::books::lose(std::size_t parts, const scope_path& where, const char*
   report_at = now + between_reports;
 }
 
-std::string outbox::books::opening_behind(const std::string& before) const {
+std::string outbox::outbox_state::opening_behind(const std::string& before) const {
   if (!rules.has_fences) return {};
   auto fence = open_fence(before);
   return fence.empty() || rules.fences_name_language ? fence : "```\n";
 }
 
-std::string outbox::books::rendered(const part& p) const {
+std::string outbox::outbox_state::rendered(const part& p) const {
   auto whole = p.opening + p.text;
   if (rules.has_fences && p.what == part_kind::reply) whole += closing_fence(whole);
   const std::string& below = p.mark.empty() ? p.status : p.mark;
@@ -71,7 +71,7 @@ std::string outbox::books::rendered(const part& p) const {
 }
 
 /// Whether this part needs an action now, apart from pacing.
-bool outbox::books::needs_action(const part& p) const {
+bool outbox::outbox_state::needs_action(const part& p) const {
   if (p.is_reaction()) return !p.is_posted;
   const auto text = rendered(p);
   if (!p.is_posted) return !is_blank(p.text.empty() ? text : p.text) && (rules.can_edit || !p.is_open);
@@ -79,17 +79,17 @@ bool outbox::books::needs_action(const part& p) const {
   return text != p.shown || (rules.has_buttons && p.is_shown_live != p.is_live());
 }
 
-part& outbox::books::add(place& to, part p) {
+part& outbox::outbox_state::add(place& to, part p) {
   auto& added = to.parts.emplace_back(std::move(p));
   return added;
 }
 
-void outbox::books::add_urgent(place& to, part p) {
+void outbox::outbox_state::add_urgent(place& to, part p) {
   auto before = std::find_if(to.parts.begin(), to.parts.end(), [](const part& x) { return !x.is_urgent(); });
   to.parts.insert(before, std::move(p));
 }
 
-std::string outbox::books::one_message(std::string_view text) const {
+std::string outbox::outbox_state::one_message(std::string_view text) const {
   std::string one(text.substr(0, fitting(text, rules.most_length, rules.unit)));
   if (rules.one_line)
     std::replace_if(
@@ -97,13 +97,13 @@ std::string outbox::books::one_message(std::string_view text) const {
   return one;
 }
 
-outbox::books::position outbox::books::open_part(place& in, const operation_id& turn) {
+outbox::outbox_state::position outbox::outbox_state::open_part(place& in, const operation_id& turn) {
   return std::find_if(in.parts.begin(), in.parts.end(),
                       [&turn](const part& p) { return p.what == part_kind::reply && p.is_open && p.turn == turn; });
 }
 
 /// Cuts `p` as often as the limits require; returns the last piece, which stays open.
-outbox::books::position outbox::books::split(place& in, position p) {
+outbox::outbox_state::position outbox::outbox_state::split(place& in, position p) {
   for (;;) {
     std::size_t cut = p->text.size(), leave_out = 0;
     if (rules.one_line) {
@@ -137,7 +137,7 @@ outbox::books::position outbox::books::split(place& in, position p) {
   }
 }
 
-void outbox::books::append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now) {
+void outbox::outbox_state::append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now) {
   auto open = open_part(to, turn);
   if (open == to.parts.end()) {
     part fresh;
@@ -159,17 +159,17 @@ void outbox::books::append(place& to, const operation_id& turn, reply& r, std::s
   bound(r.scope, to, now);
 }
 
-void outbox::books::close(place& in, const operation_id& turn) {
+void outbox::outbox_state::close(place& in, const operation_id& turn) {
   const auto open = open_part(in, turn);
   if (open == in.parts.end()) return;
   open->is_open = false;
   open->status.clear();
-  if (is_blank(open->text) && (open->is_posted || is_flying(in, open))) open->text = rules.words.nothing_said;
+  if (is_blank(open->text) && (open->is_posted || is_flying(in, open))) open->text = rules.words.no_acknowledgement;
   sweep(in);
 }
 
 /// The message cannot be edited (any more): the text that it does not show goes into a new one.
-void outbox::books::freeze(place& in, position p) {
+void outbox::outbox_state::freeze(place& in, position p) {
   if (p->what == part_kind::acknowledgement && p->text != p->shown) { // the stop's later outcome
     auto next = *p;
     next.is_posted = false;
@@ -194,8 +194,8 @@ void outbox::books::freeze(place& in, position p) {
 }
 
 /// Drops unsent text. A message in flight cannot be recalled, but nothing is added to it.
-void outbox::books::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
-                         const std::string* mark, what_goes what) {
+void outbox::outbox_state::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
+                                const std::string* mark, what_goes what) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
     if (here->turn == turn && here->awaits_proof && cancel && !here->cancel) await(*here, cancel);
@@ -225,7 +225,7 @@ void outbox::books::drop(place& in, const operation_id& turn, const std::optiona
   sweep(in);
 }
 
-void outbox::books::close_question(place& in, const operation_id& call, const std::string& how) {
+void outbox::outbox_state::close_question(place& in, const operation_id& call, const std::string& how) {
   for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
     if (!p->asks || p->asks->call != call || !p->asks->is_open) continue;
     p->asks->is_open = false;
@@ -241,14 +241,14 @@ void outbox::books::close_question(place& in, const operation_id& call, const st
 }
 
 /// The same for everything that waits in a place, of every turn.
-void outbox::books::drop_parts(place& in, const std::optional<cancel_id>& cancel) {
+void outbox::outbox_state::drop_parts(place& in, const std::optional<cancel_id>& cancel) {
   std::vector<operation_id> turns;
   for (const auto& p : in.parts)
     if (p.turn && std::find(turns.begin(), turns.end(), *p.turn) == turns.end()) turns.push_back(*p.turn);
   for (const auto& turn : turns) drop(in, turn, cancel);
 }
 
-void outbox::books::drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel) {
+void outbox::outbox_state::drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel) {
   const auto found = replies.find(turn);
   if (found == replies.end()) return;
   found->second.is_over = true;
@@ -256,7 +256,7 @@ void outbox::books::drop_reply(const operation_id& turn, const std::optional<can
   if (const auto at = places.find(found->second.scope); at != places.end()) drop(at->second, turn, cancel);
 }
 
-void outbox::books::drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel) {
+void outbox::outbox_state::drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel) {
   ++changes;
   for (auto& [turn, r] : replies)
     if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
@@ -264,7 +264,7 @@ void outbox::books::drop_below(const scope_path& at_or_below, const std::optiona
     if (scope.is_at_or_below(at_or_below)) drop_parts(place, cancel);
 }
 
-void outbox::books::drop_everything(place& in) {
+void outbox::outbox_state::drop_everything(place& in) {
   while (!in.stops.empty()) close_notice(in, in.stops.front().number);
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
@@ -273,7 +273,7 @@ void outbox::books::drop_everything(place& in) {
 }
 
 /// Removes parts that are shown as intended and will not change.
-void outbox::books::sweep(place& in) {
+void outbox::outbox_state::sweep(place& in) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
     if (is_flying(in, here) || here->awaits_proof || here->is_live() ||
@@ -283,7 +283,7 @@ void outbox::books::sweep(place& in) {
   }
 }
 
-void outbox::books::bound(const scope_path& scope, place& in, boot_time now) {
+void outbox::outbox_state::bound(const scope_path& scope, place& in, boot_time now) {
   for (;;) {
     std::size_t bytes = 0, count = 0;
     auto oldest = in.parts.end();
@@ -296,8 +296,8 @@ void outbox::books::bound(const scope_path& scope, place& in, boot_time now) {
     }
     if ((bytes <= rules.most_bytes && count <= rules.most_parts) || oldest == in.parts.end()) return;
     lose(1, scope, "too much waits there", now);
-    const bool is_said = oldest != in.parts.begin() && std::prev(oldest)->what == part_kind::left_out;
-    if (!is_said && !rules.words.left_out.empty()) {
+    const bool is_reported = oldest != in.parts.begin() && std::prev(oldest)->what == part_kind::left_out;
+    if (!is_reported && !rules.words.left_out.empty()) {
       part gap;
       gap.what = part_kind::left_out;
       gap.turn = oldest->turn;

@@ -84,10 +84,10 @@ struct place {
   boot_time not_before{};
   unsigned failures = 0; ///< consecutive ones
   boot_time touched{};
-  std::deque<std::pair<message_id, std::string>> heard{}; ///< the newest messages, with the service's ids
+  std::deque<std::pair<message_id, std::string>> received_messages{}; ///< the newest messages, with the service's ids
   /// The service's id of a message; "" = unknown, or no longer known.
   std::string known_as(const std::optional<message_id>& message) const {
-    for (const auto& [known, name] : heard)
+    for (const auto& [known, name] : received_messages)
       if (known == message) return name;
     return {};
   }
@@ -103,8 +103,8 @@ struct reply {
   std::string reply_to{};
 };
 
-struct outbox::books {
-  explicit books(outbox_rules r) : rules(std::move(r)), tokens(rules.of_all) {}
+struct outbox::outbox_state {
+  explicit outbox_state(outbox_rules r) : rules(std::move(r)), tokens(rules.of_all) {}
 
   outbox_rules rules;
   std::map<scope_path, place> places;
@@ -153,13 +153,13 @@ struct outbox::books {
 
   // Stops (outbox_stops.cpp):
   // The content of an `acknowledgement` event.
-  struct told_stop {
+  struct reported_stop {
     std::optional<message_id> message;
     std::optional<cancel_id> cancel;
     std::string text, reaction;
     std::string state; ///< of quell's own texts; "" = the text is a model's, given after the proof
   };
-  void acknowledge(place& in, const told_stop& told, boot_time now);
+  void acknowledge(place& in, const reported_stop& reported, boot_time now);
   /// The notice of this stop, created if absent. Valid until another one is created or closed.
   stop_notice& notice_of(place& in, const std::optional<message_id>& message, const std::optional<cancel_id>& cancel);
   /// Shows that the stop is pending; if the cancel has already settled, its outcome.
@@ -202,7 +202,7 @@ struct outbox::books {
   void forget_one(boot_time now);
 };
 
-struct outbox::books::settled_stop {
+struct outbox::outbox_state::settled_stop {
   cancel_id cancel;
   stop_end end;
 };

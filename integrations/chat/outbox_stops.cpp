@@ -9,14 +9,14 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t most_notices = 16; ///< per place
-constexpr std::size_t most_told = 64;    ///< fully reported stops per place
+constexpr std::size_t most_notices = 16;  ///< per place
+constexpr std::size_t most_reported = 64; ///< fully reported stops per place
 constexpr std::size_t most_settled = 256;
 
 } // namespace
 
-stop_notice& outbox::books::notice_of(place& in, const std::optional<message_id>& message,
-                                      const std::optional<cancel_id>& cancel) {
+stop_notice& outbox::outbox_state::notice_of(place& in, const std::optional<message_id>& message,
+                                             const std::optional<cancel_id>& cancel) {
   const auto found = std::find_if(in.stops.begin(), in.stops.end(), [&](const stop_notice& n) {
     return message ? n.message == message : !n.message && n.cancel == cancel;
   });
@@ -34,13 +34,14 @@ stop_notice& outbox::books::notice_of(place& in, const std::optional<message_id>
 }
 
 /// The message that shows the notice and can still be changed.
-outbox::books::position outbox::books::shown_of(place& in, const stop_notice& n) {
+outbox::outbox_state::position outbox::outbox_state::shown_of(place& in, const stop_notice& n) {
   return std::find_if(in.parts.begin(), in.parts.end(), [&](const part& p) {
     return p.notice == n.number && p.what == part_kind::acknowledgement && (rules.can_edit || !p.is_posted);
   });
 }
 
-void outbox::books::show(place& in, const stop_notice& n, const std::string& text, more what, boot_time not_before) {
+void outbox::outbox_state::show(place& in, const stop_notice& n, const std::string& text, more what,
+                                boot_time not_before) {
   auto at = shown_of(in, n);
   if (at == in.parts.end()) {
     if (text.empty()) return;
@@ -59,7 +60,7 @@ void outbox::books::show(place& in, const stop_notice& n, const std::string& tex
   sweep(in);
 }
 
-void outbox::books::react(place& in, const stop_notice& n, const std::string& reaction) {
+void outbox::outbox_state::react(place& in, const stop_notice& n, const std::string& reaction) {
   if (reaction.empty()) return;
   part p;
   p.what = part_kind::reaction;
@@ -71,19 +72,19 @@ void outbox::books::react(place& in, const stop_notice& n, const std::string& re
   in.parts.insert(before, std::move(p));
 }
 
-void outbox::books::close_notice(place& in, std::uint64_t number) {
+void outbox::outbox_state::close_notice(place& in, std::uint64_t number) {
   const auto found =
       std::find_if(in.stops.begin(), in.stops.end(), [&](const stop_notice& n) { return n.number == number; });
   if (found == in.stops.end()) return;
   if (found->message) in.acknowledged.push_back(*found->message);
-  if (in.acknowledged.size() > most_told) in.acknowledged.pop_front();
+  if (in.acknowledged.size() > most_reported) in.acknowledged.pop_front();
   for (auto& p : in.parts)
     if (p.notice == number) p.awaits_proof = false;
   in.stops.erase(found);
   sweep(in);
 }
 
-void outbox::books::begin_notice(place& in, stop_notice& n, boot_time now) {
+void outbox::outbox_state::begin_notice(place& in, stop_notice& n, boot_time now) {
   const auto* end = end_of(n.cancel);
   if (!end)
     return show(in, n, rules.words.stopping, more::follows,
@@ -95,13 +96,13 @@ void outbox::books::begin_notice(place& in, stop_notice& n, boot_time now) {
   if (rules.can_edit && end->is_proven) show(in, n, rules.words.stopped, more::follows);
 }
 
-void outbox::books::acknowledge(place& in, const told_stop& told, boot_time now) {
+void outbox::outbox_state::acknowledge(place& in, const reported_stop& reported, boot_time now) {
   const auto& over = in.acknowledged;
-  if (told.message && std::find(over.begin(), over.end(), *told.message) != over.end()) return;
-  auto& n = notice_of(in, told.message, told.cancel);
-  if (!told.text.empty()) {
-    const bool is_last = told.state != "stopping" && told.state != "unproven";
-    const auto text = told.state.empty() ? rules.words.stopped + "\n" + told.text : told.text;
+  if (reported.message && std::find(over.begin(), over.end(), *reported.message) != over.end()) return;
+  auto& n = notice_of(in, reported.message, reported.cancel);
+  if (!reported.text.empty()) {
+    const bool is_last = reported.state != "stopping" && reported.state != "unproven";
+    const auto text = reported.state.empty() ? rules.words.stopped + "\n" + reported.text : reported.text;
     show(in, n, text, is_last ? more::none : more::follows);
     if (is_last) close_notice(in, n.number);
     return;
@@ -114,7 +115,7 @@ void outbox::books::acknowledge(place& in, const told_stop& told, boot_time now)
   if (!is_visible && rules.can_react && !n.reply_to.empty()) {
     if (shown != in.parts.end()) in.parts.erase(shown);
     n.reacted = n.reply_to;
-    react(in, n, told.reaction);
+    react(in, n, reported.reaction);
     if (end && end->is_proven) react(in, n, rules.words.stopped_reaction);
   } else if (end && end->is_proven) {
     show(in, n, rules.words.stopped, more::none);
@@ -127,7 +128,7 @@ void outbox::books::acknowledge(place& in, const told_stop& told, boot_time now)
 }
 
 /// The service refuses this reaction: words replace it.
-void outbox::books::in_words(place& in, position p) {
+void outbox::outbox_state::in_words(place& in, position p) {
   const bool is_end = p->text == rules.words.stopped_reaction;
   const auto same =
       std::count_if(in.parts.begin(), in.parts.end(), [&](const part& x) { return x.notice == p->notice; });
@@ -144,19 +145,19 @@ void outbox::books::in_words(place& in, position p) {
   p->reply_to = std::exchange(p->message, {});
 }
 
-const outbox::books::stop_end* outbox::books::end_of(const std::optional<cancel_id>& cancel) const {
+const outbox::outbox_state::stop_end* outbox::outbox_state::end_of(const std::optional<cancel_id>& cancel) const {
   for (const auto& s : settled)
     if (cancel && s.cancel == *cancel) return &s.end;
   return nullptr;
 }
 
-outbox::books::stop_end outbox::books::end_mark(bool is_proven, std::uint64_t not_confirmed,
-                                                std::uint64_t operations) const {
+outbox::outbox_state::stop_end outbox::outbox_state::end_mark(bool is_proven, std::uint64_t not_confirmed,
+                                                              std::uint64_t operations) const {
   if (is_proven) return {true, rules.words.stop_mark};
   return {false, rules.words.not_confirmed + std::to_string(not_confirmed) + " of " + std::to_string(operations)};
 }
 
-void outbox::books::await(part& p, const std::optional<cancel_id>& cancel) const {
+void outbox::outbox_state::await(part& p, const std::optional<cancel_id>& cancel) const {
   p.cancel = cancel;
   const auto* end = end_of(cancel);
   if (!end) return;
@@ -164,7 +165,8 @@ void outbox::books::await(part& p, const std::optional<cancel_id>& cancel) const
   p.awaits_proof = false;
 }
 
-void outbox::books::mark_ended(const scope_path& at, const operation_id& turn, const std::optional<cancel_id>& cancel) {
+void outbox::outbox_state::mark_ended(const scope_path& at, const operation_id& turn,
+                                      const std::optional<cancel_id>& cancel) {
   const auto found = places.find(at);
   if (found == places.end()) return;
   for (auto& p : found->second.parts) {
@@ -177,7 +179,7 @@ void outbox::books::mark_ended(const scope_path& at, const operation_id& turn, c
   sweep(found->second);
 }
 
-void outbox::books::settle(const cancel_id& cancel, stop_end end) {
+void outbox::outbox_state::settle(const cancel_id& cancel, stop_end end) {
   settled.push_back({cancel, end});
   if (settled.size() > most_settled) settled.pop_front();
   for (auto& [scope, in] : places) {
@@ -192,7 +194,7 @@ void outbox::books::settle(const cancel_id& cancel, stop_end end) {
 }
 
 /// Unproven operations are listed by name in an acknowledgement that follows; for a command they are listed here.
-void outbox::books::settle_notices(place& in, const cancel_id& cancel, const stop_end& end) {
+void outbox::outbox_state::settle_notices(place& in, const cancel_id& cancel, const stop_end& end) {
   std::vector<std::uint64_t> over;
   for (auto& n : in.stops) {
     if (n.cancel != cancel) continue;

@@ -35,7 +35,7 @@ using stream = asio::ssl::stream<tcp::socket>;
 using error_code = boost::system::error_code;
 
 constexpr std::size_t most_unsent_bytes = 1 << 20, most_events_waiting = 100'000;
-constexpr std::chrono::milliseconds farewell_patience{500};
+constexpr std::chrono::milliseconds farewell_timeout{500};
 
 /// The certificate error, which Asio's own message leaves out.
 std::string tls_error(const error_code& error, stream& s) {
@@ -47,9 +47,9 @@ std::string tls_error(const error_code& error, stream& s) {
 
 } // namespace
 
-struct service_link::core : std::enable_shared_from_this<service_link::core> {
-  core(std::string name, link_settings s, std::unique_ptr<service_session> speaker, host& h,
-       std::function<void(const std::string&)> l, memory remembers)
+struct service_link::implementation : std::enable_shared_from_this<service_link::implementation> {
+  implementation(std::string name, link_settings s, std::unique_ptr<service_session> speaker, host& h,
+                 std::function<void(const std::string&)> l, memory remembers)
       : name(std::move(name)), settings(std::move(s)), session(std::move(speaker)), at(h), log(std::move(l)),
         notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
         waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
@@ -77,7 +77,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
 
   /// From any thread to the link's thread, if it still exists. Queued work does not keep the link alive.
   template <class Work>
-  static void hand_over(const std::weak_ptr<core>& weak, Work work) {
+  static void hand_over(const std::weak_ptr<implementation>& weak, Work work) {
     const auto self = weak.lock();
     if (!self) return;
     asio::post(self->io, [weak, work = std::move(work)] {
@@ -92,19 +92,23 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   // Performs the session's requests after each call of it.
   void flush() {
     if (is_stopping) return;
-    for (auto& h : session->heard())
+    for (auto& h : session->take_received())
       at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark](result<decision> what) {
-        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->decided(mark, what, web_loop::now()); });
+        hand_over(weak, [mark, what = std::move(what)](implementation& c) {
+          c.session->decided(mark, what, web_loop::now());
+        });
       });
     for (auto& a : session->approvals())
       at.approve(std::move(a.order), [weak = weak_from_this(), mark = a.mark](result<void> what) {
-        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->approved(mark, what, web_loop::now()); });
+        hand_over(weak, [mark, what = std::move(what)](implementation& c) {
+          c.session->approved(mark, what, web_loop::now());
+        });
       });
     if (is_open) {
       unsent += session->to_send();
       if (session->is_up()) waits.worked();
       write();
-      if (auto wish = session->wish()) cut(std::move(*wish));
+      if (auto disconnect = session->disconnect_wanted()) cut(std::move(*disconnect));
       if (unsent.size() > most_unsent_bytes) cut({"the server does not take what is sent to it", redial::soon});
     }
     show(is_open ? session->state() : std::string());
@@ -120,8 +124,8 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     });
   }
 
-  void cut(disconnect_request wish) {
-    if (!reason) reason = std::move(wish);
+  void cut(disconnect_request disconnect) {
+    if (!reason) reason = std::move(disconnect);
     close();
   }
 
@@ -248,7 +252,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     const auto which = session->recall(notes.recall(), web_loop::now());
     if (which.empty()) return;
     at.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
-      hand_over(weak, [which, how](core& c) {
+      hand_over(weak, [which, how](implementation& c) {
         for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
           c.session->looked(which[i], how[i], web_loop::now());
       });
@@ -267,7 +271,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     wake.cancel();
     deadline.cancel();
     if (!was_open || !is_writing) return close();
-    deadline.expires_after(farewell_patience);
+    deadline.expires_after(farewell_timeout);
     deadline.async_wait([self = shared_from_this()](const error_code& error) {
       if (!error) self->close();
     });
@@ -292,7 +296,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   }
 
   // ---- any thread --------------------------------------------------------------------------------------------------
-  void told(const event& e) {
+  void on_event(const event& e) {
     {
       if (e.type == "thinking_delta") return; // no chat shows it
       // The link's thread has at most one pending job; the queue here is bounded.
@@ -301,13 +305,13 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
       events.push_back(e);
       if (events.size() > 1) return;
     }
-    hand_over(weak_from_this(), [](core& c) {
+    hand_over(weak_from_this(), [](implementation& c) {
       std::deque<event> all;
       {
         const std::lock_guard lock(c.mutex);
         all.swap(c.events);
       }
-      for (const auto& one : all) c.session->told(one, web_loop::now());
+      for (const auto& one : all) c.session->on_event(one, web_loop::now());
     });
   }
 
@@ -333,33 +337,33 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   std::deque<event> events;
 };
 
-service_link::service_link(std::shared_ptr<core> c) : core_(std::move(c)) {}
+service_link::service_link(std::shared_ptr<implementation> c) : implementation_(std::move(c)) {}
 service_link::~service_link() { stop(); }
 
 result<std::unique_ptr<service_link>> service_link::start(std::string name, link_settings settings,
                                                           std::unique_ptr<service_session> session, host& at,
                                                           std::function<void(const std::string&)> log,
                                                           memory remembers) {
-  auto c = std::make_shared<core>(std::move(name), std::move(settings), std::move(session), at, std::move(log),
-                                  std::move(remembers));
+  auto c = std::make_shared<implementation>(std::move(name), std::move(settings), std::move(session), at,
+                                            std::move(log), std::move(remembers));
   if (auto ready = c->prepare(); !ready) return tl::unexpected(ready.error());
   c->thread = std::thread([c] { c->run(); });
   return std::unique_ptr<service_link>(new service_link(std::move(c)));
 }
 
-void service_link::told(const event& e) { core_->told(e); }
+void service_link::on_event(const event& e) { implementation_->on_event(e); }
 
 std::string service_link::state() const {
-  const std::lock_guard lock(core_->mutex);
-  return core_->shown;
+  const std::lock_guard lock(implementation_->mutex);
+  return implementation_->shown;
 }
 
 void service_link::stop() {
-  if (!core_->thread.joinable()) return;
-  boost::asio::post(core_->io, [c = core_] { c->end(); });
-  core_->thread.join();
-  const std::lock_guard lock(core_->mutex);
-  core_->shown = "stopped";
+  if (!implementation_->thread.joinable()) return;
+  boost::asio::post(implementation_->io, [c = implementation_] { c->end(); });
+  implementation_->thread.join();
+  const std::lock_guard lock(implementation_->mutex);
+  implementation_->shown = "stopped";
 }
 
 namespace {
@@ -369,7 +373,7 @@ class linked_connector : public connector {
   linked_connector(std::string name, std::unique_ptr<service_link> link)
       : name_(std::move(name)), link_(std::move(link)) {}
   std::string_view name() const override { return name_; }
-  void told(const event& e) override { link_->told(e); }
+  void on_event(const event& e) override { link_->on_event(e); }
   std::string state() const override { return link_->state(); }
   void stop() override { link_->stop(); }
 

@@ -33,16 +33,16 @@ class service_link {
                                                      std::function<void(const std::string&)> log, memory remembers);
   ~service_link();
 
-  void told(const event& e);
+  void on_event(const event& e);
   std::string state() const;
   /// As `connector::stop`: waits for the thread, at most a second or two.
   void stop();
 
-  struct core;
+  struct implementation;
 
  private:
-  explicit service_link(std::shared_ptr<core> c);
-  std::shared_ptr<core> core_;
+  explicit service_link(std::shared_ptr<implementation> c);
+  std::shared_ptr<implementation> implementation_;
 };
 
 /// A connector around a link: `name` is the first segment of its scopes.

@@ -25,9 +25,9 @@ struct disconnect_request {
 };
 
 /// A received message, with the mark under which its decision is returned.
-struct heard_message {
+struct received_message {
   std::uint64_t mark = 0;
-  said message;
+  incoming_message message;
 };
 
 /// A human's decision about a call that waits for approval.
@@ -47,7 +47,7 @@ class service_session {
   virtual void lost(const std::string& why, boot_time now) = 0;
   virtual void tick(boot_time now) = 0;
   // Input from quelld:
-  virtual void told(const event& e, boot_time now) = 0;
+  virtual void on_event(const event& e, boot_time now) = 0;
   virtual void decided(std::uint64_t mark, const result<decision>& what, boot_time now) = 0;
 
   virtual void approved(std::uint64_t mark, const result<void>& what, boot_time now) = 0;
@@ -64,10 +64,10 @@ class service_session {
   // Outputs:
   // Bytes to send, returned once.
   virtual std::string to_send() = 0;
-  virtual std::vector<heard_message> heard() = 0;
+  virtual std::vector<received_message> take_received() = 0;
   virtual std::vector<approval_word> approvals() = 0;
   /// A request to disconnect; returned once.
-  virtual std::optional<disconnect_request> wish() = 0;
+  virtual std::optional<disconnect_request> disconnect_wanted() = 0;
   /// The latest time for the next `tick`; nullopt: none needed.
   virtual std::optional<boot_time> due() const = 0;
   /// True once the service has accepted us: the next back-off starts short again.

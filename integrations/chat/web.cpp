@@ -11,7 +11,7 @@
 
 namespace quell::integrations::chat {
 
-struct web_loop::core {
+struct web_loop::implementation {
   std::unique_ptr<transfers> network;
   std::function<std::optional<boot_time>(boot_time)> turn;
   std::thread thread;
@@ -29,7 +29,7 @@ struct web_loop::core {
   void ended(CURL* easy, CURLcode code);
 };
 
-bool web_loop::core::run_jobs() {
+bool web_loop::implementation::run_jobs() {
   std::vector<std::function<void()>> now;
   {
     const std::lock_guard lock(mutex);
@@ -42,13 +42,14 @@ bool web_loop::core::run_jobs() {
   return !now.empty();
 }
 
-void web_loop::core::begin(std::uint64_t number, web_request request, std::function<void(web_response)> done) {
+void web_loop::implementation::begin(std::uint64_t number, web_request request,
+                                     std::function<void(web_response)> done) {
   auto transfer = std::make_unique<web_transfer>(*network, std::move(request), std::move(done));
   numbers.emplace(transfer->handle(), number);
   running.emplace(number, std::move(transfer));
 }
 
-void web_loop::core::ended(CURL* easy, CURLcode code) {
+void web_loop::implementation::ended(CURL* easy, CURLcode code) {
   const auto number = numbers.find(easy);
   if (number == numbers.end()) return;
   const auto found = running.find(number->second);
@@ -58,7 +59,7 @@ void web_loop::core::ended(CURL* easy, CURLcode code) {
   over->finish(code);
 }
 
-void web_loop::core::work() {
+void web_loop::implementation::work() {
   using clock = transfers::clock;
   while (!stops) {
     // Work that a job or `turn` has queued wakes the wait below, so nothing is left behind.
@@ -77,12 +78,12 @@ void web_loop::core::work() {
   jobs.clear();
 }
 
-web_loop::web_loop(std::unique_ptr<core> c) : core_(std::move(c)) {}
+web_loop::web_loop(std::unique_ptr<implementation> c) : implementation_(std::move(c)) {}
 
 result<std::unique_ptr<web_loop>> web_loop::start(std::function<std::optional<boot_time>(boot_time)> turn) {
   auto network = transfers::make();
   if (!network) return tl::unexpected(network.error());
-  auto c = std::make_unique<core>();
+  auto c = std::make_unique<implementation>();
   c->network = std::move(*network);
   c->turn = std::move(turn);
   auto* raw = c.get();
@@ -98,30 +99,30 @@ web_loop::~web_loop() { stop(); }
 
 void web_loop::run(std::function<void()> job) {
   {
-    const std::lock_guard lock(core_->mutex);
-    if (core_->stops) return;
-    core_->jobs.push_back(std::move(job));
+    const std::lock_guard lock(implementation_->mutex);
+    if (implementation_->stops) return;
+    implementation_->jobs.push_back(std::move(job));
   }
-  core_->network->wake();
+  implementation_->network->wake();
 }
 
 std::uint64_t web_loop::fetch(web_request request, std::function<void(web_response)> done) {
-  const auto number = ++core_->last;
-  run([c = core_.get(), number, request = std::move(request), done = std::move(done)]() mutable {
+  const auto number = ++implementation_->last;
+  run([c = implementation_.get(), number, request = std::move(request), done = std::move(done)]() mutable {
     c->begin(number, std::move(request), std::move(done));
   });
   return number;
 }
 
 void web_loop::cancel(std::uint64_t number) {
-  const auto found = core_->running.find(number);
-  if (found != core_->running.end()) {
-    core_->numbers.erase(found->second->handle());
-    core_->running.erase(found);
+  const auto found = implementation_->running.find(number);
+  if (found != implementation_->running.end()) {
+    implementation_->numbers.erase(found->second->handle());
+    implementation_->running.erase(found);
     return;
   }
   // The request may still be queued: its job runs first, then this one.
-  run([c = core_.get(), number] {
+  run([c = implementation_.get(), number] {
     const auto late = c->running.find(number);
     if (late == c->running.end()) return;
     c->numbers.erase(late->second->handle());
@@ -130,9 +131,9 @@ void web_loop::cancel(std::uint64_t number) {
 }
 
 void web_loop::stop() {
-  core_->stops = true;
-  core_->network->wake();
-  if (core_->thread.joinable()) core_->thread.join();
+  implementation_->stops = true;
+  implementation_->network->wake();
+  if (implementation_->thread.joinable()) implementation_->thread.join();
 }
 
 } // namespace quell::integrations::chat

@@ -72,9 +72,9 @@ class web_loop {
   static boot_time now();
 
  private:
-  struct core;
-  explicit web_loop(std::unique_ptr<core> c);
-  std::unique_ptr<core> core_;
+  struct implementation;
+  explicit web_loop(std::unique_ptr<implementation> c);
+  std::unique_ptr<implementation> implementation_;
 };
 
 /// `text` encoded for `application/x-www-form-urlencoded` and query strings.

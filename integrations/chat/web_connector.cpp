@@ -28,7 +28,7 @@ web_connector::web_connector(outbox_rules rules, host& at, std::function<void(co
           },
           [this](const operation_id& turn) { box.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { this->log(sentence); },
-          [this](said message, std::string answers) { say_again(std::move(message), std::move(answers)); },
+          [this](incoming_message message, std::string answers) { say_again(std::move(message), std::move(answers)); },
       }),
       at_(at), log_(std::move(log)), notes_(std::move(remembers)) {}
 
@@ -106,10 +106,10 @@ void web_connector::turned_away(const std::string& sentence) {
   log(sentence);
 }
 
-void web_connector::told(const event& e) {
+void web_connector::on_event(const event& e) {
   loop->run([this, e] {
     hear(e);
-    box.told(e, web_loop::now());
+    box.on_event(e, web_loop::now());
   });
 }
 
@@ -157,7 +157,7 @@ std::function<void(web_answer)> web_connector::in_time(std::function<void(web_an
   return answer;
 }
 
-void web_connector::say(said message, std::function<void(result<decision>)> done) {
+void web_connector::say(incoming_message message, std::function<void(result<decision>)> done) {
   at_.say(std::move(message), back<result<decision>>(std::move(done)));
 }
 
@@ -179,27 +179,27 @@ namespace {
 
 class wrapped_connector final : public connector {
  public:
-  wrapped_connector(std::string name, std::shared_ptr<web_connector> core)
-      : name_(std::move(name)), core_(std::move(core)) {}
-  ~wrapped_connector() override { core_->stop(); }
+  wrapped_connector(std::string name, std::shared_ptr<web_connector> inner)
+      : name_(std::move(name)), inner_(std::move(inner)) {}
+  ~wrapped_connector() override { inner_->stop(); }
 
   std::string_view name() const override { return name_; }
-  void told(const event& e) override { core_->told(e); }
+  void on_event(const event& e) override { inner_->on_event(e); }
   void called(web_call call, std::function<void(web_answer)> done) override {
-    core_->called(std::move(call), std::move(done));
+    inner_->called(std::move(call), std::move(done));
   }
-  std::string state() const override { return core_->state(); }
-  void stop() override { core_->stop(); }
+  std::string state() const override { return inner_->state(); }
+  void stop() override { inner_->stop(); }
 
  private:
   std::string name_;
-  std::shared_ptr<web_connector> core_;
+  std::shared_ptr<web_connector> inner_;
 };
 
 } // namespace
 
-std::unique_ptr<connector> wrapped(std::string name, std::shared_ptr<web_connector> core) {
-  return std::make_unique<wrapped_connector>(std::move(name), std::move(core));
+std::unique_ptr<connector> wrapped(std::string name, std::shared_ptr<web_connector> inner) {
+  return std::make_unique<wrapped_connector>(std::move(name), std::move(inner));
 }
 
 } // namespace quell::integrations::chat

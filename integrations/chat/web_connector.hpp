@@ -29,7 +29,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// Starts the thread, which calls `begin`.
   result<void> start();
   // As of `connector`; any thread:
-  void told(const event& e);
+  void on_event(const event& e);
   void called(web_call call, std::function<void(web_answer)> done);
   std::string state() const;
   void stop();
@@ -44,7 +44,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   virtual done_how outcome_of(const action& a, const web_response& r) = 0;
 
   /// Hands the message to quelld; `done` is called on the loop's thread.
-  void say(said message, std::function<void(result<decision>)> done);
+  void say(incoming_message message, std::function<void(result<decision>)> done);
   void stop_work(stop_order order, std::function<void(result<stop_answer>)> done);
   /// The same for a stop that can be replayed.
   void stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done);
@@ -67,7 +67,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   virtual void recall_more(const std::string& kept) { (void)kept; }
 
   /// Submits the new text of an edited message; its reply answers the message with the id `answers`.
-  virtual void say_again(said message, std::string answers) = 0;
+  virtual void say_again(incoming_message message, std::string answers) = 0;
 
   outbox box;
   std::unique_ptr<web_loop> loop;
@@ -94,6 +94,6 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
 };
 
 /// The connector around a web_connector.
-std::unique_ptr<connector> wrapped(std::string name, std::shared_ptr<web_connector> core);
+std::unique_ptr<connector> wrapped(std::string name, std::shared_ptr<web_connector> inner);
 
 } // namespace quell::integrations::chat

@@ -96,17 +96,17 @@ result<tool_pages::step> tool_pages::take(const std::string& who, const json& pa
   if (!tools.is_array()) return failure("mcp_broken", who + ": its list of tools is none");
   step done;
   for (const json& tool : tools)
-    if (auto wrong = add(tool)) done.complaints.push_back(std::move(*wrong));
+    if (auto wrong = add(tool)) done.bad_messages.push_back(std::move(*wrong));
   const json& cursor = member(page, "nextCursor");
   if (!cursor.is_string()) return done;
   std::string next = cursor.get<std::string>();
   if (next.empty()) return done;
   if (tools_.size() >= mcp_limits::tools || ++pages_ >= mcp_limits::pages) {
-    done.complaints.push_back("there are more tools than the " + std::to_string(tools_.size()) + " that are read");
+    done.bad_messages.push_back("there are more tools than the " + std::to_string(tools_.size()) + " that are read");
     return done;
   }
   if (next.size() > mcp_limits::cursor_bytes || !cursors_.insert(next).second) {
-    done.complaints.push_back("the list of tools runs in a circle, or its cursor is too long; it is taken as it is");
+    done.bad_messages.push_back("the list of tools runs in a circle, or its cursor is too long; it is taken as it is");
     return done;
   }
   done.next_cursor = std::move(next);
@@ -145,11 +145,11 @@ std::optional<std::string> tool_pages::add(const json& tool) {
 std::optional<std::uint64_t> progress_token(const json& params) { return rpc::own_id(member(params, "progressToken")); }
 
 mcp_call_events::progress progress_of(const json& params) {
-  mcp_call_events::progress told;
-  told.message = excerpt(text_member(params, "message"), mcp_limits::message_characters);
-  if (const json& at = member(params, "progress"); at.is_number()) told.progress = at.get<double>();
-  if (const json& of = member(params, "total"); of.is_number()) told.total = of.get<double>();
-  return told;
+  mcp_call_events::progress made;
+  made.message = excerpt(text_member(params, "message"), mcp_limits::message_characters);
+  if (const json& at = member(params, "progress"); at.is_number()) made.progress = at.get<double>();
+  if (const json& of = member(params, "total"); of.is_number()) made.total = of.get<double>();
+  return made;
 }
 
 bool wants_input(const json& result) { return text_member(result, "resultType") == "input_required"; }

@@ -35,7 +35,7 @@ class tool_pages {
  public:
   struct step {
     std::optional<std::string> next_cursor; ///< empty: the list is complete
-    std::vector<std::string> complaints;
+    std::vector<std::string> bad_messages;
   };
   /// Fault: the page is not a list of tools.
   result<step> take(const std::string& who, const json& page);

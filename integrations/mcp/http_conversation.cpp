@@ -35,7 +35,7 @@ fault http_conversation::clean(fault why) const {
 }
 
 void http_conversation::complain(std::string what) {
-  if (settings_.hooks.complaint) settings_.hooks.complaint(without(without(std::move(what), settings_.key), token_));
+  if (settings_.hooks.warning) settings_.hooks.warning(without(without(std::move(what), settings_.key), token_));
 }
 
 std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name,
@@ -101,15 +101,15 @@ void http_conversation::linger(exchange_id id, time_point now) {
   alarms_.insert({found->second.alarm, id});
 }
 
-void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool,
+void http_conversation::begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& tool,
                               const std::string& input, const std::string& operation, time_point now) {
   const auto refuse = [&](std::string detail) {
-    line->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
+    channel->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
   };
   if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object");
   if (calls_.size() >= mcp_limits::open_calls) return refuse(who_ + " has too many calls open already");
   call& one = calls_[number];
-  one.line = std::move(line);
+  one.channel = std::move(channel);
   one.tool = tool;
   one.input = input;
   one.operation = operation;
@@ -144,11 +144,11 @@ void http_conversation::send_call(call_number number, call& one, time_point now)
 void http_conversation::tell_end(call_number number, mcp_call_event event) {
   const auto found = calls_.find(number);
   if (found == calls_.end()) return;
-  const auto line = found->second.line;
+  const auto channel = found->second.channel;
   resumes_.erase({found->second.resume_at, number});
   calls_.erase(found);
   if (auto* failed = std::get_if<mcp_call_events::failed>(&event)) failed->why = clean(std::move(failed->why));
-  line->tell(std::move(event));
+  channel->tell(std::move(event));
 }
 
 void http_conversation::cancel(call_number number, const std::string& reason, time_point now) {
@@ -161,33 +161,34 @@ void http_conversation::cancel(call_number number, const std::string& reason, ti
   const call gone = std::move(found->second);
   resumes_.erase({gone.resume_at, number});
   calls_.erase(found);
-  if (gone.request == 0) return gone.line->became("not_sent");
-  if (gone.waits_for_human) return gone.line->became("done"); // the call has already ended there by asking its question
+  if (gone.request == 0) return gone.channel->became("not_sent");
+  if (gone.waits_for_human)
+    return gone.channel->became("done"); // the call has already ended there by asking its question
   const bool sent = gone.at == 0 ||
                     exchanges_.at(gone.at).why == purpose::resumption || // the continuation of a request that was sent
                     exchanges_.at(gone.at).http->sent();
   const std::uint64_t request = gone.request;
   close(gone.at);
-  if (!sent) return gone.line->became("not_sent");
-  if (stateless_) return gone.line->became("ignored"); // closing was the cancel; no answer can come
+  if (!sent) return gone.channel->became("not_sent");
+  if (stateless_) return gone.channel->became("ignored"); // closing was the cancel; no answer can come
   unclear_until_ = after(zombies_ask_for, now);
-  send_cancel(request, gone.line, reason, now);
+  send_cancel(request, gone.channel, reason, now);
   cancels_[number] = next_exchange_;
   exchanges_.at(next_exchange_).call = number;
 }
 
-void http_conversation::send_cancel(std::uint64_t request, std::shared_ptr<mcp_line> line, const std::string& reason,
-                                    time_point now) {
+void http_conversation::send_cancel(std::uint64_t request, std::shared_ptr<mcp_call_channel> channel,
+                                    const std::string& reason, time_point now) {
   constexpr std::string_view method = "notifications/cancelled";
   const exchange_id id = open(purpose::cancel, rpc::notification(method, mcp::cancel_params(request, reason)), method,
                               {}, after(settings_.options.cancel_timeout, now));
-  exchanges_.at(id).line = std::move(line);
+  exchanges_.at(id).channel = std::move(channel);
 }
 
 void http_conversation::stop_waiting(call_number number) {
   // The notification is still delivered; only its record is closed.
   if (const auto found = cancels_.find(number); found != cancels_.end())
-    if (const auto line = exchanges_.at(found->second).line) line->became("ignored");
+    if (const auto channel = exchanges_.at(found->second).channel) channel->became("ignored");
 }
 
 void http_conversation::step(time_point now) {
@@ -263,7 +264,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
     if (message.method == "notifications/progress" && is_call(one.why) &&
         mcp::progress_token(message.body) == one.request) {
       if (const auto found = calls_.find(one.call); found != calls_.end())
-        found->second.line->tell(mcp::progress_of(message.body));
+        found->second.channel->tell(mcp::progress_of(message.body));
     } else if (message.method == "notifications/cancelled") {
       take_back(id, message, now);
     } else if (message.method == "notifications/tools/list_changed") {

@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "integrations/mcp/answers.hpp"
+#include "integrations/mcp/call_channel.hpp"
 #include "integrations/mcp/http_exchange.hpp"
 #include "integrations/mcp/http_server.hpp"
-#include "integrations/mcp/line.hpp"
 #include "integrations/mcp/messages.hpp"
 #include "integrations/mcp/param_headers.hpp"
 #include "integrations/mcp/questions.hpp"
@@ -36,8 +36,8 @@ class http_conversation {
   };
   http_conversation(transfers& network, settings what);
 
-  void begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool, const std::string& input,
-             const std::string& operation, time_point now);
+  void begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& tool,
+             const std::string& input, const std::string& operation, time_point now);
   void cancel(call_number number, const std::string& reason, time_point now);
   void stop_waiting(call_number number);
   /// No effect if the question is no longer open.
@@ -78,14 +78,14 @@ class http_conversation {
     std::unique_ptr<http_exchange> http;
     std::uint64_t request = 0; ///< its JSON-RPC id
     call_number call = 0;
-    std::shared_ptr<mcp_line> line;
+    std::shared_ptr<mcp_call_channel> channel;
     std::string session; ///< the session in which it was opened
     std::string token;   ///< the account token that it carried
     std::size_t server_requests = 0;
     time_point alarm = time_point::max();
   };
   struct call {
-    std::shared_ptr<mcp_line> line;
+    std::shared_ptr<mcp_call_channel> channel;
     std::string tool, input, operation;
     exchange_id at = 0;        ///< 0: waits for the handshake, for resumption, or for a human
     bool again = false;        ///< its session was lost once
@@ -117,7 +117,7 @@ class http_conversation {
   bool take_answer(exchange_id id, rpc::message& message, time_point now);
   void listen(time_point now);
   void listening_ended(const exchange& ended, const http_ending& end, time_point now);
-  std::optional<call_number> asker(const exchange& heard_on, const rpc::message& message, time_point now) const;
+  std::optional<call_number> asker(const exchange& take_question, const rpc::message& message, time_point now) const;
   void take_request(exchange_id id, rpc::message& message, time_point now);
   void take_back(exchange_id id, const rpc::message& message, time_point now);
   void take_call_answer(exchange_id id, rpc::message& message, time_point now);
@@ -136,7 +136,8 @@ class http_conversation {
   void take_page(const rpc::message& answer, time_point now);
   void page_failed(fault why, bool may_help, time_point now);
   void send_call(call_number number, call& one, time_point now);
-  void send_cancel(std::uint64_t request, std::shared_ptr<mcp_line> line, const std::string& reason, time_point now);
+  void send_cancel(std::uint64_t request, std::shared_ptr<mcp_call_channel> channel, const std::string& reason,
+                   time_point now);
   void tell_end(call_number number, mcp_call_event event);
   void session_gone(const std::string& session, time_point now);
   void leave_session(long status, time_point now);

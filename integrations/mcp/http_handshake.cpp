@@ -176,7 +176,7 @@ void http_conversation::take_page(const rpc::message& answer, time_point now) {
   else if (member(answer.body, "code") != json(rpc::method_not_found)) // method_not_found: the server has no tools
     read = tl::unexpected(mcp::of_error(who_, "to list its tools", answer.body));
   if (!read) return page_failed(std::move(read.error()), false, now);
-  for (std::string& what : read->complaints) complain(who_ + ": " + std::move(what));
+  for (std::string& what : read->bad_messages) complain(who_ + ": " + std::move(what));
   tries_ = 0;
   if (read->next_cursor) {
     cursor_ = std::move(*read->next_cursor);
@@ -231,7 +231,7 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
     return listening_ended(ended, end, now);
   }
   case purpose::cancel:
-    if (one.line) one.line->became(ok(end) ? "ignored" : "refused");
+    if (one.channel) one.channel->became(ok(end) ? "ignored" : "refused");
     return close(id);
   case purpose::handshake:
     close(id);
@@ -297,7 +297,7 @@ void http_conversation::ring(exchange_id id, time_point now) {
   const call_number number = one.call;
   const std::uint64_t request = one.request;
   const bool sent = why == purpose::resumption || one.http->sent();
-  if (why == purpose::cancel && one.line) one.line->became("refused");
+  if (why == purpose::cancel && one.channel) one.channel->became("refused");
   close(id);
   if (is_call(why)) {
     if (sent && !stateless_) send_cancel(request, nullptr, "time is over", now);
@@ -342,7 +342,7 @@ void http_conversation::end(time_point now) {
 
 void http_conversation::abandon() {
   for (auto& [id, one] : exchanges_)
-    if (one.line) one.line->became("ignored");
+    if (one.channel) one.channel->became("ignored");
   exchanges_.clear();
   alarms_.clear();
 }

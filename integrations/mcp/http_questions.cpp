@@ -35,9 +35,10 @@ void http_conversation::listening_ended(const exchange& ended, const http_ending
 /// The call that a question belongs to. On a call's own stream it is that call; otherwise there must be only one call,
 /// or the question must carry the call's progress token or operation id: it goes only to the people of its call.
 std::optional<http_conversation::call_number>
-http_conversation::asker(const exchange& heard_on, const rpc::message& message, time_point now) const {
-  if (is_call(heard_on.why)) return calls_.contains(heard_on.call) ? std::optional(heard_on.call) : std::nullopt;
-  if (heard_on.why != purpose::listening || heard_on.session != session_) return std::nullopt;
+http_conversation::asker(const exchange& take_question, const rpc::message& message, time_point now) const {
+  if (is_call(take_question.why))
+    return calls_.contains(take_question.call) ? std::optional(take_question.call) : std::nullopt;
+  if (take_question.why != purpose::listening || take_question.session != session_) return std::nullopt;
   const json& meta = member(message.body, "_meta");
   const auto token = rpc::own_id(member(meta, "progressToken"));
   const std::string operation = text_member(meta, "quell/operation");
@@ -54,15 +55,15 @@ http_conversation::asker(const exchange& heard_on, const rpc::message& message, 
 }
 
 void http_conversation::take_request(exchange_id id, rpc::message& message, time_point now) {
-  std::string said;
+  std::string answer_text;
   if (message.method != "elicitation/create" || stateless_) {
-    said = mcp::answer_to_server(message.id, message.method);
+    answer_text = mcp::answer_to_server(message.id, message.method);
   } else if (const auto number = asker(exchanges_.at(id), message, now)) {
-    return take_step(*number, calls_.at(*number).questions.asked(message.id, message.body), now);
+    return take_step(*number, calls_.at(*number).questions.on_request(message.id, message.body), now);
   } else {
-    said = rpc::refusal(message.id, mcp::no_call_asks, std::string(mcp::which_call));
+    answer_text = rpc::refusal(message.id, mcp::no_call_asks, std::string(mcp::which_call));
   }
-  open(purpose::notice, std::move(said), {}, {}, after(settings_.options.cancel_timeout, now));
+  open(purpose::notice, std::move(answer_text), {}, {}, after(settings_.options.cancel_timeout, now));
 }
 
 void http_conversation::take_back(exchange_id id, const rpc::message& message, time_point now) {
@@ -104,7 +105,7 @@ void http_conversation::take_step(call_number number, mcp_questions::step what, 
     open(purpose::notice, std::move(what.send), {}, {}, after(settings_.options.cancel_timeout, now));
   for (mcp_call_event& event : what.tell) {
     if (is_end(event)) return tell_end(number, std::move(event));
-    found->second.line->tell(std::move(event));
+    found->second.channel->tell(std::move(event));
   }
   if (!what.repeat) return;
   if (phase_ == phase::ready && stateless_) return send_call(number, found->second, now);

@@ -57,25 +57,26 @@ class jobs {
 
 class held_http_call final : public mcp_call {
  public:
-  held_http_call(std::shared_ptr<jobs> box, std::shared_ptr<mcp_line> line, http_conversation::call_number number)
-      : box_(std::move(box)), line_(std::move(line)), number_(number) {}
+  held_http_call(std::shared_ptr<jobs> box, std::shared_ptr<mcp_call_channel> channel,
+                 http_conversation::call_number number)
+      : box_(std::move(box)), channel_(std::move(channel)), number_(number) {}
   ~held_http_call() override {
-    if (!line_->is_over()) cancel({}, nullptr);
+    if (!channel_->is_over()) cancel({}, nullptr);
   }
-  void cancel(std::string reason, mcp_late late) override {
-    line_->cut();
-    line_->hear(std::move(late));
+  void cancel(std::string reason, late_result_listener late) override {
+    channel_->cut();
+    channel_->hear(std::move(late));
     if (cancelled_.exchange(true)) return;
     const auto close = [number = number_, reason = std::move(reason)](
                            http_conversation& server, clock::time_point now) { server.cancel(number, reason, now); };
-    if (!box_->put(close)) line_->became("ignored");
+    if (!box_->put(close)) channel_->became("ignored");
   }
   void stop_waiting() override {
     if (!cancelled_) return;
     box_->put([number = number_](http_conversation& server, clock::time_point) { server.stop_waiting(number); });
   }
   void answer(std::uint64_t question, mcp_answer what) override {
-    if (line_->is_over()) return;
+    if (channel_->is_over()) return;
     box_->put([number = number_, question, what = std::move(what)](http_conversation& server, clock::time_point now) {
       server.answer(number, question, what, now);
     });
@@ -83,7 +84,7 @@ class held_http_call final : public mcp_call {
 
  private:
   std::shared_ptr<jobs> box_;
-  std::shared_ptr<mcp_line> line_;
+  std::shared_ptr<mcp_call_channel> channel_;
   const http_conversation::call_number number_;
   std::atomic<bool> cancelled_ = false;
 };
@@ -111,12 +112,12 @@ class server final : public mcp_server {
   }
   std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
                                  std::function<void(mcp_call_event)> listener, const std::string& operation) override {
-    auto line = std::make_shared<mcp_line>(std::move(listener));
+    auto channel = std::make_shared<mcp_call_channel>(std::move(listener));
     const http_conversation::call_number number = ++numbers_;
     box_->put([=](http_conversation& talk, clock::time_point now) {
-      talk.begin(number, line, tool, input_json, operation, now);
+      talk.begin(number, channel, tool, input_json, operation, now);
     });
-    return std::make_unique<held_http_call>(box_, std::move(line), number);
+    return std::make_unique<held_http_call>(box_, std::move(channel), number);
   }
 
  private:

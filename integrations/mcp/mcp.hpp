@@ -85,7 +85,7 @@ struct mcp_answer {
 ///   `refused`  the cancel could not be delivered, or the server would not take it
 ///   `ignored`  no answer came until the end of the wait, or none can come any more (HTTP, where the cancel closes the
 ///              response; or the server has gone)
-using mcp_late = std::function<void(std::string late)>;
+using late_result_listener = std::function<void(std::string late)>;
 
 /// A running call. Destroying it cancels it, and the outcome is not reported. It can outlive its server.
 class mcp_call {
@@ -97,7 +97,7 @@ class mcp_call {
   /// require; it receives at most 500 characters of `reason`.
   /// `late` is called exactly once, possibly before this returns. A further cancel of the same call changes nothing for
   /// the server, and its `late` gets the same word. `late` may be empty.
-  virtual void cancel(std::string reason, mcp_late late) = 0;
+  virtual void cancel(std::string reason, late_result_listener late) = 0;
   /// The caller's wait for the outcome of a cancelled call has timed out: waiting receivers get `ignored`. Without this
   /// they wait until an answer comes or the server goes, even after this handle is destroyed. No effect on a call that
   /// is not cancelled.
@@ -132,7 +132,7 @@ struct mcp_hooks {
   std::function<void()> tools_changed;
   /// Invalid input was dropped (not JSON, an unknown message): text for a log, without any content of ours. Not rate
   /// limited: the code that logs it must limit it.
-  std::function<void(std::string what)> complaint;
+  std::function<void(std::string what)> warning;
 };
 
 } // namespace quell::integrations

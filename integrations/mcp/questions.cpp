@@ -49,17 +49,17 @@ mcp_questions::step ended_by(const std::string& who, std::string why) {
 
 } // namespace
 
-mcp_questions::step mcp_questions::asked(const json& id, const json& params) {
+mcp_questions::step mcp_questions::on_request(const json& id, const json& params) {
   step done;
   if (auto wrong = wrong_question(params)) {
     done.send = rpc::refusal(id, invalid_params, *wrong);
-  } else if (asked_ >= mcp_limits::questions || open_.size() >= mcp_limits::open_questions) {
+  } else if (question_count_ >= mcp_limits::questions || open_.size() >= mcp_limits::open_questions) {
     done.send = rpc::refusal(id, not_now,
                              "one call may ask " + std::to_string(mcp_limits::questions) + " questions, and " +
                                  std::to_string(mcp_limits::open_questions) + " at once");
   } else {
-    open_.emplace(++asked_, dump_json(id));
-    done.tell.emplace_back(question_of(asked_, params));
+    open_.emplace(++question_count_, dump_json(id));
+    done.tell.emplace_back(question_of(question_count_, params));
   }
   return done;
 }
@@ -83,7 +83,7 @@ mcp_questions::step mcp_questions::required(const std::string& who, const json& 
     done.repeat = true;
     return done;
   }
-  if (requests.size() > mcp_limits::open_questions || asked_ + requests.size() > mcp_limits::questions)
+  if (requests.size() > mcp_limits::open_questions || question_count_ + requests.size() > mcp_limits::questions)
     return ended_by(who, "it asks too many questions");
   for (const auto& [key, request] : requests.items()) {
     const std::string method = text_member(request, "method");
@@ -94,8 +94,8 @@ mcp_questions::step mcp_questions::required(const std::string& who, const json& 
       open_.clear();
       return ended_by(who, *wrong);
     }
-    open_.emplace(++asked_, key);
-    done.tell.emplace_back(question_of(asked_, member(request, "params")));
+    open_.emplace(++question_count_, key);
+    done.tell.emplace_back(question_of(question_count_, member(request, "params")));
   }
   return done;
 }

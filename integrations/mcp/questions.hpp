@@ -25,7 +25,7 @@ class mcp_questions {
     bool repeat = false;              ///< send the call again, with `add_to`
   };
   /// A request `elicitation/create` about this call.
-  step asked(const nlohmann::json& id, const nlohmann::json& params);
+  step on_request(const nlohmann::json& id, const nlohmann::json& params);
   /// A result that requires input. `who`: the server, for the fault that ends the call.
   step required(const std::string& who, const nlohmann::json& result);
   /// The server withdraws its request of this id.
@@ -39,7 +39,7 @@ class mcp_questions {
 
  private:
   std::map<std::uint64_t, std::string> open_;    ///< by number: the request's id as JSON, or the key in its round
-  std::uint64_t asked_ = 0;                      ///< number of questions so far
+  std::uint64_t question_count_ = 0;             ///< number of questions so far
   std::size_t rounds_ = 0;                       ///< of a repeated call
   std::map<std::string, std::string> responses_; ///< of this round, by key: JSON texts
   std::optional<std::string> state_;

@@ -19,7 +19,7 @@ void mcp_session::send_line(std::string line) {
   effects_.emplace_back(send{std::move(line)});
 }
 
-void mcp_session::complain(std::string what) { effects_.emplace_back(complaint{std::move(what)}); }
+void mcp_session::complain(std::string what) { effects_.emplace_back(bad_message{std::move(what)}); }
 
 mcp_call_number mcp_session::begin_call(const std::string& tool, const std::string& input_json,
                                         const std::string& operation) {

@@ -46,13 +46,13 @@ struct ready {
   std::string name, version, protocol;
 };
 struct tools_changed {};
-struct complaint {
+struct bad_message {
   std::string what;
 };
 } // namespace mcp_effects
 
 using mcp_effect = std::variant<mcp_effects::send, mcp_effects::tell, mcp_effects::late, mcp_effects::list,
-                                mcp_effects::ready, mcp_effects::tools_changed, mcp_effects::complaint>;
+                                mcp_effects::ready, mcp_effects::tools_changed, mcp_effects::bad_message>;
 
 class mcp_session {
  public:

@@ -97,7 +97,7 @@ void mcp_session::take_question(incoming& one) {
     found = calls_.begin();
   }
   if (found != calls_.end() && found->second.sent && !found->second.cancelled)
-    return take_step(found, found->second.questions.asked(one.message.id, one.message.body));
+    return take_step(found, found->second.questions.on_request(one.message.id, one.message.body));
   send_line(rpc::refusal(one.message.id, mcp::no_call_asks, mcp::which_call));
 }
 
@@ -209,7 +209,7 @@ void mcp_session::take_page(incoming& one) {
   else if (member(one.message.body, "code") != json(rpc::method_not_found)) // method_not_found: the server has no tools
     read = tl::unexpected(mcp::of_error(who_, "to list its tools", one.message.body));
   if (read) {
-    for (std::string& what : read->complaints) complain(who_ + ": " + std::move(what));
+    for (std::string& what : read->bad_messages) complain(who_ + ": " + std::move(what));
     if (read->next_cursor) return ask_page(*read->next_cursor);
   }
   listing_ = false;

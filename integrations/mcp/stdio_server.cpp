@@ -10,13 +10,13 @@
 #include <thread>
 #include <unordered_map>
 
-#include "integrations/mcp/line.hpp"
+#include "integrations/mcp/call_channel.hpp"
 #include "integrations/mcp/session.hpp"
 
 namespace quell::integrations {
 
-struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
-  core(const std::string& name, std::function<void(std::string)> write, mcp_hooks hooks)
+struct mcp_stdio_server::implementation : std::enable_shared_from_this<implementation> {
+  implementation(const std::string& name, std::function<void(std::string)> write, mcp_hooks hooks)
       : session(name), write_(std::move(write)), hooks_(std::move(hooks)) {}
 
   /// Applies `what` to the session and performs the effects.
@@ -57,10 +57,10 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
     if (write_) write_(std::move(what.bytes));
   }
   void operator()(mcp_effects::tell& what) {
-    if (const auto line = line_of(what.call, is_end(what.event))) line->tell(std::move(what.event));
+    if (const auto channel = channel_of(what.call, is_end(what.event))) channel->tell(std::move(what.event));
   }
   void operator()(const mcp_effects::late& what) {
-    if (const auto line = line_of(what.call, true)) line->became(what.what);
+    if (const auto channel = channel_of(what.call, true)) channel->became(what.what);
   }
   void operator()(const mcp_effects::list& what) {
     std::vector<tools_reply> replies;
@@ -77,23 +77,23 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
   void operator()(const mcp_effects::tools_changed&) const {
     if (hooks_.tools_changed) hooks_.tools_changed();
   }
-  void operator()(const mcp_effects::complaint& what) const {
-    if (hooks_.complaint) hooks_.complaint(what.what);
+  void operator()(const mcp_effects::bad_message& what) const {
+    if (hooks_.warning) hooks_.warning(what.what);
   }
 
-  std::shared_ptr<mcp_line> line_of(mcp_call_number call, bool last) {
+  std::shared_ptr<mcp_call_channel> channel_of(mcp_call_number call, bool last) {
     const std::lock_guard lock(guard);
     const auto found = lines.find(call);
     if (found == lines.end()) return nullptr;
-    auto line = found->second;
+    auto channel = found->second;
     if (last) lines.erase(found);
-    return line;
+    return channel;
   }
 
   // The members below are guarded by `guard`.
   std::mutex guard;
   mcp_session session;
-  std::unordered_map<mcp_call_number, std::shared_ptr<mcp_line>> lines; ///< those that can still get events
+  std::unordered_map<mcp_call_number, std::shared_ptr<mcp_call_channel>> lines; ///< those that can still get events
   std::vector<tools_reply> askers;
 
  private:
@@ -110,68 +110,69 @@ namespace {
 template <class Core>
 class held_stdio_call final : public mcp_call {
  public:
-  held_stdio_call(std::shared_ptr<Core> core, std::shared_ptr<mcp_line> line, mcp_call_number number)
-      : core_(std::move(core)), line_(std::move(line)), number_(number) {}
+  held_stdio_call(std::shared_ptr<Core> implementation, std::shared_ptr<mcp_call_channel> channel,
+                  mcp_call_number number)
+      : implementation_(std::move(implementation)), channel_(std::move(channel)), number_(number) {}
   ~held_stdio_call() override {
-    if (!line_->is_over()) cancel({}, nullptr);
+    if (!channel_->is_over()) cancel({}, nullptr);
   }
-  void cancel(std::string reason, mcp_late late) override {
-    line_->cut();
-    line_->hear(std::move(late));
-    core_->change([&] {
-      core_->session.cancel(number_, reason); // not open: its end was delivered or is in the queue
+  void cancel(std::string reason, late_result_listener late) override {
+    channel_->cut();
+    channel_->hear(std::move(late));
+    implementation_->change([&] {
+      implementation_->session.cancel(number_, reason); // not open: its end was delivered or is in the queue
     });
   }
   void stop_waiting() override {
-    core_->change([this] { core_->session.stop_waiting(number_); });
+    implementation_->change([this] { implementation_->session.stop_waiting(number_); });
   }
   void answer(std::uint64_t question, mcp_answer what) override {
-    core_->change([&] { core_->session.answer(number_, question, what); });
+    implementation_->change([&] { implementation_->session.answer(number_, question, what); });
   }
 
  private:
-  std::shared_ptr<Core> core_;
-  std::shared_ptr<mcp_line> line_;
+  std::shared_ptr<Core> implementation_;
+  std::shared_ptr<mcp_call_channel> channel_;
   const mcp_call_number number_;
 };
 
 } // namespace
 
 mcp_stdio_server::mcp_stdio_server(std::string name, std::function<void(std::string)> write, mcp_hooks hooks)
-    : core_(std::make_shared<core>(name, std::move(write), std::move(hooks))) {}
+    : implementation_(std::make_shared<implementation>(name, std::move(write), std::move(hooks))) {}
 
 mcp_stdio_server::~mcp_stdio_server() { closed("it is no longer wanted"); }
 
 void mcp_stdio_server::started() {
-  core_->change([this] { core_->session.start(); });
+  implementation_->change([this] { implementation_->session.start(); });
 }
 
 void mcp_stdio_server::received(std::string_view bytes) {
-  core_->change([&] { core_->session.receive(bytes); });
+  implementation_->change([&] { implementation_->session.receive(bytes); });
 }
 
 void mcp_stdio_server::closed(std::string reason) {
-  core_->change([&] { core_->session.close(reason); });
-  core_->settle();
+  implementation_->change([&] { implementation_->session.close(reason); });
+  implementation_->settle();
 }
 
 void mcp_stdio_server::tools(tools_reply reply) {
-  core_->change([&] {
-    core_->askers.push_back(std::move(reply));
-    core_->session.list_tools();
+  implementation_->change([&] {
+    implementation_->askers.push_back(std::move(reply));
+    implementation_->session.list_tools();
   });
 }
 
 std::unique_ptr<mcp_call> mcp_stdio_server::call(const std::string& tool, const std::string& input_json,
                                                  std::function<void(mcp_call_event)> listener,
                                                  const std::string& operation) {
-  auto line = std::make_shared<mcp_line>(std::move(listener));
+  auto channel = std::make_shared<mcp_call_channel>(std::move(listener));
   mcp_call_number number = 0;
-  core_->change([&] {
-    number = core_->session.begin_call(tool, input_json, operation);
-    core_->lines.emplace(number, line);
+  implementation_->change([&] {
+    number = implementation_->session.begin_call(tool, input_json, operation);
+    implementation_->lines.emplace(number, channel);
   });
-  return std::make_unique<held_stdio_call<core>>(core_, std::move(line), number);
+  return std::make_unique<held_stdio_call<implementation>>(implementation_, std::move(channel), number);
 }
 
 } // namespace quell::integrations

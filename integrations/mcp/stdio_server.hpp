@@ -34,8 +34,8 @@ class mcp_stdio_server final : public mcp_server {
                                  const std::string& operation = {}) override;
 
  private:
-  struct core;
-  std::shared_ptr<core> core_;
+  struct implementation;
+  std::shared_ptr<implementation> implementation_;
 };
 
 } // namespace quell::integrations

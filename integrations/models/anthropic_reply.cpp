@@ -15,19 +15,20 @@ class anthropic_stream final : public reply_reader {
  public:
   explicit anthropic_stream(call_ids ids) : ids_(std::move(ids)) {}
 
-  std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
+  std::optional<provider_error> take(std::string_view, std::string_view data,
+                                     std::vector<model_event>& events) override {
     const auto event = parse_json(data);
     if (!event || !event->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
     if (type == "message_start") count(member(member(*event, "message"), "usage"));
-    if (type == "content_block_start") return begin(*event, told);
-    if (type == "content_block_delta") return go_on(*event, told);
-    if (type == "content_block_stop") end_block(count_member(*event, "index"), told);
+    if (type == "content_block_start") return begin(*event, events);
+    if (type == "content_block_delta") return go_on(*event, events);
+    if (type == "content_block_stop") end_block(count_member(*event, "index"), events);
     if (type == "message_delta") {
       count(member(*event, "usage"));
       if (const std::string why = text_member(member(*event, "delta"), "stop_reason"); !why.empty()) reason_ = why;
     }
-    if (type == "message_stop") return finish(told);
+    if (type == "message_stop") return finish(events);
     if (type == "error") return of_stream_error(data);
     return std::nullopt; // ping, and events that Anthropic adds later
   }
@@ -42,14 +43,15 @@ class anthropic_stream final : public reply_reader {
     bool written = false; ///< deltas came; they replace the input from the block's start event
   };
 
-  std::optional<provider_error> begin(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> begin(const json& event, std::vector<model_event>& events) {
     const json& block = member(event, "content_block");
     const std::string type = text_member(block, "type");
-    if (type == "text") return tell(text_member(block, "text"), told);
+    if (type == "text") return tell(text_member(block, "text"), events);
     if (type == "thinking" || type == "redacted_thinking") {
       if (auto over = count_text(dump_json(block).size())) return over;
       thoughts_.insert_or_assign(count_member(event, "index"), block);
-      if (const std::string begun = text_member(block, "thinking"); !begun.empty()) told.emplace_back(thinking{begun});
+      if (const std::string begun = text_member(block, "thinking"); !begun.empty())
+        events.emplace_back(thinking{begun});
       return std::nullopt;
     }
     if (type != "tool_use") return std::nullopt;
@@ -61,17 +63,18 @@ class anthropic_stream final : public reply_reader {
       call.what.input = dump_json(input);
       if (auto over = count_input(call.what.input.size())) return over;
     }
-    told.emplace_back(call_begun{call.what.call, call.what.name});
+    events.emplace_back(call_begun{call.what.call, call.what.name});
     open_.insert_or_assign(count_member(event, "index"), std::move(call));
     return std::nullopt;
   }
 
-  std::optional<provider_error> go_on(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> go_on(const json& event, std::vector<model_event>& events) {
     const json& delta = member(event, "delta");
     const std::string type = text_member(delta, "type");
-    if (type == "text_delta") return tell(text_member(delta, "text"), told);
-    if (type == "thinking_delta") return think(*thought_at(event), "thinking", text_member(delta, "thinking"), told);
-    if (type == "signature_delta") return think(*thought_at(event), "signature", text_member(delta, "signature"), told);
+    if (type == "text_delta") return tell(text_member(delta, "text"), events);
+    if (type == "thinking_delta") return think(*thought_at(event), "thinking", text_member(delta, "thinking"), events);
+    if (type == "signature_delta")
+      return think(*thought_at(event), "signature", text_member(delta, "signature"), events);
     if (type != "input_json_delta") return std::nullopt;
     const auto found = open_.find(count_member(event, "index"));
     if (found == open_.end()) return std::nullopt; // the block is not ours, e.g. a server-side tool
@@ -91,35 +94,35 @@ class anthropic_stream final : public reply_reader {
   }
 
   std::optional<provider_error> think(json& block, const char* name, const std::string& piece,
-                                      std::vector<model_event>& told) {
+                                      std::vector<model_event>& events) {
     if (piece.empty()) return std::nullopt;
     if (auto over = count_text(piece.size())) return over;
     if (&block != &dropped_) block[name] = text_member(block, name) + piece;
-    if (std::string_view(name) == "thinking") told.emplace_back(thinking{piece});
+    if (std::string_view(name) == "thinking") events.emplace_back(thinking{piece});
     return std::nullopt;
   }
 
-  void end_block(std::uint64_t index, std::vector<model_event>& told) {
+  void end_block(std::uint64_t index, std::vector<model_event>& events) {
     if (const auto thought = thoughts_.find(index); thought != thoughts_.end()) {
-      told.emplace_back(model_events::thought{{{}, dump_json(thought->second)}});
+      events.emplace_back(model_events::thought{{{}, dump_json(thought->second)}});
       thoughts_.erase(thought);
       return;
     }
     const auto found = open_.find(index);
     if (found == open_.end()) return;
     if (blank(found->second.what.input)) found->second.what.input = "{}";
-    told.emplace_back(call{std::move(found->second.what)});
+    events.emplace_back(call{std::move(found->second.what)});
     open_.erase(found);
   }
 
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
-    told.emplace_back(text{std::move(delta)});
+    events.emplace_back(text{std::move(delta)});
     return std::nullopt;
   }
 
-  std::optional<provider_error> finish(std::vector<model_event>& told) {
+  std::optional<provider_error> finish(std::vector<model_event>& events) {
     if (reason_.empty()) return broken("the stream ended without a stop_reason");
     if (!open_.empty()) return broken("the stream ended inside a tool call");
     finished_ = true;
@@ -127,7 +130,7 @@ class anthropic_stream final : public reply_reader {
     if (reason_ == "tool_use") why = stop::calls;
     if (reason_ == "max_tokens" || reason_ == "model_context_window_exceeded") why = stop::length;
     if (reason_ == "refusal") why = stop::refusal;
-    told.emplace_back(model_events::finished{why, usage_});
+    events.emplace_back(model_events::finished{why, usage_});
     return std::nullopt;
   }
 

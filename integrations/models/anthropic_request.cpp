@@ -148,11 +148,12 @@ result<http_request> anthropic_request(const model_settings& settings, const mod
   body["messages"] = std::move(messages);
   put_tools(body, settings, request, history);
 
-  http_request asked{place->url, place->shown, {}, dump_json(body)};
-  asked.headers = {"Content-Type: application/json", "Accept: text/event-stream", "anthropic-version: 2023-06-01"};
-  if (!settings.key.empty()) asked.headers.push_back("x-api-key: " + settings.key);
-  add_headers(settings, asked.headers);
-  return asked;
+  http_request made_request{place->url, place->shown, {}, dump_json(body)};
+  made_request.headers = {"Content-Type: application/json", "Accept: text/event-stream",
+                          "anthropic-version: 2023-06-01"};
+  if (!settings.key.empty()) made_request.headers.push_back("x-api-key: " + settings.key);
+  add_headers(settings, made_request.headers);
+  return made_request;
 }
 
 } // namespace quell::integrations

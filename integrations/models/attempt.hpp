@@ -20,7 +20,7 @@ class attempt_host {
  public:
   virtual ~attempt_host() = default;
   /// Events in order; after `finished` only `ended` follows.
-  virtual void told(std::vector<model_event> events) = 0;
+  virtual void on_events(std::vector<model_event> events) = 0;
   /// Bytes have arrived. `event`: part of the answer itself, not only connection traffic.
   virtual void alive(bool event) = 0;
   /// Only the formal end of the answer is missing: see reply_reader.

@@ -20,22 +20,22 @@ namespace {
 
 class held_model_call final : public model_call {
  public:
-  held_model_call(std::shared_ptr<mailbox> box, std::shared_ptr<call_line> line)
-      : box_(std::move(box)), line_(std::move(line)) {}
+  held_model_call(std::shared_ptr<mailbox> box, std::shared_ptr<call_listener> listening)
+      : box_(std::move(box)), listening_(std::move(listening)) {}
   ~held_model_call() override {
-    if (!line_->is_cut() && !line_->has_ended()) cancel(nullptr);
+    if (!listening_->is_cut() && !listening_->has_ended()) cancel(nullptr);
   }
   void cancel(std::function<void()> closed) override {
-    line_->cut();
-    post close(line_, std::move(closed));
+    listening_->cut();
+    post close(listening_, std::move(closed));
     // Refused: the client and its connections are already gone.
     if (!box_->put(close) && close.closed) close.closed();
   }
-  model_usage used() const override { return line_->usage(); }
+  model_usage used() const override { return listening_->usage(); }
 
  private:
   std::shared_ptr<mailbox> box_;
-  std::shared_ptr<call_line> line_;
+  std::shared_ptr<call_listener> listening_;
 };
 
 class client final : public model_client {
@@ -50,17 +50,17 @@ class client final : public model_client {
 
   std::unique_ptr<model_call> ask(const model_settings& settings, model_request request,
                                   std::function<void(model_event)> listener) override {
-    auto line = std::make_shared<call_line>(std::move(listener));
+    auto listening = std::make_shared<call_listener>(std::move(listener));
     // The slow parts, reading a script and writing the request's body, happen here on the calling thread.
-    post begin(line, plan_call(settings, request, options_.ca_file, *network_, scripts_));
+    post begin(listening, plan_call(settings, request, options_.ca_file, *network_, scripts_));
     box_->put(begin);
-    return std::make_unique<held_model_call>(box_, std::move(line));
+    return std::make_unique<held_model_call>(box_, std::move(listening));
   }
 
  private:
   using time_point = model_clock::time_point;
   struct entry {
-    std::shared_ptr<call_line> line;
+    std::shared_ptr<call_listener> listening;
     std::unique_ptr<running_call> call;
     time_point alarm = time_point::max(); ///< its key in alarms_
   };
@@ -71,7 +71,7 @@ class client final : public model_client {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     const auto between = [this] { look_around(); };
     const auto done = [](CURL* easy, CURLcode code) { web_attempt::done(easy, code); };
-    while (!box_->asked_to_end()) {
+    while (!box_->must_end()) {
       look_around();
       ring();
       const bool busy = box_->waiting() || !touched_.empty();
@@ -82,10 +82,10 @@ class client final : public model_client {
   }
 
   void end() {
-    for (auto& [line, one] : calls_) line->cut();
+    for (auto& [listening, one] : calls_) listening->cut();
     calls_.clear(); // closes the connections
     for (post& late : box_->close()) {
-      late.line->cut();
+      late.listening->cut();
       if (late.closed) late.closed();
     }
   }
@@ -100,57 +100,57 @@ class client final : public model_client {
           close(one);
       }
     while (!touched_.empty()) {
-      const std::vector<call_line*> touched = std::exchange(touched_, {});
-      for (call_line* line : touched) step(line);
+      const std::vector<call_listener*> touched = std::exchange(touched_, {});
+      for (call_listener* listening : touched) step(listening);
     }
   }
 
   void begin(post& one) {
-    if (one.line->is_cut()) return;
-    call_line* line = one.line.get();
+    if (one.listening->is_cut()) return;
+    call_listener* listening = one.listening.get();
     one.begin->connect(
-        one.line, gate_, [this] { return random(); }, [this, line] { touched_.push_back(line); });
-    calls_.emplace(line, entry{one.line, std::move(one.begin), time_point::max()});
-    step(line);
+        one.listening, gate_, [this] { return random(); }, [this, listening] { touched_.push_back(listening); });
+    calls_.emplace(listening, entry{one.listening, std::move(one.begin), time_point::max()});
+    step(listening);
   }
 
   void close(post& one) {
-    drop(calls_.find(one.line.get()));
+    drop(calls_.find(one.listening.get()));
     if (one.closed) one.closed();
   }
 
-  using calls = std::unordered_map<call_line*, entry>;
+  using calls = std::unordered_map<call_listener*, entry>;
   void drop(calls::iterator found) {
     if (found == calls_.end()) return;
-    found->second.line->end();
+    found->second.listening->end();
     alarms_.erase({found->second.alarm, found->first});
     // Remove it from the table first: its destructor can run foreign code.
     const entry over = std::move(found->second);
     calls_.erase(found);
   }
 
-  void step(call_line* line) {
-    const auto found = calls_.find(line);
+  void step(call_listener* listening) {
+    const auto found = calls_.find(listening);
     if (found == calls_.end()) return;
     running_call& call = *found->second.call;
-    if (!line->is_cut()) call.step(model_clock::now());
+    if (!listening->is_cut()) call.step(model_clock::now());
     if (call.over()) return drop(found);
     // An early alarm is harmless: it is set again when it fires. So a sign of life costs nothing here.
     entry& one = found->second;
     if (const time_point next = call.next(); next < one.alarm) {
-      alarms_.erase({one.alarm, line});
+      alarms_.erase({one.alarm, listening});
       one.alarm = next;
-      alarms_.insert({next, line});
+      alarms_.insert({next, listening});
     }
   }
 
   void ring() {
     const time_point now = model_clock::now();
     while (!alarms_.empty() && alarms_.begin()->first <= now && !box_->waiting()) {
-      call_line* line = alarms_.begin()->second;
+      call_listener* listening = alarms_.begin()->second;
       alarms_.erase(alarms_.begin());
-      calls_.at(line).alarm = time_point::max();
-      step(line);
+      calls_.at(listening).alarm = time_point::max();
+      step(listening);
     }
   }
 
@@ -165,8 +165,8 @@ class client final : public model_client {
   std::mt19937_64 generator_{std::random_device{}()};
   model_gate gate_;
   calls calls_;
-  std::set<std::pair<time_point, call_line*>> alarms_;
-  std::vector<call_line*> touched_; ///< calls whose step is due; some may already be destroyed
+  std::set<std::pair<time_point, call_listener*>> alarms_;
+  std::vector<call_listener*> touched_; ///< calls whose step is due; some may already be destroyed
   std::shared_ptr<mailbox> box_;
   std::thread thread_; ///< last: it uses all members above
 };

@@ -42,7 +42,7 @@ class orderer {
       const bool sendable =
           call.call.size() <= longest_sent_id && std::all_of(call.call.begin(), call.call.end(), plain);
       fit.calls.push_back({ids_.unique(sendable ? call.call : ""), sendable_name(call.name), call.input});
-      asked_.push_back(call.call);
+      open_calls_.push_back(call.call);
     }
     if (fit.text.empty() && fit.calls.empty()) return;
     fit.thinking = assistant.thinking;
@@ -60,14 +60,14 @@ class orderer {
   }
 
   void take(const tool_results& results) {
-    if (asked_.empty()) return;
+    if (open_calls_.empty()) return;
     std::multimap<std::string_view, const tool_result*> came;
     for (const tool_result& result : results.results) came.emplace(result.call, &result);
     const auto& calls = std::get<assistant_message>(out.back()).calls;
     tool_results fit;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       tool_result answer{calls[i].call, calls[i].name, false, false, std::string(interrupted)};
-      if (const auto found = came.find(asked_[i]); found != came.end()) {
+      if (const auto found = came.find(open_calls_[i]); found != came.end()) {
         answer.ok = found->second->ok;
         answer.cancelled = found->second->cancelled;
         answer.result = blank(found->second->result) ? "(no output)" : repaired(found->second->result);
@@ -75,7 +75,7 @@ class orderer {
       }
       fit.results.push_back(std::move(answer));
     }
-    asked_.clear();
+    open_calls_.clear();
     out.emplace_back(std::move(fit));
   }
 
@@ -104,7 +104,7 @@ class orderer {
 
   bool last_was_note_ = false; ///< whether the newest user message was a note
   call_ids ids_;
-  std::vector<std::string> asked_; ///< the stored ids of the last message's unanswered calls
+  std::vector<std::string> open_calls_; ///< the stored ids of the last message's unanswered calls
 };
 
 } // namespace
@@ -113,15 +113,15 @@ bool valid_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 
-conversation orderly(const conversation& said) {
+conversation orderly(const conversation& messages) {
   orderer order;
-  for (const conversation_entry& entry : said) std::visit([&](const auto& one) { order.take(one); }, entry);
+  for (const conversation_entry& entry : messages) std::visit([&](const auto& one) { order.take(one); }, entry);
   order.end();
   return std::move(order.out);
 }
 
-call_ids::call_ids(const conversation& said) {
-  for (const conversation_entry& entry : said)
+call_ids::call_ids(const conversation& messages) {
+  for (const conversation_entry& entry : messages)
     if (const auto* assistant = std::get_if<assistant_message>(&entry))
       for (const tool_call& call : assistant->calls) used_.insert(call.call);
 }

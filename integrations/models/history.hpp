@@ -17,12 +17,12 @@ bool valid_name(std::string_view name);
 /// and calls is left out, an empty user message gets a text that says so); each assistant message with calls is
 /// followed by exactly one result for each, in order (results that fit no call are left out, a missing one says that it
 /// was interrupted); call ids are unique and, like names, consist of letters, digits, `_` and `-`; all text is UTF-8.
-conversation orderly(const conversation& said);
+conversation orderly(const conversation& messages);
 
 /// Hands out call ids that are unique in a conversation.
 class call_ids {
  public:
-  explicit call_ids(const conversation& said);
+  explicit call_ids(const conversation& messages);
   call_ids() = default;
   /// `wanted` itself if it is not empty, short enough and new; otherwise a generated id.
   std::string unique(const std::string& wanted);

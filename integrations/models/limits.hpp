@@ -20,7 +20,7 @@ constexpr std::size_t shown_characters = 300; ///< of a server's own error text 
 constexpr std::size_t json_depth = 200;
 constexpr std::size_t script_bytes = 16 * 1024 * 1024;
 /// If a server asks for a longer wait than this, the call fails instead.
-constexpr std::chrono::milliseconds asked_wait{60'000};
+constexpr std::chrono::milliseconds requested_wait{60'000};
 /// Time after the answer's end for a usage chunk, and for the connection to become reusable.
 constexpr std::chrono::milliseconds ending{5'000};
 

@@ -34,7 +34,7 @@ rule wrong_tools(const json& body, bool anthropic) {
 }
 
 /// Both providers' rules for the calls of a conversation.
-class call_book {
+class call_tracker {
  public:
   rule call(const std::string& id, const std::string& name) {
     if (id.empty()) return "a call without an id";
@@ -61,7 +61,7 @@ class call_book {
   std::vector<std::string> open_; ///< unanswered calls, in call order
 };
 
-rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come, call_book& calls) {
+rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come, call_tracker& calls) {
   const std::string type = text_member(block, "type");
   if (type == "text") {
     if (user) {
@@ -109,7 +109,7 @@ rule wrong_anthropic(const json& body) {
     return "system is empty";
   }
   if (auto wrong = wrong_marks(body)) return wrong;
-  call_book calls;
+  call_tracker calls;
   bool any_call = false;
   std::string before = "assistant";
   for (const json& message : member(body, "messages")) {
@@ -131,7 +131,7 @@ rule wrong_anthropic(const json& body) {
   return std::nullopt;
 }
 
-rule wrong_openai_calls(const json& message, call_book& calls) {
+rule wrong_openai_calls(const json& message, call_tracker& calls) {
   const json& made = member(message, "tool_calls");
   if (made.is_null())
     return text_is_blank(member(message, "content")) ? rule("an assistant message without text and calls")
@@ -150,7 +150,7 @@ rule wrong_openai_calls(const json& message, call_book& calls) {
 }
 
 rule wrong_openai(const json& body) {
-  call_book calls;
+  call_tracker calls;
   std::string before;
   for (const json& message : member(body, "messages")) {
     const std::string role = text_member(message, "role");

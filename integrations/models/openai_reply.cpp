@@ -13,8 +13,9 @@ class openai_stream final : public reply_reader {
  public:
   explicit openai_stream(call_ids ids) : ids_(std::move(ids)) {}
 
-  std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
-    if (data == "[DONE]") return end(told);
+  std::optional<provider_error> take(std::string_view, std::string_view data,
+                                     std::vector<model_event>& events) override {
+    if (data == "[DONE]") return end(events);
     const auto chunk = parse_json(data);
     if (!chunk || !chunk->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     if (!member(*chunk, "error").is_null()) return of_stream_error(data);
@@ -24,25 +25,25 @@ class openai_stream final : public reply_reader {
     const json& choice = choices.front();
     const json& delta = member(choice, "delta");
     for (const char* name : {"content", "refusal"}) {
-      if (auto over = tell(text_member(delta, name), told)) return over;
+      if (auto over = tell(text_member(delta, name), events)) return over;
       if (std::string_view(name) == "refusal" && !text_member(delta, name).empty()) refused_ = true;
     }
-    if (auto over = think(delta, told)) return over;
+    if (auto over = think(delta, events)) return over;
     if (const json& calls = member(delta, "tool_calls"); calls.is_array())
       for (const json& piece : calls)
-        if (auto over = take_call(piece, told)) return over;
+        if (auto over = take_call(piece, events)) return over;
     if (const std::string why = text_member(choice, "finish_reason"); !why.empty() && reason_.empty()) {
       reason_ = why;
       settled_ = true;
       for (started& one : calls_) {
         if (blank(one.what.input)) one.what.input = "{}";
-        told.emplace_back(call{one.what});
+        events.emplace_back(call{one.what});
       }
     }
     return std::nullopt;
   }
 
-  std::optional<provider_error> end(std::vector<model_event>& told) override {
+  std::optional<provider_error> end(std::vector<model_event>& events) override {
     if (reason_.empty()) return broken("the stream ended without a finish_reason");
     finished_ = true;
     stop why = stop::end;
@@ -50,7 +51,7 @@ class openai_stream final : public reply_reader {
     if (reason_ == "length") why = stop::length;
     if (reason_ == "content_filter") why = stop::content_filter;
     if (refused_) why = stop::refusal;
-    told.emplace_back(model_events::finished{why, usage_});
+    events.emplace_back(model_events::finished{why, usage_});
     return std::nullopt;
   }
 
@@ -82,7 +83,7 @@ class openai_stream final : public reply_reader {
     return whole(arguments) && whole(one.what.input);
   }
 
-  std::optional<provider_error> take_call(const json& piece, std::vector<model_event>& told) {
+  std::optional<provider_error> take_call(const json& piece, std::vector<model_event>& events) {
     const json& function = member(piece, "function");
     const json& given = member(function, "arguments");
     const std::string arguments = given.is_object() ? dump_json(given) : text_member(function, "arguments");
@@ -96,7 +97,7 @@ class openai_stream final : public reply_reader {
       if (name.empty() && id.empty() && arguments.empty()) return std::nullopt;
       if (auto over = count_call()) return over;
       one = &calls_.emplace_back(started{index, id, {ids_.unique(id), name, {}}});
-      told.emplace_back(call_begun{one->what.call, one->what.name});
+      events.emplace_back(call_begun{one->what.call, one->what.name});
     } else if (one->what.name.empty()) {
       one->what.name = name;
     }
@@ -105,19 +106,19 @@ class openai_stream final : public reply_reader {
   }
 
   /// Not OpenAI's own: compatible servers send thinking under one of these names, some under both.
-  std::optional<provider_error> think(const json& delta, std::vector<model_event>& told) {
+  std::optional<provider_error> think(const json& delta, std::vector<model_event>& events) {
     std::string piece = text_member(delta, "reasoning_content");
     if (piece.empty()) piece = text_member(delta, "reasoning");
     if (piece.empty()) return std::nullopt;
     if (auto over = count_text(piece.size())) return over;
-    told.emplace_back(thinking{std::move(piece)});
+    events.emplace_back(thinking{std::move(piece)});
     return std::nullopt;
   }
 
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
-    told.emplace_back(text{std::move(delta)});
+    events.emplace_back(text{std::move(delta)});
     return std::nullopt;
   }
 

@@ -37,13 +37,13 @@ model_route web_route(const model_settings& settings, const model_request& reque
                       transfers& network) {
   model_route route;
   route.settings = settings;
-  auto asked = web_request(settings, request);
-  if (!asked) {
-    route.unusable = about(settings, std::move(asked.error()));
+  auto made_request = web_request(settings, request);
+  if (!made_request) {
+    route.unusable = about(settings, std::move(made_request.error()));
     return route;
   }
   auto plan = std::make_shared<web_plan>();
-  plan->request = std::move(*asked);
+  plan->request = std::move(*made_request);
   plan->reader = reader_for(settings.provider);
   plan->ids = call_ids(request.messages);
   plan->connect_timeout = settings.connect_timeout;
@@ -80,9 +80,9 @@ model_route script_route(const model_settings& settings, const model_request& re
 std::unique_ptr<running_call> plan_call(const model_settings& settings, const model_request& request,
                                         const std::string& ca_file, transfers& network, script_shelf& scripts) {
   std::vector<model_route> routes;
-  const auto route_of = [ca_file, &network, &scripts](const model_settings& one, const model_request& asked) {
-    auto route = one.provider == provider::scripted ? script_route(one, asked, scripts)
-                                                    : web_route(one, asked, ca_file, network);
+  const auto route_of = [ca_file, &network, &scripts](const model_settings& one, const model_request& made_request) {
+    auto route = one.provider == provider::scripted ? script_route(one, made_request, scripts)
+                                                    : web_route(one, made_request, ca_file, network);
     route.settings.fallbacks.clear();
     return route;
   };

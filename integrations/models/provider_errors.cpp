@@ -23,26 +23,26 @@ std::string header(const refusal& what, std::string_view name) {
 /// The kind and text of an error in any of the usual shapes: {"error":{"type","code","message"}}, {"error":"…"},
 /// {"type":"error","error":{…}}, {"message":"…"}, {"detail":"…"}.
 struct server_words {
-  std::string kind, said;
+  std::string kind, detail;
 };
 server_words words_of(std::string_view body) {
   server_words words;
   const auto whole = parse_json(body);
   if (whole && whole->is_object()) {
     const json& error = member(*whole, "error").is_null() ? *whole : member(*whole, "error");
-    if (error.is_string()) words.said = error.get<std::string>();
+    if (error.is_string()) words.detail = error.get<std::string>();
     for (const char* name : {"message", "detail"})
-      if (words.said.empty()) words.said = text_member(error, name);
+      if (words.detail.empty()) words.detail = text_member(error, name);
     words.kind = text_member(error, "type");
     if (const std::string code = text_member(error, "code"); !code.empty()) words.kind = code;
     if (const std::uint64_t code = count_member(error, "code"); code != 0) words.kind = std::to_string(code);
   }
-  words.said = excerpt(words.said.empty() ? body : words.said, limits::shown_characters);
+  words.detail = excerpt(words.detail.empty() ? body : words.detail, limits::shown_characters);
   return words;
 }
 
 std::string saying(const server_words& words) {
-  return words.said.empty() ? " and said nothing else" : ": " + words.said;
+  return words.detail.empty() ? " and said nothing else" : ": " + words.detail;
 }
 
 /// The providers' and the compatible servers' words for a conversation that is too long.
@@ -50,10 +50,10 @@ bool is_overflow(const server_words& words) {
   if (words.kind == "context_length_exceeded" || words.kind == "exceed_context_size_error" ||
       words.kind == "request_too_large")
     return true;
-  const std::string said = lower(words.said);
+  const std::string detail = lower(words.detail);
   for (const char* phrase : {"prompt is too long", "maximum context length", "context length", "context window",
                              "exceed context limit", "exceeds the available context", "input is too long"})
-    if (said.find(phrase) != std::string::npos) return true;
+    if (detail.find(phrase) != std::string::npos) return true;
   return false;
 }
 
@@ -90,7 +90,7 @@ provider_error of_status(long status, const server_words& words) {
 
 } // namespace
 
-std::optional<std::chrono::milliseconds> asked_wait(const refusal& what, std::int64_t unix_seconds) {
+std::optional<std::chrono::milliseconds> requested_wait(const refusal& what, std::int64_t unix_seconds) {
   const auto number = [](const std::string& text) -> std::optional<double> {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -123,7 +123,7 @@ provider_error error_from_status(const refusal& what, std::int64_t unix_seconds)
   const std::string should = header(what, "x-should-retry");
   if (should == "false") found.again = false;
   if (should == "true") found.again = true;
-  found.asked_wait = asked_wait(what, unix_seconds);
+  found.requested_wait = requested_wait(what, unix_seconds);
   return found;
 }
 
@@ -140,45 +140,46 @@ provider_error of_stream_error(std::string_view error) {
   long status = 0;
   std::from_chars(kind.data(), kind.data() + kind.size(), status);
   if (status >= 400 && status < 600) return of_status(status, words);
-  const std::string said =
+  const std::string detail =
       "the server broke off with " + (kind.empty() ? "an error" : excerpt(kind, 60)) + saying(words);
   if (kind == "overloaded_error" || kind == "rate_limit_error" || kind == "rate_limit_exceeded")
-    return {{"model_overloaded", said, {}}, true, {}};
+    return {{"model_overloaded", detail, {}}, true, {}};
   if (kind == "api_error" || kind == "server_error" || kind == "internal_server_error" || kind == "timeout_error")
-    return {{"model_unavailable", said, {}}, true, {}};
-  if (is_overflow(words)) return {failure_of(failure_code::context_overflow, said + advice(413)), false, {}};
-  return {{"model_refused", said, {}}, false, {}};
+    return {{"model_unavailable", detail, {}}, true, {}};
+  if (is_overflow(words)) return {failure_of(failure_code::context_overflow, detail + advice(413)), false, {}};
+  return {{"model_refused", detail, {}}, false, {}};
 }
 
 provider_error of_transfer(int curl_code, std::string_view words, bool any_event) {
-  const std::string said = excerpt(words, 200);
+  const std::string detail = excerpt(words, 200);
   switch (static_cast<CURLcode>(curl_code)) {
   case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_RESOLVE_PROXY:
-    return {
-        {"model_unavailable", "its host has no address (" + said + "); check base_url and the network", {}}, true, {}};
+    return {{"model_unavailable", "its host has no address (" + detail + "); check base_url and the network", {}},
+            true,
+            {}};
   case CURLE_COULDNT_CONNECT:
-    return {{"model_unavailable", "nobody answers there (" + said + "); is the server running?", {}}, true, {}};
+    return {{"model_unavailable", "nobody answers there (" + detail + "); is the server running?", {}}, true, {}};
   case CURLE_OPERATION_TIMEDOUT:
-    return {{"model_timeout", "no connection came about (" + said + ")", {}}, true, {}};
+    return {{"model_timeout", "no connection came about (" + detail + ")", {}}, true, {}};
   case CURLE_PEER_FAILED_VERIFICATION:
   case CURLE_SSL_CACERT_BADFILE:
   case CURLE_SSL_ISSUER_ERROR:
     return {{"model_unavailable",
-             "its certificate is not trusted (" + said + "); name the authority's file in QUELL_CA_FILE",
+             "its certificate is not trusted (" + detail + "); name the authority's file in QUELL_CA_FILE",
              {}},
             false,
             {}};
   case CURLE_SSL_CONNECT_ERROR:
-    return {{"model_unavailable", "no TLS connection came about (" + said + ")", {}}, !any_event, {}};
+    return {{"model_unavailable", "no TLS connection came about (" + detail + ")", {}}, !any_event, {}};
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
-    return broken("what answers there speaks no HTTP that we understand (" + said + ")");
+    return broken("what answers there speaks no HTTP that we understand (" + detail + ")");
   default:
     return {{any_event ? "model_cut" : "model_unavailable",
              std::string("the connection was lost ") +
-                 (any_event ? "in the middle of the answer" : "before the answer") + " (" + said + ")",
+                 (any_event ? "in the middle of the answer" : "before the answer") + " (" + detail + ")",
              {}},
             true,
             {}};

@@ -31,6 +31,6 @@ provider_error of_transfer(int curl_code, std::string_view words, bool any_event
 
 /// The wait that the server asked for: `retry-after-ms`, or `retry-after` in seconds or as a date. Nullopt if it is
 /// unintelligible or in the past.
-std::optional<std::chrono::milliseconds> asked_wait(const refusal& what, std::int64_t unix_seconds);
+std::optional<std::chrono::milliseconds> requested_wait(const refusal& what, std::int64_t unix_seconds);
 
 } // namespace quell::integrations

@@ -15,24 +15,26 @@ class responses_stream final : public reply_reader {
  public:
   explicit responses_stream(call_ids ids) : ids_(std::move(ids)) {}
 
-  std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
-    if (data == "[DONE]") return end(told); // some compatible servers
+  std::optional<provider_error> take(std::string_view, std::string_view data,
+                                     std::vector<model_event>& events) override {
+    if (data == "[DONE]") return end(events); // some compatible servers
     const auto event = parse_json(data);
     if (!event || !event->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
-    if (type == "response.output_text.delta") return tell(text_member(*event, "delta"), told);
+    if (type == "response.output_text.delta") return tell(text_member(*event, "delta"), events);
     if (type == "response.refusal.delta") {
       refused_ = true;
-      return tell(text_member(*event, "delta"), told);
+      return tell(text_member(*event, "delta"), events);
     }
     if (type == "response.reasoning_summary_text.delta" || type == "response.reasoning_text.delta")
-      return think(text_member(*event, "delta"), told);
+      return think(text_member(*event, "delta"), events);
     if (type == "response.reasoning_summary_part.added" && count_member(*event, "summary_index") > 0)
-      return think("\n\n", told);
-    if (type == "response.output_item.added") return begin(*event, told);
+      return think("\n\n", events);
+    if (type == "response.output_item.added") return begin(*event, events);
     if (type == "response.function_call_arguments.delta") return go_on(*event);
-    if (type == "response.output_item.done") return end_item(*event, told);
-    if (type == "response.completed" || type == "response.incomplete") return finish(member(*event, "response"), told);
+    if (type == "response.output_item.done") return end_item(*event, events);
+    if (type == "response.completed" || type == "response.incomplete")
+      return finish(member(*event, "response"), events);
     if (type == "response.failed") return of_stream_error(dump_json(member(*event, "response")));
     if (type == "error") return of_stream_error(data);
     return std::nullopt; // events that repeat what came, and those that OpenAI adds later
@@ -43,12 +45,12 @@ class responses_stream final : public reply_reader {
   }
 
  private:
-  std::optional<provider_error> begin(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> begin(const json& event, std::vector<model_event>& events) {
     const json& item = member(event, "item");
     if (text_member(item, "type") != "function_call") return std::nullopt;
     if (auto over = count_call()) return over;
     tool_call one{ids_.unique(text_member(item, "call_id")), fit_name(text_member(item, "name")), {}};
-    told.emplace_back(call_begun{one.call, one.name});
+    events.emplace_back(call_begun{one.call, one.name});
     open_.insert_or_assign(count_member(event, "output_index"), std::move(one));
     return std::nullopt;
   }
@@ -62,7 +64,7 @@ class responses_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  std::optional<provider_error> end_item(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> end_item(const json& event, std::vector<model_event>& events) {
     const json& item = member(event, "item");
     const std::string type = text_member(item, "type");
     if (type == "reasoning" && !text_member(item, "encrypted_content").empty()) {
@@ -72,11 +74,11 @@ class responses_stream final : public reply_reader {
                 {"encrypted_content", text_member(item, "encrypted_content")}};
       std::string block = dump_json(kept);
       if (auto over = count_text(block.size())) return over;
-      told.emplace_back(thought{{{}, std::move(block)}});
+      events.emplace_back(thought{{{}, std::move(block)}});
     }
     if (type != "function_call") return std::nullopt;
     if (!open_.contains(count_member(event, "output_index")))
-      if (auto over = begin(event, told)) return over; // a server that does not announce its items
+      if (auto over = begin(event, events)) return over; // a server that does not announce its items
     const auto found = open_.find(count_member(event, "output_index"));
     if (const std::string whole = text_member(item, "arguments"); !whole.empty()) {
       if (found->second.input.empty())
@@ -85,12 +87,12 @@ class responses_stream final : public reply_reader {
     }
     if (blank(found->second.input)) found->second.input = "{}";
     any_call_ = true;
-    told.emplace_back(call{std::move(found->second)});
+    events.emplace_back(call{std::move(found->second)});
     open_.erase(found);
     return std::nullopt;
   }
 
-  std::optional<provider_error> finish(const json& response, std::vector<model_event>& told) {
+  std::optional<provider_error> finish(const json& response, std::vector<model_event>& events) {
     const json& usage = member(response, "usage");
     usage_.input_tokens = count_member(usage, "input_tokens");
     usage_.output_tokens = count_member(usage, "output_tokens");
@@ -104,21 +106,21 @@ class responses_stream final : public reply_reader {
     else if (!why.empty())
       how = stop::length;
     if (refused_) how = stop::refusal;
-    told.emplace_back(model_events::finished{how, usage_});
+    events.emplace_back(model_events::finished{how, usage_});
     return std::nullopt;
   }
 
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
-    told.emplace_back(text{std::move(delta)});
+    events.emplace_back(text{std::move(delta)});
     return std::nullopt;
   }
 
-  std::optional<provider_error> think(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> think(std::string delta, std::vector<model_event>& events) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
-    told.emplace_back(thinking{std::move(delta)});
+    events.emplace_back(thinking{std::move(delta)});
     return std::nullopt;
   }
 

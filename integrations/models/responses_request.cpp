@@ -86,11 +86,11 @@ result<http_request> responses_request(const model_settings& settings, const mod
   }
   put_responses_settings(body, settings, request);
 
-  http_request asked{place->url, place->shown, {}, dump_json(body)};
-  asked.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
-  if (!settings.key.empty()) asked.headers.push_back("Authorization: Bearer " + settings.key);
-  add_headers(settings, asked.headers);
-  return asked;
+  http_request made_request{place->url, place->shown, {}, dump_json(body)};
+  made_request.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
+  if (!settings.key.empty()) made_request.headers.push_back("Authorization: Bearer " + settings.key);
+  add_headers(settings, made_request.headers);
+  return made_request;
 }
 
 } // namespace quell::integrations

@@ -47,9 +47,9 @@ running_call::running_call(std::vector<model_route> routes, time_point now)
   begin_route(now);
 }
 
-void running_call::connect(std::shared_ptr<call_line> line, model_gate& gate, std::function<double()> random,
+void running_call::connect(std::shared_ptr<call_listener> listening, model_gate& gate, std::function<double()> random,
                            std::function<void()> touched) {
-  line_ = std::move(line);
+  listening_ = std::move(listening);
   gate_ = &gate;
   random_ = std::move(random);
   touched_ = std::move(touched);
@@ -71,7 +71,7 @@ void running_call::step(time_point now) {
     place_.reset();
     return;
   }
-  if (mishap_) after_mishap(now);
+  if (provider_error_) after_error(now);
   if (!over()) look_at_deadlines(now);
   // A route that fails at once leads to the next one.
   while (phase_ == phase::queued || (phase_ == phase::resting && rest_end_ <= now)) {
@@ -93,23 +93,23 @@ bool running_call::may_begin(time_point now) {
     if (was_queued) return false;
     phase_ = phase::queued;
     since_ = now;
-    line_->tell(model_events::queued{settings().name, static_cast<std::uint32_t>(place_->ahead())});
+    listening_->tell(model_events::queued{settings().name, static_cast<std::uint32_t>(place_->ahead())});
     return false;
   }
   if (was_queued) {
     whole_end_ += now - since_;
-    line_->tell(model_events::admitted{settings().name, std::chrono::duration_cast<milliseconds>(now - since_)});
+    listening_->tell(model_events::admitted{settings().name, std::chrono::duration_cast<milliseconds>(now - since_)});
   }
   return true;
 }
 
 void running_call::begin_try(time_point now) {
   // A listener can cancel its call while it hears of a wait or of another model: then nothing is asked any more.
-  if (line_->is_cut() || !may_begin(now) || line_->is_cut()) return;
+  if (listening_->is_cut() || !may_begin(now) || listening_->is_cut()) return;
   phase_ = phase::waiting;
   since_ = now;
   ++tries_;
-  heard_bytes_ = 0;
+  received_bytes_ = 0;
   try_ = route().make(*this, tries_);
   if (try_->wake() <= now) touched_();
 }
@@ -139,7 +139,7 @@ void running_call::look_at_deadlines(time_point now) {
     detail += ": nothing came for " + seconds(settings().first_event_timeout);
   else
     detail += ": the answer stopped coming for " + seconds(settings().idle_timeout);
-  give_up(failure_of(told_any_ ? failure_code::model_cut : failure_code::model_timeout, std::move(detail)), now);
+  give_up(failure_of(has_reported_ ? failure_code::model_cut : failure_code::model_timeout, std::move(detail)), now);
 }
 
 std::string running_call::without_secrets(std::string text) const {
@@ -148,28 +148,28 @@ std::string running_call::without_secrets(std::string text) const {
   return text;
 }
 
-void running_call::after_mishap(time_point now) {
-  provider_error what = std::move(*mishap_);
-  mishap_.reset();
+void running_call::after_error(time_point now) {
+  provider_error what = std::move(*provider_error_);
+  provider_error_.reset();
   try_.reset();
   place_.reset(); // others may ask while this call rests
   std::string& detail = what.why.detail;
   detail = without_secrets(std::move(detail));
-  if (what.again && told_any_) what.why.code = name_of(failure_code::model_cut);
-  if (what.again && !told_any_ && tries_ <= settings().retries) {
-    const milliseconds asked = what.asked_wait.value_or(milliseconds(0));
-    const milliseconds wait = std::max(asked, backoff(settings(), tries_ + 1, random_()));
-    const bool patient = asked <= limits::asked_wait;
+  if (what.again && has_reported_) what.why.code = name_of(failure_code::model_cut);
+  if (what.again && !has_reported_ && tries_ <= settings().retries) {
+    const milliseconds wanted = what.requested_wait.value_or(milliseconds(0));
+    const milliseconds wait = std::max(wanted, backoff(settings(), tries_ + 1, random_()));
+    const bool patient = wanted <= limits::requested_wait;
     if (patient && now + wait < whole_end_) {
       phase_ = phase::resting;
       rest_end_ = now + wait;
-      line_->tell(
+      listening_->tell(
           model_events::retrying{tries_ + 1, wait, route().who + ": " + detail, what.why.code, settings().name});
       return;
     }
     detail += patient ? "; the time of this call is too short for another try"
-                      : "; it asks to come back in " + seconds(asked) + ", and we wait for " +
-                            seconds(limits::asked_wait) + " at most";
+                      : "; it asks to come back in " + seconds(wanted) + ", and we wait for " +
+                            seconds(limits::requested_wait) + " at most";
   }
   if (tries_ > 1) detail += " (tried " + std::to_string(tries_) + " times)";
   detail = route().who + ": " + detail;
@@ -178,14 +178,14 @@ void running_call::after_mishap(time_point now) {
 
 /// Asks the same model again, with less of the conversation, if it was too long.
 bool running_call::ask_for_less(const fault& why, time_point now) {
-  if (line_->is_cut() || told_any_ || at_ + 1 >= routes_.size() || !routes_[at_ + 1].if_too_long) return false;
+  if (listening_->is_cut() || has_reported_ || at_ + 1 >= routes_.size() || !routes_[at_ + 1].if_too_long) return false;
   if (!has_code(why, failure_code::context_overflow)) return false;
   const auto tries = tries_;
   ++at_;
   routes_[at_] = std::exchange(routes_[at_].if_too_long, nullptr)();
   routes_[at_].settings = bounded(std::move(routes_[at_].settings));
   begin_route(now);
-  line_->tell(model_events::retrying{tries + 1, milliseconds(0), why.detail, why.code, settings().name});
+  listening_->tell(model_events::retrying{tries + 1, milliseconds(0), why.detail, why.code, settings().name});
   touched_();
   return true;
 }
@@ -194,14 +194,14 @@ bool running_call::ask_for_less(const fault& why, time_point now) {
 bool running_call::fall_back(const fault& why, time_point now) {
   while (at_ + 1 < routes_.size() && routes_[at_ + 1].if_too_long)
     routes_.erase(routes_.begin() + static_cast<std::ptrdiff_t>(at_) + 1); // it was not too long
-  if (told_any_ || at_ + 1 >= routes_.size()) return false;
+  if (has_reported_ || at_ + 1 >= routes_.size()) return false;
   if (!has_code(why, failure_code::model_overloaded) && !has_code(why, failure_code::model_unavailable) &&
       !has_code(why, failure_code::model_timeout) && !has_code(why, failure_code::model_cut))
     return false;
   const std::string from = settings().name;
   ++at_;
   begin_route(now);
-  line_->tell(model_events::fell_back{from, settings().name, why});
+  listening_->tell(model_events::fell_back{from, settings().name, why});
   touched_();
   return true;
 }
@@ -212,17 +212,17 @@ void running_call::give_up(fault why, time_point now) {
   place_.reset();
   if (ask_for_less(why, now) || fall_back(why, now)) return;
   phase_ = phase::over;
-  line_->tell(model_events::failed{std::move(why), usage_});
+  listening_->tell(model_events::failed{std::move(why), usage_});
 }
 
 /// With its price, and with an estimate of what an attempt without its end did not report.
 model_usage running_call::priced(model_usage usage, bool is_whole) const {
-  const auto heard = (heard_bytes_ + bytes_a_token - 1) / bytes_a_token;
-  if (!is_whole && usage.output_tokens < heard) {
-    usage.output_tokens = heard;
+  const auto received_tokens = (received_bytes_ + bytes_a_token - 1) / bytes_a_token;
+  if (!is_whole && usage.output_tokens < received_tokens) {
+    usage.output_tokens = received_tokens;
     usage.estimated = true;
   }
-  if (!is_whole && usage.input_tokens == 0 && heard > 0) {
+  if (!is_whole && usage.input_tokens == 0 && received_tokens > 0) {
     usage.input_tokens = route().request_bytes / bytes_a_token;
     usage.estimated = true;
   }
@@ -252,7 +252,7 @@ running_call::time_point running_call::deadline() const {
 
 running_call::time_point running_call::next() const { return try_ ? std::min(deadline(), try_->wake()) : deadline(); }
 
-void running_call::told(std::vector<model_event> events) {
+void running_call::on_events(std::vector<model_event> events) {
   for (model_event& event : events) {
     if (auto* end = std::get_if<model_events::finished>(&event)) {
       phase_ = phase::ending;
@@ -262,18 +262,18 @@ void running_call::told(std::vector<model_event> events) {
       place_.reset();
       touched_();
     } else if (auto* text = std::get_if<model_events::text>(&event)) {
-      heard_bytes_ += text->delta.size();
-      told_any_ = true;
+      received_bytes_ += text->delta.size();
+      has_reported_ = true;
     } else if (auto* call = std::get_if<model_events::call>(&event)) {
-      heard_bytes_ += call->what.input.size();
-      told_any_ = true;
+      received_bytes_ += call->what.input.size();
+      has_reported_ = true;
     } else if (auto* thinking = std::get_if<model_events::thinking>(&event)) {
-      heard_bytes_ += thinking->delta.size();
+      received_bytes_ += thinking->delta.size();
     } else if (auto* thought = std::get_if<model_events::thought>(&event)) {
       thought->what.model = settings().model;
     }
     note_usage(); // before the listener hears of it: it can cancel the call
-    line_->tell(std::move(event));
+    listening_->tell(std::move(event));
   }
 }
 
@@ -281,7 +281,7 @@ void running_call::told(std::vector<model_event> events) {
 void running_call::note_usage() {
   model_usage now = try_ ? priced(try_->usage(), false) : model_usage{};
   now += usage_;
-  line_->note_usage(now);
+  listening_->note_usage(now);
 }
 
 void running_call::alive(bool event) {
@@ -303,7 +303,7 @@ void running_call::settled() {
 
 void running_call::failed(provider_error what, model_usage usage) {
   usage_ += priced(usage, false);
-  mishap_ = std::move(what);
+  provider_error_ = std::move(what);
   touched_();
 }
 

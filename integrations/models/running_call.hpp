@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "integrations/models/attempt.hpp"
-#include "integrations/models/call_line.hpp"
+#include "integrations/models/call_listener.hpp"
 #include "integrations/models/gate.hpp"
 
 namespace quell::integrations {
@@ -34,9 +34,9 @@ class running_call final : public attempt_host {
   /// `routes`: at least one; the next is asked when one cannot answer.
   running_call(std::vector<model_route> routes, time_point now);
 
-  /// Connects the call before it runs: `line` gets the events, `random` gives randomness, `touched` says that `step` is
-  /// due.
-  void connect(std::shared_ptr<call_line> line, model_gate& gate, std::function<double()> random,
+  /// Connects the call before it runs: `listening` gets the events, `random` gives randomness, `touched` says that
+  /// `step` is due.
+  void connect(std::shared_ptr<call_listener> listening, model_gate& gate, std::function<double()> random,
                std::function<void()> touched);
 
   /// Does all work that is due. Not callable from inside an attempt's report.
@@ -45,7 +45,7 @@ class running_call final : public attempt_host {
   time_point next() const;
   bool over() const { return phase_ == phase::over; }
 
-  void told(std::vector<model_event> events) override;
+  void on_events(std::vector<model_event> events) override;
   void alive(bool event) override;
   void settled() override;
   void failed(provider_error what, model_usage usage) override;
@@ -62,7 +62,7 @@ class running_call final : public attempt_host {
   std::string without_secrets(std::string text) const;
   const model_route& route() const { return routes_[at_]; }
   const model_settings& settings() const { return route().settings; }
-  void after_mishap(time_point now);
+  void after_error(time_point now);
   void give_up(fault why, time_point now);
   void look_at_deadlines(time_point now);
   time_point deadline() const;
@@ -70,7 +70,7 @@ class running_call final : public attempt_host {
 
   std::vector<model_route> routes_;
   std::size_t at_ = 0; ///< the route that is taken
-  std::shared_ptr<call_line> line_;
+  std::shared_ptr<call_listener> listening_;
   model_gate* gate_ = nullptr;
   std::function<double()> random_;
   std::function<void()> touched_;
@@ -79,11 +79,11 @@ class running_call final : public attempt_host {
   time_point since_;     ///< start of the phase, or the last sign of life while streaming
   phase phase_ = phase::resting;
   std::uint32_t tries_ = 0;
-  bool told_any_ = false; ///< text or a call was reported: a retry would repeat it
+  bool has_reported_ = false; ///< text or a call was reported: a retry would repeat it
   bool ended_ = false;
-  std::optional<provider_error> mishap_;
+  std::optional<provider_error> provider_error_;
   model_usage usage_;                        ///< of the attempts that are over
-  std::size_t heard_bytes_ = 0;              ///< of text, thinking and calls of this attempt
+  std::size_t received_bytes_ = 0;           ///< of text, thinking and calls of this attempt
   std::unique_ptr<model_gate::place> place_; ///< of this attempt, if its model is limited
   std::unique_ptr<attempt> try_;             ///< last: it reports to all members above
 };

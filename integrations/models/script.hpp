@@ -41,7 +41,7 @@ struct hang {};
 struct fail {
   fault why;
   bool again = false;
-  std::optional<std::chrono::milliseconds> asked_wait;
+  std::optional<std::chrono::milliseconds> requested_wait;
 };
 } // namespace script_steps
 

@@ -105,7 +105,7 @@ script_steps::fail read_error(const script_reader& from) {
   }
   if (!is_known) from.say("the code is none of " + codes);
   step.again = from.yes("retry");
-  if (from.has("retry_after_ms")) step.asked_wait = from.time("retry_after_ms");
+  if (from.has("retry_after_ms")) step.requested_wait = from.time("retry_after_ms");
   return step;
 }
 

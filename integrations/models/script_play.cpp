@@ -70,15 +70,15 @@ bool script_play::play(const script_steps::say& step, model_clock::time_point no
   }
   waited_ = false;
   if (text_.empty()) text_ = filled(step.text, *scene_);
-  const std::string_view rest = std::string_view(text_).substr(said_);
+  const std::string_view rest = std::string_view(text_).substr(sent_);
   std::string piece(rest.substr(0, prefix(rest, step.chunk)));
-  said_ += piece.size();
-  if (said_ == text_.size()) {
+  sent_ += piece.size();
+  if (sent_ == text_.size()) {
     text_.clear();
-    said_ = 0;
+    sent_ = 0;
     if (!step.endless) ++step_;
   }
-  if ((told_bytes_ += piece.size()) > limits::text_bytes) {
+  if ((sent_bytes_ += piece.size()) > limits::text_bytes) {
     stand_still();
     host_.failed(broken("the answer's text is longer than " + std::to_string(limits::text_bytes >> 20) + " MiB"),
                  usage());
@@ -92,7 +92,7 @@ bool script_play::play(const script_steps::call& step, model_clock::time_point) 
   ++step_;
   any_call_ = true;
   tool_call what{ids_.unique(step.id), step.name, filled_input(step.input, *scene_)};
-  told_bytes_ += what.input.size();
+  sent_bytes_ += what.input.size();
   tell(model_events::call_begun{what.call, what.name});
   tell(model_events::call{std::move(what)});
   return true;
@@ -116,7 +116,7 @@ bool script_play::play(const script_steps::hang&, model_clock::time_point) {
 
 bool script_play::play(const script_steps::fail& step, model_clock::time_point) {
   stand_still();
-  host_.failed({{step.why.code, filled(step.why.detail, *scene_), {}}, step.again, step.asked_wait}, usage());
+  host_.failed({{step.why.code, filled(step.why.detail, *scene_), {}}, step.again, step.requested_wait}, usage());
   return false;
 }
 
@@ -124,7 +124,7 @@ void script_play::tell(model_event event) {
   host_.alive(true);
   std::vector<model_event> one;
   one.push_back(std::move(event));
-  host_.told(std::move(one));
+  host_.on_events(std::move(one));
 }
 
 void script_play::finish() {
@@ -136,7 +136,7 @@ void script_play::finish() {
 
 model_usage script_play::usage() const {
   if (answer_ && answer_->usage) return *answer_->usage;
-  return {scene_->bytes / 4, (told_bytes_ + 3) / 4, 0};
+  return {scene_->bytes / 4, (sent_bytes_ + 3) / 4, 0};
 }
 
 } // namespace quell::integrations

@@ -34,9 +34,9 @@ class script_play final : public attempt {
   model_clock::time_point wake_; ///< initially in the past, so that the play begins at once
   std::size_t step_ = 0;
   std::string text_; ///< the filled text of the current `say` step
-  std::size_t said_ = 0;
+  std::size_t sent_ = 0;
   bool waited_ = false; ///< the current chunk's delay is over, or the current pause has begun
-  std::uint64_t told_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
   bool any_call_ = false;
 };
 

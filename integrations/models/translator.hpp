@@ -25,7 +25,7 @@ struct http_request {
 struct provider_error {
   fault why;
   bool again = false; ///< a retry can succeed
-  std::optional<std::chrono::milliseconds> asked_wait;
+  std::optional<std::chrono::milliseconds> requested_wait;
 };
 
 provider_error broken(std::string detail);
@@ -36,9 +36,9 @@ class reply_reader {
   virtual ~reply_reader() = default;
   /// Takes one event of the stream and appends the resulting events.
   virtual std::optional<provider_error> take(std::string_view name, std::string_view data,
-                                             std::vector<model_event>& told) = 0;
+                                             std::vector<model_event>& events) = 0;
   /// The HTTP body has ended.
-  virtual std::optional<provider_error> end(std::vector<model_event>& told) = 0;
+  virtual std::optional<provider_error> end(std::vector<model_event>& events) = 0;
   bool finished() const { return finished_; }
   /// Only the formal end event is missing: an end of the connection, or silence, is then just as good.
   bool settled() const { return settled_; }

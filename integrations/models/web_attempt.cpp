@@ -54,7 +54,8 @@ std::size_t web_attempt::on_body(char* bytes, std::size_t one, std::size_t count
 
 bool web_attempt::take_header(std::string_view line) {
   if ((header_bytes_ += line.size()) > limits::header_bytes) {
-    mishap_ = broken("the server sent more than " + std::to_string(limits::header_bytes >> 10) + " KiB of headers");
+    provider_error_ =
+        broken("the server sent more than " + std::to_string(limits::header_bytes >> 10) + " KiB of headers");
     return false;
   }
   if (line.starts_with("HTTP/")) response_.headers.clear(); // new head after a 1xx
@@ -81,7 +82,7 @@ bool web_attempt::take_body(std::string_view bytes) {
   }
   if (reader_->finished()) return (body_bytes_ <= after_end_bytes);
   if (body_bytes_ > limits::stream_bytes) {
-    mishap_ = broken("the answer is longer than " + std::to_string(limits::stream_bytes >> 20) + " MiB");
+    provider_error_ = broken("the answer is longer than " + std::to_string(limits::stream_bytes >> 20) + " MiB");
     return false;
   }
   if (!take_events(bytes)) return false;
@@ -95,14 +96,15 @@ bool web_attempt::take_events(std::string_view bytes) {
     any_event_ = true;
     host_.alive(true);
     std::vector<model_event> events;
-    mishap_ = reader_->take(name, data, events);
-    if (!events.empty()) host_.told(std::move(events));
-    if (!mishap_ && reader_->settled() && !reader_->finished()) host_.settled();
-    return !mishap_;
+    provider_error_ = reader_->take(name, data, events);
+    if (!events.empty()) host_.on_events(std::move(events));
+    if (!provider_error_ && reader_->settled() && !reader_->finished()) host_.settled();
+    return !provider_error_;
   });
   if (took == sse_decoder::state::line_too_long || took == sse_decoder::state::event_too_long)
-    mishap_ = broken("one event of the answer is longer than " + std::to_string(limits::event_bytes >> 20) + " MiB");
-  return !mishap_;
+    provider_error_ =
+        broken("one event of the answer is longer than " + std::to_string(limits::event_bytes >> 20) + " MiB");
+  return !provider_error_;
 }
 
 void web_attempt::conclude() {
@@ -111,7 +113,7 @@ void web_attempt::conclude() {
   if (auto what = reader_->end(events))
     host_.failed(std::move(*what), reader_->usage());
   else
-    host_.told(std::move(events));
+    host_.on_events(std::move(events));
 }
 
 void web_attempt::done(CURL* easy, CURLcode code) {
@@ -126,13 +128,13 @@ void web_attempt::finish(CURLcode code) {
   over_ = true;
   std::vector<model_event> events;
   if (auto what = outcome(code, events)) return host_.failed(std::move(*what), reader_->usage());
-  if (!events.empty()) host_.told(std::move(events));
+  if (!events.empty()) host_.on_events(std::move(events));
   host_.ended();
 }
 
 std::optional<provider_error> web_attempt::outcome(CURLcode code, std::vector<model_event>& events) {
   if (reader_->finished()) return std::nullopt;
-  if (mishap_) return std::move(mishap_);
+  if (provider_error_) return std::move(provider_error_);
   if (response_.status != 0 && (response_.status < 200 || response_.status > 299))
     return error_from_status(response_, static_cast<std::int64_t>(std::time(nullptr)));
   if (code != CURLE_OK && !reader_->settled())

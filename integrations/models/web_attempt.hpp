@@ -52,7 +52,7 @@ class web_attempt final : public attempt {
   refusal response_;
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
   bool any_event_ = false, over_ = false;
-  std::optional<provider_error> mishap_; ///< why we broke off the transfer
+  std::optional<provider_error> provider_error_; ///< why we broke off the transfer
 };
 
 } // namespace quell::integrations

@@ -28,7 +28,7 @@ std::string account::token() {
 
 void account::refused(std::string used, long status, std::string challenge, std::function<void(bool)> done) {
   std::unique_lock lock(guard_);
-  if (const auto said = read_challenge(challenge); !challenge.empty()) demanded_ = said;
+  if (const auto demand = read_challenge(challenge); !challenge.empty()) demanded_ = demand;
   const bool has_another = grant_ && grant_->access_token != used;
   if (status == 401 && !has_another && grant_ && !grant_->refresh_token.empty()) return renew(lock, std::move(done));
   if (!has_another)

@@ -61,10 +61,11 @@ void account::ask_for_challenge(std::shared_ptr<attempt> of) {
 
 void account::ask_resource(std::shared_ptr<attempt> of, std::size_t number) {
   if (number == 0) {
-    const auto& said = of->demanded.resource_metadata;
-    of->urls = said.empty() ? resource_metadata_urls(*server_) : std::vector{said};
-    if (!said.empty() && !may_trust(said, *server_))
-      return give_up(of, {"login_failed", "the server's metadata " + shown(said) + " is not reached by https", {}});
+    const auto& metadata_url = of->demanded.resource_metadata;
+    of->urls = metadata_url.empty() ? resource_metadata_urls(*server_) : std::vector{metadata_url};
+    if (!metadata_url.empty() && !may_trust(metadata_url, *server_))
+      return give_up(of,
+                     {"login_failed", "the server's metadata " + shown(metadata_url) + " is not reached by https", {}});
   }
   if (number >= of->urls.size())
     return give_up(of, {"login_failed",

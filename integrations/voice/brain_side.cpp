@@ -12,7 +12,7 @@ constexpr std::size_t most_remembered = 20, most_excerpt_bytes = 200;
 
 void brain_side::begin() { send(tag::session_start, R"({"agent_file":null,"session_dir":null})"); }
 
-void brain_side::gateway_said(const frame& f) {
+void brain_side::on_gateway_message(const frame& f) {
   switch (f.tag) {
   case tag::transcript:
     return ask(f.payload);

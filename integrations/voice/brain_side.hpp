@@ -49,7 +49,7 @@ class brain_side {
 
   /// Begins the session by announcing it.
   void begin();
-  void gateway_said(const frame& f);
+  void on_gateway_message(const frame& f);
   void answered(query_number n, std::string text);
   /// The next prompt gets the same context again.
   void failed(query_number n, const std::string& why);
@@ -62,7 +62,7 @@ class brain_side {
     std::string text;
     std::optional<std::string> answer{}; ///< waits for a choice
   };
-  struct said {
+  struct past_exchange {
     query_number n = 0;
     std::string text, answer;
   };
@@ -84,7 +84,7 @@ class brain_side {
   std::optional<query> open_;
   context next_ = context::none; ///< for the next prompt
   query_number last_ = 0;
-  std::deque<said> past_; ///< answered and not cancelled
+  std::deque<past_exchange> past_; ///< answered and not cancelled
 };
 
 } // namespace quell::integrations::voice

@@ -14,7 +14,7 @@ void client_side::open(voice::menu which) {
 /// Drops everything that belongs to the exchange.
 void client_side::forget() {
   if (is_playing_ || is_replaying_) effect(client_effects::silence{});
-  has_spoken_ = is_asked_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
+  has_spoken_ = is_requested_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
   open(menu::none);
 }
 
@@ -53,8 +53,8 @@ void client_side::end_talking() {
 
 void client_side::cancel() {
   const bool was_speech = is_playing_;
-  const bool was_answer = has_answered_ && !has_spoken_ && !is_asked_ && menu_ != menu::before_speech;
-  const bool is_anything = has_spoken_ || is_asked_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
+  const bool was_answer = has_answered_ && !has_spoken_ && !is_requested_ && menu_ != menu::before_speech;
+  const bool is_anything = has_spoken_ || is_requested_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
   const bool was_talking = is_talking_ && !is_open_;
   is_talking_ = is_open_;
   forget();
@@ -78,15 +78,15 @@ void client_side::choose(char key) {
   if (menu_ != menu::before_speech || (key != '1' && key != '2')) return;
   if (std::exchange(is_replaying_, false)) effect(client_effects::silence{});
   send(tag::choice, std::string(1, key == '1' ? '\1' : '\0'));
-  is_asked_ = key == '1';
+  is_requested_ = key == '1';
   open(menu::none);
 }
 
-void client_side::said(const std::string& text) {
+void client_side::on_text(const std::string& text) {
   const bool is_own = text.starts_with(you_prefix);
   if (owed_ > 0 && !is_own) return;
   if (is_own && owed_ == 0) {
-    is_asked_ = true;
+    is_requested_ = true;
     has_spoken_ = false;
   }
   effect(client_effects::show{text});
@@ -102,29 +102,29 @@ void client_side::noticed(const std::string& text) {
     forget();
   }
   if (text.starts_with(hearing_prefix) && owed_ == 0 && is_open_) has_spoken_ = true;
-  if (text.starts_with(nothing_heard_notice) && owed_ == 0) has_spoken_ = is_asked_ = false;
+  if (text.starts_with(nothing_recognised_notice) && owed_ == 0) has_spoken_ = is_requested_ = false;
   effect(client_effects::show{text});
 }
 
-void client_side::gateway_said(const frame& f) {
+void client_side::on_gateway_message(const frame& f) {
   switch (f.tag) {
   case tag::text:
-    return said(f.payload);
+    return on_text(f.payload);
   case tag::speech:
     if (owed_ > 0) return;
     if (!is_playing_ || is_whole_) answer_.clear();
     is_playing_ = true;
-    is_asked_ = is_whole_ = false;
+    is_requested_ = is_whole_ = false;
     answer_ += f.payload;
     return effect(client_effects::play{f.payload});
   case tag::speech_end:
     if (owed_ > 0) return;
-    is_asked_ = false;
+    is_requested_ = false;
     is_whole_ = true;
     return;
   case tag::feedback:
     if (owed_ > 0) return;
-    is_asked_ = false;
+    is_requested_ = false;
     effect(client_effects::show{f.payload});
     return open(menu::before_speech);
   case tag::summary:

@@ -67,7 +67,7 @@ class client_side {
   void cancel();
   /// '1', '2', '3' or '4'; other keys do nothing.
   void choose(char key);
-  void gateway_said(const frame& f);
+  void on_gateway_message(const frame& f);
   /// All queued samples have been played.
   void played();
 
@@ -76,7 +76,7 @@ class client_side {
   bool is_talking() const { return is_talking_; }
   bool is_playing() const { return is_playing_; }
   /// Whether an answer, a choice or a `cancelled` is still to come.
-  bool waits() const { return has_spoken_ || is_asked_ || owed_ > 0 || menu_ == menu::before_speech; }
+  bool waits() const { return has_spoken_ || is_requested_ || owed_ > 0 || menu_ == menu::before_speech; }
   /// Samples of the last answer that was played, or is playing.
   const std::string& last_answer() const { return answer_; }
 
@@ -87,7 +87,7 @@ class client_side {
   }
   void send(tag t, std::string payload = {}) { effect(client_effects::send{{t, std::move(payload)}}); }
   void open(voice::menu which);
-  void said(const std::string& text);
+  void on_text(const std::string& text);
   void noticed(const std::string& text);
   void forget();
 
@@ -97,7 +97,7 @@ class client_side {
   bool is_talking_ = false;
   bool is_open_ = false;    ///< talking never ends
   bool has_spoken_ = false; ///< audio was sent, and nothing was recognised yet
-  bool is_asked_ = false;
+  bool is_requested_ = false;
   bool is_playing_ = false; ///< the exchange's own speech
   bool is_replaying_ = false;
   bool is_whole_ = false;     ///< the speech that is playing, or was played, is complete

@@ -40,7 +40,7 @@ std::optional<speech_number> gateway_side::speaking() const {
   return std::nullopt;
 }
 
-std::optional<exchange_number> gateway_side::asked() const {
+std::optional<exchange_number> gateway_side::open_exchange() const {
   for (const auto& e : live_)
     if (e.is_brains) return e.n;
   return std::nullopt;
@@ -57,7 +57,7 @@ gateway_side::exchange& gateway_side::begin_one(phase as) {
   return live_.back();
 }
 
-void gateway_side::client_said(const frame& f) {
+void gateway_side::on_client_message(const frame& f) {
   if (is_over_) return;
   if (f.tag != tag::cancel) settle_interrupted();
   switch (f.tag) {
@@ -81,14 +81,15 @@ void gateway_side::client_said(const frame& f) {
   }
 }
 
-void gateway_side::brain_said(const frame& f) {
+void gateway_side::on_brain_message(const frame& f) {
   if (is_over_) return;
   switch (f.tag) {
   case tag::answer:
     return answered(f);
   case tag::question: {
     const auto at = at_brain();
-    if (is_brain_late_ || at == live_.end() || (at->phase != phase::asked && at->phase != phase::questioned)) return;
+    if (is_brain_late_ || at == live_.end() || (at->phase != phase::requested && at->phase != phase::questioned))
+      return;
     at->phase = phase::questioned;
     return show(tag::feedback, f.payload, at->n);
   }
@@ -123,7 +124,7 @@ void gateway_side::say(const std::string& text) {
   speak_next();
 }
 
-void gateway_side::heard(const recognised& what) {
+void gateway_side::on_recognised(const recognised& what) {
   if (is_over_) return;
   if (what.from ? *what.from < cut_ : is_discarding_) {
     if (what.is_final) is_discarding_ = false;
@@ -131,7 +132,7 @@ void gateway_side::heard(const recognised& what) {
   }
   auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
   if (what.text.empty()) {
-    if (what.is_final) heard_nothing();
+    if (what.is_final) on_nothing_recognised();
     return;
   }
   if (at == live_.end()) {
@@ -148,17 +149,17 @@ void gateway_side::heard(const recognised& what) {
   at->phase = phase::judging;
   const auto n = at->n;
   show(tag::text, std::string(you_prefix) + what.text);
-  effect(does::judge{n, what.text, what.confidence});
+  effect(does::decide_speech{n, what.text, what.confidence});
 }
 
-void gateway_side::heard_nothing() {
+void gateway_side::on_nothing_recognised() {
   if (is_over_) return;
   const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
-  show(tag::notice, std::string(nothing_heard_notice));
+  show(tag::notice, std::string(nothing_recognised_notice));
   if (at != live_.end()) finish(at);
 }
 
-void gateway_side::judged(exchange_number n, verdict what) {
+void gateway_side::on_verdict(exchange_number n, verdict what) {
   const auto at = find(n);
   if (is_over_ || at == live_.end() || at->phase != phase::judging) return;
   switch (what) {
@@ -169,7 +170,7 @@ void gateway_side::judged(exchange_number n, verdict what) {
     live_.erase(at);
     return show(tag::notice, "stopping");
   case verdict::ignored:
-    show(tag::notice, std::string(nothing_heard_notice) + " with enough confidence");
+    show(tag::notice, std::string(nothing_recognised_notice) + " with enough confidence");
     return finish(at);
   }
 }
@@ -191,7 +192,7 @@ void gateway_side::ask_next() {
   const auto next =
       std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::waiting; });
   if (next == live_.end()) return;
-  next->phase = phase::asked;
+  next->phase = phase::requested;
   next->is_brains = true;
   is_brain_late_ = false;
   effect(does::to_brain{{tag::transcript, next->transcript}});
@@ -274,7 +275,7 @@ void gateway_side::choose(bool continues) {
   if (at == live_.end() || at->phase != phase::questioned) return; // no choice is open: a late key
   effect(does::to_brain{{tag::brain_choice, std::string(1, continues ? '\1' : '\0')}});
   if (continues) {
-    at->phase = at->answers.empty() ? phase::asked : phase::answering;
+    at->phase = at->answers.empty() ? phase::requested : phase::answering;
     return speak_next();
   }
   is_brain_late_ = true;

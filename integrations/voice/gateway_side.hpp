@@ -50,12 +50,12 @@ struct begin {
   exchange_number n = 0;
   friend bool operator==(const begin&, const begin&) = default;
 };
-/// Ask whether these words stop something. Answered by `judged`.
-struct judge {
+/// Ask whether these words stop something. Answered by `on_verdict`.
+struct decide_speech {
   exchange_number n = 0;
   std::string text;
   std::optional<double> confidence;
-  friend bool operator==(const judge&, const judge&) = default;
+  friend bool operator==(const decide_speech&, const decide_speech&) = default;
 };
 /// Answered by `fenced`, whatever the outcome.
 struct cancel {
@@ -104,7 +104,7 @@ struct close {
 
 using gateway_effect =
     std::variant<gateway_effects::to_client, gateway_effects::to_brain, gateway_effects::hear,
-                 gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::judge,
+                 gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::decide_speech,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
                  gateway_effects::hush, gateway_effects::linger, gateway_effects::rest, gateway_effects::close>;
 
@@ -129,15 +129,15 @@ inline constexpr std::size_t pause_samples = samples_per_second;
 /// Single-threaded. After each call the caller takes the effects, in order.
 class gateway_side {
  public:
-  void client_said(const frame& f);
+  void on_client_message(const frame& f);
   /// Except the handshake: the caller handles its A2.
-  void brain_said(const frame& f);
-  void heard(const recognised& what);
+  void on_brain_message(const frame& f);
+  void on_recognised(const recognised& what);
   /// The recogniser found nothing in the samples that it was given.
-  void heard_nothing();
+  void on_nothing_recognised();
   /// A new recogniser starts and counts its samples from here.
   void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
-  void judged(exchange_number n, verdict what);
+  void on_verdict(exchange_number n, verdict what);
   void fenced(exchange_number n);
   /// The exchange could not begin or continue: the ledger no longer holds any of it.
   void refused(exchange_number n, const std::string& why);
@@ -159,10 +159,10 @@ class gateway_side {
   /// The speech whose `chunk`s are still accepted.
   std::optional<speech_number> speaking() const;
   /// The exchange that the brain was asked about last and has not finished.
-  std::optional<exchange_number> asked() const;
+  std::optional<exchange_number> open_exchange() const;
 
  private:
-  enum class phase : std::uint8_t { hearing, judging, waiting, asked, questioned, answering, interrupted };
+  enum class phase : std::uint8_t { hearing, judging, waiting, requested, questioned, answering, interrupted };
   struct exchange {
     exchange_number n = 0;
     gateway_side::phase phase = phase::hearing;

@@ -32,7 +32,7 @@ using any_acceptor = asio::basic_socket_acceptor<any_stream>;
 using tls_stream = asio::ssl::stream<any_socket>;
 
 constexpr std::size_t most_unsent_bytes = 4 << 20, read_bytes = 16 << 10;
-constexpr std::chrono::seconds close_patience{1}, handshake_patience{10};
+constexpr std::chrono::seconds close_timeout{1}, handshake_timeout{10};
 
 any_socket& lowest(any_socket& s) { return s; }
 any_socket& lowest(tls_stream& s) { return s.next_layer(); }
@@ -59,7 +59,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
   void close() override {
     if (std::exchange(is_closing_, true)) return;
     hooks_ = {};
-    deadline_.expires_after(close_patience);
+    deadline_.expires_after(close_timeout);
     deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
       if (!error) self->shut();
     });
@@ -71,7 +71,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
 
   template <class Done>
   void shake_hands(Done done) {
-    deadline_.expires_after(handshake_patience);
+    deadline_.expires_after(handshake_timeout);
     deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
       if (!error) self->shut();
     });
@@ -101,8 +101,8 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
         return;
       }
       if (!*f) return read();
-      const auto said = hooks_.said; // a copy: the callback may close this connection
-      if (said) said(**f);
+      const auto on_frame = hooks_.on_frame; // a copy: the callback may close this connection
+      if (on_frame) on_frame(**f);
     }
   }
 

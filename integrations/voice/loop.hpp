@@ -15,7 +15,7 @@ namespace quell::integrations::voice {
 class frame_link {
  public:
   struct hooks {
-    std::function<void(const frame&)> said;
+    std::function<void(const frame&)> on_frame;
     std::function<void(const fault&)> broken; ///< the far side violated the protocol: nothing more is read
     std::function<void()> gone;               ///< called once, unless we closed the connection
   };

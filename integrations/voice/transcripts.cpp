@@ -7,14 +7,16 @@ namespace quell::integrations::voice {
 namespace {
 
 std::optional<recognised> recognised_in(const std::string& line) {
-  const auto said = nlohmann::json::parse(line, nullptr, false);
-  if (!said.is_object()) return std::nullopt;
+  const auto line_json = nlohmann::json::parse(line, nullptr, false);
+  if (!line_json.is_object()) return std::nullopt;
   recognised r;
-  if (const auto text = said.find("text"); text != said.end() && text->is_string()) r.text = text->get<std::string>();
-  if (const auto last = said.find("final"); last != said.end() && last->is_boolean()) r.is_final = last->get<bool>();
-  if (const auto sure = said.find("confidence"); sure != said.end() && sure->is_number())
+  if (const auto text = line_json.find("text"); text != line_json.end() && text->is_string())
+    r.text = text->get<std::string>();
+  if (const auto last = line_json.find("final"); last != line_json.end() && last->is_boolean())
+    r.is_final = last->get<bool>();
+  if (const auto sure = line_json.find("confidence"); sure != line_json.end() && sure->is_number())
     r.confidence = sure->get<double>();
-  if (const auto from = said.find("from"); from != said.end() && from->is_number_unsigned())
+  if (const auto from = line_json.find("from"); from != line_json.end() && from->is_number_unsigned())
     r.from = from->get<std::uint64_t>();
   return r;
 }

@@ -25,8 +25,8 @@ paced_text read_speed(std::string_view answer) {
 }
 
 std::string error_json(std::string_view code, std::string_view detail) {
-  const nlohmann::json said = {{"code", code}, {"detail", detail}};
-  return said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::json error_fields = {{"code", code}, {"detail", detail}};
+  return error_fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace quell::integrations::voice

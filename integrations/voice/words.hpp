@@ -20,7 +20,7 @@ inline constexpr std::string_view stopped_notice = "exchange cancelled";
 /// Prefix of a transcript that is not final yet.
 inline constexpr std::string_view hearing_prefix = "hearing: ";
 /// The utterance was not recognised, so nothing will answer it.
-inline constexpr std::string_view nothing_heard_notice = "nothing was recognised";
+inline constexpr std::string_view nothing_recognised_notice = "nothing was recognised";
 inline constexpr std::string_view you_prefix = "You: ", ai_prefix = "AI: ";
 
 struct paced_text {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds patience{15};
+constexpr std::chrono::seconds settle_timeout{15};
 constexpr std::uint64_t most_offset = 1ULL << 53; // as a JSON number; no arithmetic on offsets can overflow
 
 /// The offset in a segment's name; nullopt for any other file.
@@ -271,7 +271,7 @@ void output_files::give_up(boot_time now) {
     std::lock_guard lock(mutex_);
     for (auto it = live_.begin(); it != live_.end();) {
       auto& e = it->second;
-      if (e.closed_at && now - *e.closed_at > patience && settle(it->first, e, true)) {
+      if (e.closed_at && now - *e.closed_at > settle_timeout && settle(it->first, e, true)) {
         wake(it->first, e, calls);
         it = live_.erase(it);
       } else {

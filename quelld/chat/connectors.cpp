@@ -55,14 +55,14 @@ integrations::chat::connector* connectors::find(std::string_view name) const {
   return found == all_.end() ? nullptr : found->get();
 }
 
-void connectors::told(const records::event_record& e) {
+void connectors::on_event(const records::event_record& e) {
   if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it can concern any service
     for (const auto& c : all_)
-      if (const auto scope = scope_path::parse(c->name())) c->told({e.id, e.type, *scope, {}, {}, data_of(e)});
+      if (const auto scope = scope_path::parse(c->name())) c->on_event({e.id, e.type, *scope, {}, {}, data_of(e)});
   if (!e.scope) return;
   auto* to = find(first_segment(e.scope->text()));
   if (!to) return;
-  to->told({e.id, e.type, *e.scope, e.operation, e.root, data_of(e)});
+  to->on_event({e.id, e.type, *e.scope, e.operation, e.root, data_of(e)});
 }
 
 bool connectors::called(std::string_view name, integrations::chat::web_call call,
@@ -98,7 +98,7 @@ event_tap::event_tap() : state_(std::make_unique<state>()) {}
 event_tap::~event_tap() = default;
 
 // Holds the lock throughout, so that the order is kept while the tap is opened. The listener only passes the event on.
-void event_tap::told(const records::event_record& e) {
+void event_tap::on_event(const records::event_record& e) {
   const std::lock_guard lock(state_->mutex);
   if (state_->is_closed) return;
   if (state_->listener) return state_->listener(e);

@@ -29,7 +29,7 @@ class connectors {
   void add(std::unique_ptr<integrations::chat::connector> one) { all_.push_back(std::move(one)); }
   /// Passes a committed event to the connector whose name begins its scope; ignores other events. Any thread, in commit
   /// order.
-  void told(const records::event_record& e);
+  void on_event(const records::event_record& e);
   /// A request to `/v1/chat/<name>/<path>`; false, and `done` is not called, if no connector has that name. Any thread.
   bool called(std::string_view name, integrations::chat::web_call call,
               std::function<void(integrations::chat::web_answer)> done);
@@ -50,7 +50,7 @@ class event_tap {
  public:
   event_tap();
   ~event_tap();
-  void told(const records::event_record& e);
+  void on_event(const records::event_record& e);
   void open(std::function<void(const records::event_record&)> listener);
   /// No event is delivered afterwards.
   void close();

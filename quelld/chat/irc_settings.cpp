@@ -30,7 +30,7 @@ configured_connector read_irc(section_reader& from) {
   // By channel, the variables that hold the channel keys, which are secrets.
   s.keys = from.secrets("channel_keys_env", 256);
   from.flag("only_addressed", s.only_addressed);
-  read_pace_and_patience(from, s);
+  read_pace_and_timeouts(from, s);
   if (const auto why = integrations::chat::wrong_with(s); !why.empty()) keys.wrong("", why);
   return connected_by(std::move(s), integrations::chat::start_irc);
 }

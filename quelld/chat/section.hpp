@@ -66,7 +66,7 @@ struct section_reader {
 
 /// The rate of messages to a line-based service, and the time to wait for it.
 template <class Settings>
-void read_pace_and_patience(section_reader& from, Settings& s) {
+void read_pace_and_timeouts(section_reader& from, Settings& s) {
   from.time("pace", s.pace, milliseconds{0});
   from.number("burst", s.burst, 1, 100);
   from.time("silence", s.silence, milliseconds{1000});

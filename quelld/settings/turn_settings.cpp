@@ -176,10 +176,10 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
   // An agent's own answer settings must fit its model and that model's fallbacks.
   for (const auto& a : s.agents) {
     if (a.is_command()) continue;
-    const auto asked = model_of(s, a);
-    if (!asked) continue;
-    std::vector<integrations::model_settings> all = asked->fallbacks;
-    all.push_back(*asked);
+    const auto chosen = model_of(s, a);
+    if (!chosen) continue;
+    std::vector<integrations::model_settings> all = chosen->fallbacks;
+    all.push_back(*chosen);
     for (const auto& one : all)
       if (auto wrong = integrations::wrong_settings(one))
         return fault{"invalid_field", "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};

@@ -67,7 +67,7 @@ class played_port final : public agent_port {
   std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)> listener) override {
     touched();
     listener(model_events::text{"Well."});
-    if (++asked == 1)
+    if (++requested == 1)
       for (const auto* name : {"slow", "fast"}) listener(model_events::call{{std::string("c-") + name, name, "{}"}});
     listener(model_events::finished{});
     return std::make_unique<stream>(*this);
@@ -114,7 +114,7 @@ class played_port final : public agent_port {
     if (++touches == throws_at) throw std::runtime_error("as planned");
   }
 
-  int throws_at = 0, touches = 0, asked = 0, works = 0;
+  int throws_at = 0, touches = 0, requested = 0, works = 0;
   bool tools_wait = false, tools_break = false;
   std::vector<operation_id> calls;
   std::map<operation_id, tool_result> results;
@@ -172,7 +172,7 @@ TEST_CASE("an agent actor with two tools answers, and ends once") {
   w.begin();
   w.run();
   CHECK(w.overs == std::vector<bool>{false});
-  CHECK(w.port->asked == 2);
+  CHECK(w.port->requested == 2);
   CHECK(w.port->results.size() == 2);
   CHECK(w.port->works == 0);
 }
@@ -190,7 +190,7 @@ TEST_CASE("whatever throws first, in an agent or in a tool, ends that actor alon
     CHECK(w.port->works == 0); // a dead agent takes its tools along
     ++(w.overs[0] ? broken : survived);
     if (w.overs[0]) continue;
-    CHECK(w.port->asked == 2);
+    CHECK(w.port->requested == 2);
     for (const auto& call : w.port->calls) CHECK(w.port->results.count(call) == 1);
   }
   CHECK(broken > 5);
@@ -203,7 +203,7 @@ TEST_CASE("a tool whose work throws ends its call as interrupted, and the turn g
   w.begin();
   w.run();
   CHECK(w.overs == std::vector<bool>{false});
-  CHECK(w.port->asked == 2);
+  CHECK(w.port->requested == 2);
   REQUIRE(w.port->results.size() == 2);
   for (const auto& [call, result] : w.port->results) {
     CHECK_FALSE(result.ok);

@@ -90,7 +90,7 @@ class stage final : public agent_port, public agent_loop {
     };
     tell(model_events::text{"Well, "});
     tell(model_events::text{"now."});
-    if (++asked_ == 1)
+    if (++model_calls_ == 1)
       for (std::size_t i = 0; i < tools_.size(); ++i)
         tell(model_events::call{{"c" + std::to_string(i), tools_[i], "{}"}});
     tell(model_events::finished{});
@@ -136,12 +136,12 @@ class stage final : public agent_port, public agent_loop {
   }
   void say(const operation_id&, const tool_call&, const agent_news& news) override {
     CHECK(ends_.empty());
-    if (const auto* r = std::get_if<turn_effects::say_result>(&news)) CHECK(told_.insert(r->number).second);
+    if (const auto* r = std::get_if<turn_effects::say_result>(&news)) CHECK(reported_.insert(r->number).second);
   }
   void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) override {
     CHECK(ends_.empty());
-    CHECK(offset == said_.size());
-    said_ += text;
+    CHECK(offset == spoken_.size());
+    spoken_ += text;
     later(std::move(done));
   }
   void end(const turn_effects::end& how, std::uint64_t, std::function<void()> done) override {
@@ -200,7 +200,7 @@ class stage final : public agent_port, public agent_loop {
   }
   std::size_t stored() const { return stored_.size(); }
   const std::string& text() const { return text_; }
-  int asked() const { return asked_; }
+  int model_calls() const { return model_calls_; }
 
  private:
   class stream final : public model_stream {
@@ -231,14 +231,14 @@ class stage final : public agent_port, public agent_loop {
   std::deque<std::function<void()>> mailbox_, outside_;
   boot_time now_{1'000'000'000};
   bool stopped_ = false;
-  int asked_ = 0, stores_ = 0, overs_ = 0, open_streams_ = 0;
+  int model_calls_ = 0, stores_ = 0, overs_ = 0, open_streams_ = 0;
   std::set<operation_id> open_model_calls_;
   std::vector<operation_id> stored_;
   std::map<operation_id, tool_call> calls_;
   std::map<operation_id, tool_result> results_;
   std::map<call_number, tool> running_;
-  std::set<call_number> told_;
-  std::string said_, text_;
+  std::set<call_number> reported_;
+  std::string spoken_, text_;
   std::vector<turn_effects::end> ends_;
   std::unique_ptr<agent> it_;
 };

@@ -30,7 +30,7 @@ TEST_CASE("an agent that nobody stops completes, and everything of it is stored"
     REQUIRE(s.ends().size() == 1);
     CHECK_FALSE(s.ends()[0].aborted);
     CHECK(s.stored() == tools.size());
-    CHECK(s.asked() == (tools.empty() ? 1 : 2));
+    CHECK(s.model_calls() == (tools.empty() ? 1 : 2));
   }
 }
 
@@ -41,13 +41,13 @@ TEST_CASE("a stop at every point between two answers leaves everything whole") {
         stage s(tools);
         s.stubborn = stubborn;
         if (!goes(s, at)) break;
-        const auto asked = s.asked();
+        const auto approvals_requested = s.model_calls();
         const bool was_over = !s.ends().empty();
         CAPTURE(at, tools.size(), stubborn);
         s.stop();
         s.play();
         s.is_whole();
-        CHECK(s.asked() == asked);
+        CHECK(s.model_calls() == approvals_requested);
         if (!was_over && s.ends().size() == 1 && s.ends()[0].aborted) CHECK(s.ends()[0].aborted == abort_reason::user);
         const auto stands = s.results();
         s.late_ends(); // their results are too late to have an effect
@@ -83,7 +83,7 @@ TEST_CASE("a call that is stopped alone, at every point, is cancelled and the tu
         CHECK(s.results()[n].cancelled);
         REQUIRE(s.ends().size() == 1);
         CHECK_FALSE(s.ends()[0].aborted);
-        CHECK(s.asked() == 2);
+        CHECK(s.model_calls() == 2);
       }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a stop of a call that never ends does not hold up its turn") {
   REQUIRE(s.stop_call(0));
   REQUIRE(s.stop_call(1));
   s.play();
-  CHECK(s.asked() == 2);
+  CHECK(s.model_calls() == 2);
   CHECK(s.ends().size() == 1);
   s.late_ends();
   s.is_whole();
@@ -152,7 +152,7 @@ TEST_CASE("a timeout of a tool that never ends: the turn goes on, its end comes 
   REQUIRE(s.results().size() == 2);
   CHECK(s.results()[0].result == "\"timeout slow\"");
   CHECK(s.results()[1].ok);
-  CHECK(s.asked() == 2);
+  CHECK(s.model_calls() == 2);
   CHECK(s.ends().size() == 1);
   s.late_ends();
   CHECK(s.results()[0].result == "\"timeout slow\"");
@@ -172,7 +172,7 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     void over() override {}
   } loop;
   struct asks final : agent_port {
-    std::vector<operation_id> asked;
+    std::vector<operation_id> approvals_requested;
     tool_traits traits(const tool_call& call) override { return traits_of(call); }
     void open_model_call(std::uint32_t, answer<result<operation_id>>) override {}
     std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)>) override { return {}; }
@@ -182,7 +182,9 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     void begin_call(const operation_id&, answer<bool>) override {}
     void close_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
     void time_out_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
-    void ask_human(const operation_id& call, const tool_call&, const std::string&) override { asked.push_back(call); }
+    void ask_human(const operation_id& call, const tool_call&, const std::string&) override {
+      approvals_requested.push_back(call);
+    }
     std::unique_ptr<tool_work> work_for(const operation_id&, const tool_call&, const turn&) override { return {}; }
     void say(const operation_id&, const tool_call&, const agent_news&) override {}
     void say_text(std::uint64_t, const std::string&, std::function<void()>) override {}
@@ -193,6 +195,6 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
   const assistant_message last{"", {{"a", "slow", "{}"}, {"b", "danger", "{}"}, {"c", "danger", "{}"}}, false};
   const std::vector<operation_id> ids{operation_id::fresh(), operation_id::fresh(), operation_id::fresh()};
   a.resume({user_message{"do it"}, last}, {{"a", "slow", true, false, "\"done\""}}, ids, {});
-  CHECK(port.asked == std::vector<operation_id>{ids[1], ids[2]});
+  CHECK(port.approvals_requested == std::vector<operation_id>{ids[1], ids[2]});
   CHECK(a.it().phase() == turn_phase::waiting);
 }

@@ -53,10 +53,10 @@ TEST_CASE("any order of inputs, and a stop anywhere, leave one result for each c
     RC_ASSERT(w.ended.size() == 1u);
     RC_ASSERT(was_over || w.ended[0].aborted.has_value());
     RC_ASSERT(w.broken_rule().empty());
-    const auto asked = w.asked;
+    const auto model_call_number = w.model_call_number;
     const auto begun = w.stored_calls.size();
     for (int i = 0; i < 20; ++i) one_step(w);
-    RC_ASSERT(w.asked == asked);
+    RC_ASSERT(w.model_call_number == model_call_number);
     RC_ASSERT(w.stored_calls.size() == begun);
     RC_ASSERT(w.ended.size() == 1u);
   }));

@@ -12,10 +12,10 @@ TEST_CASE("a turn answers: text, calls side by side, results in call order, the 
   w.finishes();
   CHECK(w.running.size() == 2);
   w.ends(2);
-  CHECK(w.told == std::vector<call_number>{2}); // the fast call's event comes first
-  CHECK(w.asked == 1);
+  CHECK(w.reported == std::vector<call_number>{2}); // the fast call's event comes first
+  CHECK(w.model_call_number == 1);
   w.ends(1);
-  CHECK(w.asked == 2);
+  CHECK(w.model_call_number == 2);
   w.says("done");
   w.finishes();
   REQUIRE(w.ended.size() == 1);
@@ -67,7 +67,7 @@ TEST_CASE("stopped while calls run: finished ones are kept, running ones are can
   CHECK(w.stopped == std::vector<call_number>{2});
   w.ends(2); // late: dropped
   CHECK(w.result(2).result == "\"cancelled\"");
-  CHECK(w.asked == 1);
+  CHECK(w.model_call_number == 1);
   CHECK(w.broken_rule().empty());
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("a human approves or denies; what needs nobody's word does not wait fo
   w.decide(1, true);
   CHECK(w.running.size() == 1);
   w.ends(1);
-  CHECK(w.asked == 2);
+  CHECK(w.model_call_number == 2);
 }
 
 TEST_CASE("a call that runs says so after 5 s and every 5 s, until it has its result or waits for a human", "[turn]") {
@@ -159,7 +159,7 @@ TEST_CASE("a call that times out is answered and told to stop; the turn goes on;
   w.pass(121s);
   CHECK(w.result(1).result == "\"timeout slow\"");
   CHECK(w.stopped == std::vector<call_number>{1});
-  CHECK(w.asked == 2);
+  CHECK(w.model_call_number == 2);
   w.ends(1);
   CHECK(w.result(1).result == "\"timeout slow\"");
 }
@@ -248,7 +248,7 @@ TEST_CASE("what is told adds up to the whole text, with a gap between two answer
   w.finishes();
   REQUIRE(w.ended.size() == 1);
   CHECK(w.ended[0].text == "First: ä\n\nSecond");
-  CHECK(w.told_text == w.ended[0].text);
+  CHECK(w.reported_text == w.ended[0].text);
   CHECK(w.answers.back().text == "Second");
 }
 
@@ -276,13 +276,14 @@ TEST_CASE("after a restart offsets, text, usage and budget go on from what was b
   t.resume({user_message{"x"}, answer}, {}, {"ä", {10, 5, 1}, 2, 4}, boot_time{5});
   t.human_decided(1, true, "", boot_time{6});
   auto effects = t.tool_ended(1, true, "2", boot_time{7});
-  const auto asked = std::get<turn_effects::ask_model>(effects.back()).number;
-  CHECK(asked == 3);
-  effects = t.model_said(asked, model_events::text{"b"}, boot_time{8});
-  const auto& said = std::get<turn_effects::say_text>(effects.at(0));
-  CHECK(said.offset == 1);
-  CHECK(said.text == "\n\nb");
-  effects = t.model_said(asked, model_events::finished{model_events::stop::end, {1, 2, 3}}, boot_time{9});
+  const auto model_call_number = std::get<turn_effects::ask_model>(effects.back()).number;
+  CHECK(model_call_number == 3);
+  effects = t.on_model_event(model_call_number, model_events::text{"b"}, boot_time{8});
+  const auto& text_effect = std::get<turn_effects::say_text>(effects.at(0));
+  CHECK(text_effect.offset == 1);
+  CHECK(text_effect.text == "\n\nb");
+  effects =
+      t.on_model_event(model_call_number, model_events::finished{model_events::stop::end, {1, 2, 3}}, boot_time{9});
   const auto& end = std::get<turn_effects::end>(effects.back());
   CHECK(end.text == "ä\n\nb");
   CHECK(end.usage == model_usage{11, 7, 4});
@@ -299,7 +300,7 @@ TEST_CASE("thinking is told apart from the answer, and its sealed blocks go back
   w.calls({"fast"});
   w.finishes();
   CHECK(w.thinking == "Hm, läßt sich machen.");
-  CHECK(w.told_text == "I look.");
+  CHECK(w.reported_text == "I look.");
   w.ends(1);
   const auto& back = std::get<assistant_message>(w.sent.at(w.sent.size() - 2));
   CHECK(back.thinking == std::vector<thinking_block>{{"m", "{\"sealed\":1}"}});

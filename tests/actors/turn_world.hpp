@@ -40,14 +40,19 @@ class turn_world {
   explicit turn_world(turn_limits limits = {}) : turn_(limits, traits_of, texts_) {}
 
   void begin() { perform(turn_.begin({user_message{"do it"}}, now_)); }
-  void says(const std::string& text) { perform(turn_.model_said(asked, model_events::text{text}, now_)); }
+  void says(const std::string& text) {
+    perform(turn_.on_model_event(model_call_number, model_events::text{text}, now_));
+  }
   void calls(const std::vector<std::string>& tools) {
     for (const auto& name : tools)
-      perform(turn_.model_said(asked, model_events::call{{"c" + std::to_string(++made_), name, "{}"}}, now_));
+      perform(turn_.on_model_event(model_call_number, model_events::call{{"c" + std::to_string(++made_), name, "{}"}},
+                                   now_));
   }
-  void hears(model_event what) { perform(turn_.model_said(asked, std::move(what), now_)); }
-  void finishes() { perform(turn_.model_said(asked, model_events::finished{}, now_)); }
-  void breaks() { perform(turn_.model_said(asked, model_events::failed{{"model_broken", "cut", {}}, {}}, now_)); }
+  void hears(model_event what) { perform(turn_.on_model_event(model_call_number, std::move(what), now_)); }
+  void finishes() { perform(turn_.on_model_event(model_call_number, model_events::finished{}, now_)); }
+  void breaks() {
+    perform(turn_.on_model_event(model_call_number, model_events::failed{{"model_broken", "cut", {}}, {}}, now_));
+  }
   void ends(call_number n, bool ok = true) {
     running.erase(n);
     perform(turn_.tool_ended(n, ok, "\"result " + std::to_string(n) + "\"", now_));
@@ -76,14 +81,14 @@ class turn_world {
     return {};
   }
 
-  std::uint32_t asked = 0;
+  std::uint32_t model_call_number = 0;
   bool hung_up = false;
   std::vector<assistant_message> answers; ///< stored
   std::map<call_number, tool_call> stored_calls;
   std::map<call_number, tool_result> results; ///< stored
   std::map<call_number, std::string> running; ///< tools that were started and have not ended
-  std::vector<call_number> stopped, asking, told;
-  std::string told_text, thinking;
+  std::vector<call_number> stopped, asking, reported;
+  std::string reported_text, thinking;
   std::vector<model_note> notes;
   conversation sent; ///< with the newest request
   std::vector<turn_effects::end> ended;
@@ -106,11 +111,11 @@ class turn_world {
       }
     }
     CHECK(open == 0);
-    asked = x.number;
+    model_call_number = x.number;
     sent = x.messages;
   }
   void take(const turn_effects::hang_up& x) {
-    CHECK(x.number == asked);
+    CHECK(x.number == model_call_number);
     hung_up = true;
   }
   void take(const turn_effects::store_answer& x) {
@@ -136,8 +141,8 @@ class turn_world {
     stopped.push_back(x.number);
   }
   void take(const turn_effects::say_text& x) {
-    CHECK(x.offset == code_points(told_text));
-    told_text += x.text;
+    CHECK(x.offset == code_points(reported_text));
+    reported_text += x.text;
   }
   void take(const turn_effects::say_thinking& x) {
     CHECK(x.offset == code_points(thinking));
@@ -151,7 +156,7 @@ class turn_world {
     CHECK(results.count(x.number) == 0);
     progress.emplace_back(x.number, x.elapsed);
   }
-  void take(const turn_effects::say_result& x) { told.push_back(x.number); }
+  void take(const turn_effects::say_result& x) { reported.push_back(x.number); }
   void take(const turn_effects::end& x) { ended.push_back(x); }
 
   plain_texts texts_;

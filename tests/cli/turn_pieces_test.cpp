@@ -34,7 +34,7 @@ json created(const std::string& kind, const std::string& id, const std::string& 
 }
 
 /// A story that records its output.
-struct told {
+struct recorded_story {
   std::string text;
   std::vector<std::string> lines;
   turn_story story{
@@ -48,7 +48,7 @@ struct told {
            },
        .tool_still_runs = [this](const tool_in_flight& t, quell::milliseconds) { lines.push_back("…" + t.what); },
        .tool_ended = [this](const tool_ending& t) { lines.push_back("-" + t.what + " " + t.outcome); },
-       .asked = [this](const open_approval& a) { lines.push_back("?" + a.what + " " + a.rule); },
+       .on_approval = [this](const open_approval& a) { lines.push_back("?" + a.what + " " + a.rule); },
        .answered = [this](const open_approval& a, const std::string& d,
                           const std::string& by) { lines.push_back("!" + a.what + " " + d + " " + by); },
        .noted = [this](const std::string& words) { lines.push_back("~" + words); },
@@ -146,7 +146,7 @@ TEST_CASE("the screen takes away exactly the rows that it drew") {
 }
 
 TEST_CASE("text that comes twice is told once, and what no event told comes with the end") {
-  told t;
+  recorded_story t;
   t.take(event("text_delta", {{"offset", 0}, {"text", "grü"}}));
   t.take(event("text_delta", {{"offset", 0}, {"text", "grü"}}));
   t.take(event("text_delta", {{"offset", 2}, {"text", "üße"}}));
@@ -158,7 +158,7 @@ TEST_CASE("text that comes twice is told once, and what no event told comes with
 }
 
 TEST_CASE("tools are told once, below the agents that called them") {
-  told t;
+  recorded_story t;
   t.take(event("operation_started", json::object()));
   t.take(event("turn_start", json::object()));
   t.take(created("model_call", "m1", turn));
@@ -182,7 +182,7 @@ TEST_CASE("tools are told once, below the agents that called them") {
 }
 
 TEST_CASE("a question to a human is open until it is answered or stopped") {
-  told t;
+  recorded_story t;
   const json question{
       {"operation", "call"}, {"name", "exec"}, {"input", {{"command", "rm x"}}}, {"rule", "exec: rm *"}};
   t.take(event("approval_required", question, "call"));
@@ -198,17 +198,17 @@ TEST_CASE("a question to a human is open until it is answered or stopped") {
 }
 
 TEST_CASE("what a begun call asks is another question than whether it may begin") {
-  told t;
-  const json asked{{"operation", "call"},
-                   {"name", "deploy"},
-                   {"input", json::object()},
-                   {"rule", "asked by MCP server odd"},
-                   {"question",
-                    {{"id", "q-12345678"},
-                     {"server", "odd"},
-                     {"message", "Where to?"},
-                     {"form", {{"properties", {{"where", {{"type", "string"}, {"default", "here"}}}}}}}}}};
-  t.take(event("approval_required", asked, "call"));
+  recorded_story t;
+  const json question_data{{"operation", "call"},
+                           {"name", "deploy"},
+                           {"input", json::object()},
+                           {"rule", "asked by MCP server odd"},
+                           {"question",
+                            {{"id", "q-12345678"},
+                             {"server", "odd"},
+                             {"message", "Where to?"},
+                             {"form", {{"properties", {{"where", {{"type", "string"}, {"default", "here"}}}}}}}}}};
+  t.take(event("approval_required", question_data, "call"));
   REQUIRE(t.story.approvals().size() == 1);
   const auto& open = t.story.approvals().front();
   CHECK(open.key() == "q-12345678");
@@ -222,7 +222,7 @@ TEST_CASE("what a begun call asks is another question than whether it may begin"
 }
 
 TEST_CASE("odd events are survived") {
-  told t;
+  recorded_story t;
   for (const char* type : {"text_delta", "tool_start", "tool_result", "approval_required", "approval_resolved",
                            "operation_created", "turn_abort", "turn_complete", "made_up"})
     for (const json& data : {json(), json("x"), json::array({1}), json{{"offset", -5}, {"text", 7}, {"call", {}}}})

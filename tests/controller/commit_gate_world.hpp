@@ -47,8 +47,8 @@ class recording_edges final : public commit_gate_edges {
   bool storage_low() const override { return low; }
   void ticked(moment) override {}
   void command_given(const command& what) override { counts.count(what); }
-  void move_forbidden(const forbidden_move& move, std::string_view asked_by) override {
-    forbidden.push_back(std::string(move.from) + ">" + std::string(move.to) + " by " + std::string(asked_by));
+  void move_forbidden(const forbidden_move& move, std::string_view requested_by) override {
+    forbidden.push_back(std::string(move.from) + ">" + std::string(move.to) + " by " + std::string(requested_by));
   }
   void refusal_known(std::uint64_t) override {}
   void output_counted(const operation_id&, const std::string&, const output_counts&) override {}

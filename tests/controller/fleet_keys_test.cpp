@@ -64,8 +64,8 @@ TEST_CASE("an offered key is good beside the old one until it is used", "[keys]"
   CHECK(c.rows.at("w1").public_key == c.next);
   CHECK(c.rows.at("w1").next_key.empty());
   CHECK(c.see("w1").record.key_changed_at);
-  CHECK(c.told("worker_key_changed") == 1);
-  CHECK(c.told("audit") == 1);
+  CHECK(c.event_count("worker_key_changed") == 1);
+  CHECK(c.event_count("audit") == 1);
   // The old key is refused from then on.
   CHECK(refusal_of(c.comes_under(c.first, "-old")) == "not_enrolled");
   c.restart();

@@ -24,7 +24,7 @@ TEST_CASE("three silent heartbeats make a worker unreachable, with the instant u
   CHECK(c.status_of("w1") == "ready");
   c.silence(200ms);
   CHECK(c.status_of("w1") == "unreachable");
-  CHECK(c.told("worker_unreachable") == 1);
+  CHECK(c.event_count("worker_unreachable") == 1);
   CHECK(c.ledger.reachability_news == std::vector<std::string>{"w1"});
   const auto view = c.see("w1");
   CHECK(view.unreachable_since == last_word.wall);
@@ -41,7 +41,7 @@ TEST_CASE("three silent heartbeats make a worker unreachable, with the instant u
     CHECK(c.status_of("w1") == "ready");
     CHECK(c.f->reach("w1").reachable);
     CHECK(c.ledger.reachability_news.size() == 2);
-    CHECK(c.told("worker_joined") == 2);
+    CHECK(c.event_count("worker_joined") == 2);
   }
 }
 
@@ -57,14 +57,14 @@ TEST_CASE("past its dead-by a silent worker is lost, and its tasks as each one's
   c.silence(200ms);
   CHECK(c.status_of("w1") == "lost");
   CHECK(c.rows.at("w1").lost);
-  CHECK(c.told("worker_lost") == 1);
+  CHECK(c.event_count("worker_lost") == 1);
   REQUIRE(c.ledger.expired.size() == 1);
   CHECK(c.ledger.expired.front().first == plain);
   c.silence(51s, 500ms);
   REQUIRE(c.ledger.expired.size() == 2);
   CHECK(c.ledger.expired.back().first == longer);
   c.silence(60s, 1s);
-  CHECK(c.told("worker_lost") == 1);
+  CHECK(c.event_count("worker_lost") == 1);
   CHECK_FALSE(c.f->tick(c.now));
 }
 
@@ -167,11 +167,11 @@ TEST_CASE("after a restart of the controller a worker is unreachable until it sa
     c.worker_joins("w1");
     CHECK(c.status_of("w1") == "ready");
     CHECK(c.ledger.reconciled.back().same_life);
-    CHECK(c.told("worker_unreachable") == 0);
+    CHECK(c.event_count("worker_unreachable") == 0);
   }
   SECTION("it stays away") {
     c.silence(11s);
-    CHECK(c.told("worker_unreachable") == 1);
+    CHECK(c.event_count("worker_unreachable") == 1);
     CHECK(c.ledger.expired.empty());
     c.silence(200ms);
     CHECK(c.status_of("w1") == "lost");
@@ -195,7 +195,7 @@ TEST_CASE("a lost worker's longer tasks are still settled after a restart of the
   CHECK(c.ledger.expired.empty());
   c.silence(2s);
   CHECK(c.ledger.expired.size() == 1);
-  CHECK(c.told("worker_lost") == 1);
+  CHECK(c.event_count("worker_lost") == 1);
 }
 
 TEST_CASE("a handover lets workers live on for its whole length across a restart") {

@@ -58,7 +58,7 @@ TEST_CASE("a drained worker finishes what it has and takes no more until it is r
   CHECK(view->status == worker_status::draining);
   CHECK(view->record.drain->reason == "kernel update");
   c.settle();
-  CHECK(c.told("worker_draining") == 1);
+  CHECK(c.event_count("worker_draining") == 1);
   CHECK(c.ledger.stopped_workers.empty());
   const auto waits = c.placed(c.needs());
   CHECK(c.ledger.tasks.at(waits).detail == "every worker that could take it is draining");
@@ -121,7 +121,7 @@ TEST_CASE("a worker without work is removed at once: refused, forgotten, its key
   CHECK(c.keys.empty());
   CHECK(c.rows.empty());
   CHECK_FALSE(c.f->knows("w1"));
-  CHECK(c.told("worker_removed") == 1);
+  CHECK(c.event_count("worker_removed") == 1);
   c.beats("w1");
   CHECK(w.refusals.back().code == "not_enrolled");
   CHECK(c.f->remove("w1", false, c.now).error().code == "worker_not_found");
@@ -153,7 +153,7 @@ TEST_CASE("a worker with work is busy, or goes when its work is stopped") {
   c.reports("w1", ended);
   CHECK_FALSE(c.f->knows("w1"));
   CHECK(w.refusals.size() == 1);
-  CHECK(c.told("worker_removed") == 1);
+  CHECK(c.event_count("worker_removed") == 1);
 }
 
 TEST_CASE("a lost worker may be removed; it goes when the lease has settled its work") {

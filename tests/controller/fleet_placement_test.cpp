@@ -62,7 +62,7 @@ TEST_CASE("the first task of another author waits behind one of a long queue, no
   std::vector<operation_id> flood;
   for (int i = 0; i < 10; ++i) flood.push_back(c.placed(c.needs()));
   auto another = c.needs();
-  another.line = 1;
+  another.author_queue = 1;
   const auto late = c.placed(another);
   for (int i = 0; i < 3; ++i) {
     c.ends(w.all<wire::start>().back().operation);
@@ -209,14 +209,14 @@ TEST_CASE("cancelled tasks in a queue cost nothing until they come to its head, 
   for (int i = 0; i < 100'000; ++i) waiting.push_back(c.queued(c.needs()));
   c.place();
   const auto last = c.queued(c.needs());
-  const auto asked = c.ledger.asked_placeable;
+  const auto checks_before = c.ledger.placeable_checks;
   for (const auto& id : waiting) c.ledger.tasks.at(id).pending = false;
   for (int i = 0; i < 100; ++i) c.place(); // a hundred steps in which nothing changes
-  CHECK(c.ledger.asked_placeable == asked);
+  CHECK(c.ledger.placeable_checks == checks_before);
   c.ends(running);
   c.place();
   CHECK(c.where(last) == "w1");
-  CHECK(c.ledger.asked_placeable < asked + 300'000);
+  CHECK(c.ledger.placeable_checks < checks_before + 300'000);
   for (const auto& id : waiting)
     if (c.where(id)) FAIL("a cancelled task was placed");
 }

@@ -100,10 +100,10 @@ TEST_CASE("a second holder of a key is shown, and told once in ten minutes") {
   REQUIRE(c.see("w1").rival);
   CHECK(c.see("w1").rival->address == "copy.example");
   CHECK(c.see("w1").rival->last - c.see("w1").rival->since >= 40s);
-  CHECK(c.told("worker_disputed") == 1);
+  CHECK(c.event_count("worker_disputed") == 1);
   c.life_goes_on(700s, {"w1"});
   c.says_hello("w1", copy, "-copy");
-  CHECK(c.told("worker_disputed") == 2);
+  CHECK(c.event_count("worker_disputed") == 2);
 }
 
 TEST_CASE("a worker that moved to another directory is not a rival of itself") {
@@ -116,7 +116,7 @@ TEST_CASE("a worker that moved to another directory is not a rival of itself") {
   moved.incarnation = id_of<incarnation_id>(500);
   CHECK(c.says_hello("w1", moved, "-moved").refusals.empty());
   CHECK_FALSE(c.see("w1").rival);
-  CHECK(c.told("worker_disputed") == 0);
+  CHECK(c.event_count("worker_disputed") == 0);
 }
 
 TEST_CASE("a worker that can start nothing says why, and who waits for it is told") {

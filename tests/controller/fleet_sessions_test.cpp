@@ -18,7 +18,7 @@ TEST_CASE("a worker that joins is welcomed with frame 1 and reconciled once") {
   CHECK_FALSE(c.ledger.reconciled.front().same_life);
   CHECK(c.status_of("w1") == "ready");
   CHECK(c.see("w1").record.slots == 4);
-  CHECK(c.told("worker_joined") == 1);
+  CHECK(c.event_count("worker_joined") == 1);
   CHECK(c.f->session_of_key(key_of("w1")) == w.session());
   CHECK(c.f->name_of_route(w.route) == "w1");
 }
@@ -44,7 +44,7 @@ TEST_CASE("a repeated hello gets the same welcome and is not reconciled twice") 
   c.repeats_hello("w1");
   c.repeats_hello("w1");
   CHECK(c.ledger.reconciled.size() == 1);
-  CHECK(c.told("worker_joined") == 1);
+  CHECK(c.event_count("worker_joined") == 1);
   REQUIRE(c.history.size() == before + 2);
   CHECK(c.history.back().frame.number == 1);
   CHECK(std::get<wire::welcome>(c.history.back().frame.body) == w.all<wire::welcome>().front());
@@ -123,7 +123,7 @@ TEST_CASE("a second holder of the key elsewhere waits until the first one's leas
     CHECK(c.says_hello("w1", elsewhere, "-copy").refusals.size() == 1);
     c.pass(5ms);
     CHECK(c.says_hello("w1", elsewhere, "-copy").refusals.empty());
-    CHECK(c.told("worker_lost") == 1);
+    CHECK(c.event_count("worker_lost") == 1);
     CHECK(c.status_of("w1") == "ready");
   }
   SECTION("also when the controller restarts in between") {
@@ -275,8 +275,8 @@ TEST_CASE("a farewell empties the worker at once and frees its key") {
   c.settle();
   CHECK_FALSE(c.f->session_of_key(key_of("w1")));
   REQUIRE(c.ledger.reconciled.size() == 2);
-  CHECK(c.ledger.reconciled.back().said.inventory.empty());
-  CHECK(c.ledger.reconciled.back().said.incarnation == w.hello.incarnation);
+  CHECK(c.ledger.reconciled.back().greeting.inventory.empty());
+  CHECK(c.ledger.reconciled.back().greeting.incarnation == w.hello.incarnation);
   CHECK(c.status_of("w1") == "unreachable");
   auto elsewhere = c.hello_of("w1", 2);
   elsewhere.state_id = elsewhere.boot_id = "another";

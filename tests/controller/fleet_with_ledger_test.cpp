@@ -10,7 +10,7 @@ using namespace quell::controller::test;
 namespace {
 
 struct whole_world : fleet_world {
-  std::unique_ptr<controller::ledger> book;
+  std::unique_ptr<controller::ledger> real_ledger;
   std::map<operation_id, records::operation_hot> hot; ///< as on disk
   std::map<cancel_id, records::cancel_record> cancels;
   std::vector<std::string> events;
@@ -19,17 +19,17 @@ struct whole_world : fleet_world {
     records::recovered_state empty;
     empty.cluster = cluster;
     empty.epoch = epoch;
-    book = controller::ledger::make({}, empty, now);
-    real = book.get();
+    real_ledger = controller::ledger::make({}, empty, now);
+    real = real_ledger.get();
     pump = [this] { absorb(); };
     start();
-    book->ask_reachability([this](const std::string& worker) { return f->reach(worker); });
+    real_ledger->ask_reachability([this](const std::string& worker) { return f->reach(worker); });
   }
 
   /// As the core does: until both are idle, stops before any placement.
   void absorb() {
     for (;;) {
-      auto e = book->take();
+      auto e = real_ledger->take();
       if (e.empty()) break;
       for (auto& row : e.journal) note(row);
       for (auto& order : e.stops) f->send_stop(order, now);
@@ -47,7 +47,7 @@ struct whole_world : fleet_world {
   /// Steps until nothing changes any more.
   void turns() {
     for (int i = 0; i < 20; ++i) {
-      book->step(now);
+      real_ledger->step(now);
       settle();
       f->place(now);
       settle();
@@ -60,7 +60,7 @@ struct whole_world : fleet_world {
     o.scope = scope_path::parse(scope).value();
     o.task.command = {"true"};
     o.task.lease = lease;
-    const auto made = book->create(o, id_of<operation_id>(++ids + 200'000), now);
+    const auto made = real_ledger->create(o, id_of<operation_id>(++ids + 200'000), now);
     if (!made) throw std::logic_error(made.error().error.detail);
     turns();
     return made->id;
@@ -71,11 +71,11 @@ struct whole_world : fleet_world {
     o.by_token.owner = {"alice", "Alice"};
     o.target = records::target_scope{scope_path::parse(scope).value()};
     o.received = now.boot;
-    const auto made = book->cancel(o, id_of<cancel_id>(++ids + 300'000), now);
+    const auto made = real_ledger->cancel(o, id_of<cancel_id>(++ids + 300'000), now);
     if (!made) throw std::logic_error(made.error().error.detail);
     const auto id = made->record.id;
     take();
-    book->cancel_fenced(id, true, now);
+    real_ledger->cancel_fenced(id, true, now);
     turns();
     return id;
   }
@@ -89,7 +89,7 @@ struct whole_world : fleet_world {
     turns();
   }
   status status_of_task(const operation_id& id) const {
-    const auto live = book->view(id, now);
+    const auto live = real_ledger->view(id, now);
     return live ? live->hot.now : hot.at(id).now;
   }
 };
@@ -112,13 +112,13 @@ TEST_CASE(
   const auto k = c.cancel("team");
   REQUIRE(w1.all<wire::stop>().size() == 1);
   REQUIRE(w2.all<wire::stop>().size() == 1);
-  CHECK(c.book->view_cancel(k, c.now)->record.status == cancel_status::fenced);
+  CHECK(c.real_ledger->view_cancel(k, c.now)->record.status == cancel_status::fenced);
   c.acknowledges("w1");
   c.turns();
-  CHECK(c.book->view_cancel(k, c.now)->record.status == cancel_status::fenced);
+  CHECK(c.real_ledger->view_cancel(k, c.now)->record.status == cancel_status::fenced);
   c.acknowledges("w2");
   c.turns();
-  CHECK(c.book->view_cancel(k, c.now)->record.status == cancel_status::signalled);
+  CHECK(c.real_ledger->view_cancel(k, c.now)->record.status == cancel_status::signalled);
   for (auto* w : {&w1, &w2}) {
     wire::task_ended m;
     m.operation = w->all<wire::start>().front().operation;
@@ -142,7 +142,7 @@ TEST_CASE("a task that is cancelled while it waits for a slot never starts") {
   auto& w = c.worker_joins("w1", 1);
   const auto first = c.task("x");
   const auto second = c.task("team/a");
-  CHECK(c.book->view(second, c.now)->waiting->what == "slot");
+  CHECK(c.real_ledger->view(second, c.now)->waiting->what == "slot");
   c.cancel("team");
   CHECK(c.status_of_task(second) == status::cancelled);
   wire::task_ended m;
@@ -184,10 +184,10 @@ TEST_CASE("a stop that is lost with its session is sent again behind the next we
   REQUIRE(w.got.size() >= 2);
   CHECK(std::holds_alternative<wire::welcome>(w.got[0]));
   CHECK(std::holds_alternative<wire::stop>(w.got[1]));
-  CHECK(c.book->view_cancel(k, c.now)->record.status == cancel_status::fenced);
+  CHECK(c.real_ledger->view_cancel(k, c.now)->record.status == cancel_status::fenced);
   c.acknowledges("w1");
   c.turns();
-  CHECK(c.book->view_cancel(k, c.now)->record.status == cancel_status::signalled);
+  CHECK(c.real_ledger->view_cancel(k, c.now)->record.status == cancel_status::signalled);
 }
 
 TEST_CASE("after a restart of its worker running work is lost, never run again") {
@@ -215,8 +215,8 @@ TEST_CASE("work on a silent worker is shown as unreachable and ends by the lease
   c.starts("w1", plain);
   c.starts("w1", longer);
   c.silence(4s);
-  REQUIRE(c.book->view(plain, c.now)->dead_by);
-  CHECK(*c.book->view(longer, c.now)->dead_by > *c.book->view(plain, c.now)->dead_by + 40s);
+  REQUIRE(c.real_ledger->view(plain, c.now)->dead_by);
+  CHECK(*c.real_ledger->view(longer, c.now)->dead_by > *c.real_ledger->view(plain, c.now)->dead_by + 40s);
   const auto k = c.cancel("team");
   CHECK(c.cancels.at(k).status != cancel_status::settled);
   const auto elsewhere = c.task("x"); // the slots stay taken until the lease ends

@@ -11,7 +11,7 @@
 
 #include "controller/fleet.hpp"
 #include "controller/fleet/placement.hpp"
-#include "tests/controller/fleet_books.hpp"
+#include "tests/controller/fleet_ledger_double.hpp"
 
 namespace quell::controller::test {
 
@@ -58,7 +58,7 @@ struct far_worker {
 };
 
 struct fleet_world {
-  books ledger;
+  ledger_double ledger;
   fleet_settings settings;
   cluster_id cluster = id_of<cluster_id>(7);
   std::uint64_t epoch = 5;
@@ -255,7 +255,7 @@ struct fleet_world {
   }
   worker_view see(const std::string& name) const { return f->worker(name, now).value(); }
   std::string status_of(const std::string& name) const { return std::string(name_of(see(name).status)); }
-  std::size_t told(const std::string& event) const {
+  std::size_t event_count(const std::string& event) const {
     const auto types = ledger.event_types();
     return static_cast<std::size_t>(std::count(types.begin(), types.end(), event));
   }

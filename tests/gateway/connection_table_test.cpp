@@ -91,7 +91,7 @@ TEST_CASE("what is at work makes no room, and the reserve stays small", "[connec
   CHECK(w.table.make_room_in_reserve());
   CHECK(w.closed == std::vector<std::string>{"r0"});
   CHECK_FALSE(w.table.make_room_in_reserve());
-  CHECK_FALSE(w.table.make_room(w.now)); // the reserve is not for other connections
+  CHECK_FALSE(w.table.make_room(w.now));      // the reserve is not for other connections
   w.table.move(busy, phase::watching, w.now); // the story of its stop
   CHECK_FALSE(w.table.make_room(w.now));
   CHECK(w.table.make_room_in_reserve());

@@ -36,16 +36,16 @@ TEST_CASE("samples have escaped labels, and histograms their three kinds of line
 }
 
 TEST_CASE("tokens and cost are added up by model") {
-  http::metric_counts book;
+  http::metric_counts counts;
   records::event_record event;
   event.type = "model_usage";
   event.data =
       R"({"model":"big","usage":{"input_tokens":10,"output_tokens":5,"cached_input_tokens":2,"cost":0.25},"operation":"x"})";
-  book.heard(event);
-  book.heard(event);
+  counts.on_event(event);
+  counts.on_event(event);
   event.data = R"({"model":"small","usage":{"input_tokens":1,"output_tokens":1,"cached_input_tokens":0}})";
-  book.heard(event);
-  const auto models = book.use_by_model();
+  counts.on_event(event);
+  const auto models = counts.use_by_model();
   CHECK(models.at("big").input == 20);
   CHECK(models.at("big").cached == 4);
   CHECK(models.at("big").cost == 0.5);
@@ -54,21 +54,21 @@ TEST_CASE("tokens and cost are added up by model") {
 }
 
 TEST_CASE("events are counted by type and turns by their end, and settled cancels wait to be timed") {
-  http::metric_counts book;
+  http::metric_counts counts;
   records::event_record event;
   event.type = "turn_abort";
   event.data = R"({"reason":"user"})";
-  book.heard(event);
+  counts.on_event(event);
   event.type = "cancel_settled";
   event.cancel = cancel_id::fresh();
-  book.heard(event);
-  CHECK(book.events_by_type().at("cancel_settled") == 1);
-  CHECK(book.turns_by_end().at("user") == 1);
-  CHECK(book.take_settled() == std::vector{*event.cancel});
-  CHECK(book.take_settled().empty());
-  for (std::size_t i = 0; i < http::metric_counts::most_untimed + 5; ++i) book.heard(event);
-  CHECK(book.take_settled().size() == http::metric_counts::most_untimed);
-  CHECK(book.cancels_untimed == 5);
+  counts.on_event(event);
+  CHECK(counts.events_by_type().at("cancel_settled") == 1);
+  CHECK(counts.turns_by_end().at("user") == 1);
+  CHECK(counts.take_settled() == std::vector{*event.cancel});
+  CHECK(counts.take_settled().empty());
+  for (std::size_t i = 0; i < http::metric_counts::most_untimed + 5; ++i) counts.on_event(event);
+  CHECK(counts.take_settled().size() == http::metric_counts::most_untimed);
+  CHECK(counts.cancels_untimed == 5);
 }
 
 TEST_CASE("metrics count answers by code and time them by route") {

@@ -8,7 +8,7 @@
 using namespace quell;
 using namespace quell::controller;
 using namespace quell::controller::test;
-using http::sign_in_book;
+using http::sign_in_table;
 
 namespace {
 
@@ -36,60 +36,61 @@ struct browser {
 } // namespace
 
 TEST_CASE("a sign-in is found by its secret until it is over, ended, or its token is") {
-  sign_in_book book;
-  const auto in = book.open("id", "secret", "token", "hash", noon);
-  REQUIRE(book.find("secret", noon));
-  CHECK(*book.find("secret", noon) == in);
-  CHECK_FALSE(book.find("another", noon));
-  CHECK_FALSE(book.find(in.secret_hash, noon));
-  CHECK_FALSE(book.find("secret", noon + sign_in_book::idle_life));
-  CHECK(book.end("id"));
-  CHECK_FALSE(book.end("id"));
-  CHECK_FALSE(book.find("secret", noon));
-  book.open("id2", "secret2", "token", "hash", noon);
-  book.end_token("token");
-  CHECK_FALSE(book.is_open("id2", noon));
+  sign_in_table sign_ins;
+  const auto in = sign_ins.open("id", "secret", "token", "hash", noon);
+  REQUIRE(sign_ins.find("secret", noon));
+  CHECK(*sign_ins.find("secret", noon) == in);
+  CHECK_FALSE(sign_ins.find("another", noon));
+  CHECK_FALSE(sign_ins.find(in.secret_hash, noon));
+  CHECK_FALSE(sign_ins.find("secret", noon + sign_in_table::idle_life));
+  CHECK(sign_ins.end("id"));
+  CHECK_FALSE(sign_ins.end("id"));
+  CHECK_FALSE(sign_ins.find("secret", noon));
+  sign_ins.open("id2", "secret2", "token", "hash", noon);
+  sign_ins.end_token("token");
+  CHECK_FALSE(sign_ins.is_open("id2", noon));
 }
 
 TEST_CASE("a renewal moves the end, but never beyond the whole life") {
-  sign_in_book book;
-  book.open("id", "secret", "token", "hash", noon);
-  CHECK_FALSE(book.renew("id", noon + std::chrono::minutes(1)));
-  for (wall_time at = noon; at < noon + sign_in_book::whole_life; at += std::chrono::hours(12)) book.renew("id", at);
-  CHECK(book.is_open("id", noon + sign_in_book::whole_life - milliseconds(1)));
-  CHECK_FALSE(book.is_open("id", noon + sign_in_book::whole_life));
+  sign_in_table sign_ins;
+  sign_ins.open("id", "secret", "token", "hash", noon);
+  CHECK_FALSE(sign_ins.renew("id", noon + std::chrono::minutes(1)));
+  for (wall_time at = noon; at < noon + sign_in_table::whole_life; at += std::chrono::hours(12))
+    sign_ins.renew("id", at);
+  CHECK(sign_ins.is_open("id", noon + sign_in_table::whole_life - milliseconds(1)));
+  CHECK_FALSE(sign_ins.is_open("id", noon + sign_in_table::whole_life));
 }
 
 TEST_CASE("the oldest of too many sign-ins of one token makes room, those of others stay") {
-  sign_in_book book;
-  book.open("other", "s", "somebody", "h", noon);
-  for (std::size_t i = 0; i <= sign_in_book::most_per_token; ++i)
-    book.open("id" + std::to_string(i), "secret" + std::to_string(i), "token", "h", noon + milliseconds(i));
-  CHECK(book.size() == sign_in_book::most_per_token + 1);
-  CHECK_FALSE(book.find("secret0", noon + milliseconds(100)));
-  CHECK(book.find("secret1", noon + milliseconds(100)));
-  CHECK(book.is_open("other", noon + milliseconds(100)));
+  sign_in_table sign_ins;
+  sign_ins.open("other", "s", "somebody", "h", noon);
+  for (std::size_t i = 0; i <= sign_in_table::most_per_token; ++i)
+    sign_ins.open("id" + std::to_string(i), "secret" + std::to_string(i), "token", "h", noon + milliseconds(i));
+  CHECK(sign_ins.size() == sign_in_table::most_per_token + 1);
+  CHECK_FALSE(sign_ins.find("secret0", noon + milliseconds(100)));
+  CHECK(sign_ins.find("secret1", noon + milliseconds(100)));
+  CHECK(sign_ins.is_open("other", noon + milliseconds(100)));
 }
 
 TEST_CASE("a link is good once and for an hour") {
-  sign_in_book book;
-  book.add_link("a", "token", "hash", noon);
-  book.add_link("b", "token", "hash", noon);
-  CHECK(book.take_link("a", noon)->token == "token");
-  CHECK_FALSE(book.take_link("a", noon));
-  CHECK_FALSE(book.take_link("b", noon + sign_in_book::link_life));
+  sign_in_table sign_ins;
+  sign_ins.add_link("a", "token", "hash", noon);
+  sign_ins.add_link("b", "token", "hash", noon);
+  CHECK(sign_ins.take_link("a", noon)->token == "token");
+  CHECK_FALSE(sign_ins.take_link("a", noon));
+  CHECK_FALSE(sign_ins.take_link("b", noon + sign_in_table::link_life));
 }
 
 TEST_CASE("the book comes back from its text, without what is over or broken") {
-  sign_in_book book, again;
-  book.open("id", "secret", "token", "hash", noon);
-  again.restore("nonsense\n" + book.text() + "x y z t 1 99999999999999999\n", noon);
+  sign_in_table sign_ins, again;
+  sign_ins.open("id", "secret", "token", "hash", noon);
+  again.restore("nonsense\n" + sign_ins.text() + "x y z t 1 99999999999999999\n", noon);
   CHECK(again.size() == 1);
   CHECK(again.find("secret", noon));
   again = {};
-  again.restore(book.text(), noon + sign_in_book::idle_life);
+  again.restore(sign_ins.text(), noon + sign_in_table::idle_life);
   CHECK(again.size() == 0);
-  CHECK(book.text().find("secret") == std::string::npos);
+  CHECK(sign_ins.text().find("secret") == std::string::npos);
 }
 
 TEST_CASE("cookies, their names and origins are read exactly") {

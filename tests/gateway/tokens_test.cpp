@@ -29,7 +29,7 @@ TEST_CASE("no changed, cut or longer task token is taken") {
 }
 
 TEST_CASE("a stored token is found by its secret until it expires or is dropped") {
-  token_table book;
+  token_table tokens;
   const auto secret = fresh_token_secret().value();
   CHECK(secret.starts_with("qk_"));
   CHECK(secret != fresh_token_secret().value());
@@ -38,13 +38,13 @@ TEST_CASE("a stored token is found by its secret until it expires or is dropped"
   record.name = "laptop";
   record.hash = token_hash(secret);
   record.expires_at = wall_time{milliseconds{1000}};
-  book.put(record);
-  REQUIRE(book.find(secret, wall_time{milliseconds{999}}));
-  CHECK(book.by_id(record.id)->last_used_at == wall_time{milliseconds{999}});
-  CHECK_FALSE(book.find(secret, wall_time{milliseconds{1000}}));
-  CHECK_FALSE(book.find(record.hash, wall_time{}));
-  CHECK_FALSE(book.find(secret + "x", wall_time{}));
-  book.drop(record.id);
-  CHECK_FALSE(book.find(secret, wall_time{}));
-  CHECK(book.list().empty());
+  tokens.put(record);
+  REQUIRE(tokens.find(secret, wall_time{milliseconds{999}}));
+  CHECK(tokens.by_id(record.id)->last_used_at == wall_time{milliseconds{999}});
+  CHECK_FALSE(tokens.find(secret, wall_time{milliseconds{1000}}));
+  CHECK_FALSE(tokens.find(record.hash, wall_time{}));
+  CHECK_FALSE(tokens.find(secret + "x", wall_time{}));
+  tokens.drop(record.id);
+  CHECK_FALSE(tokens.find(secret, wall_time{}));
+  CHECK(tokens.list().empty());
 }

@@ -37,6 +37,12 @@ BREAKS = [
     ("cli/x.cpp", '#include "worker/task_table.hpp"', "cli may include only"),
     ("tests/worker/x.cpp", 'std::this_thread::sleep' '_for(1s);', "no sleeps in tests"),
     ("worker/x.cpp", 'int a; // TO' 'DO later', "no unfinished marks"),
+    ("actors/x.cpp", 'std::string told;', "plain names: told"),
+    ("gateway/x.cpp", 'auto x = e.heard_at_;', "plain names: heard_at_"),
+    ("tests/worker/x.cpp", 'const int most_told = 1;', "plain names: most_told"),
+    ("cli/x.cpp", 'constexpr int stop_patience{5};', "plain names: stop_patience"),
+    ("controller/x.cpp", 'struct books {};', "plain names: books"),
+    ("actors/x.hpp", '#pragma once\nstruct call_line;', "plain names: call_line"),
     ("worker/x.hpp", 'int a;', "no #pragma once"),
     ("worker/x.cpp", "\n" * 401, "lines"),
 ]
@@ -51,6 +57,9 @@ KEEPS = [
     ("quelld/x.cpp", '#include "storage/journal.hpp"\n#include <caf/all.hpp>'),
     ("worker/x.cpp", '::kill(pid, 9); auto s = R"sql(SELECT)sql";'),
     ("cli/doctor.cpp", '#include "worker/guardian/client.hpp"'),
+    ("cli/x.cpp", '// It was told and asked, and said so.\nauto t = row["told"]; const char* key = "heard";'),
+    ("controller/x.cpp", 'auto at = record.last_heard_at; patient p; int bookmark = 0, wished = 1, asks = 2;'),
+    ("tests/x.cpp", '#include "tests/patience.hpp"\nint unsaid = QUELL_TEST_PATIENCE;'),
 ]
 
 

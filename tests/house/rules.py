@@ -85,6 +85,11 @@ PROCESSES = (r"(?<![\w.>])(?:::)?(?:\bv?fork|\bexec(?:v|ve|vp|vpe|l|lp|le|veat)|
 RANDOM = r"\b(getrandom|random_device|mt19937(_64)?|fresh_uuid7)\b|::fresh\s*\("
 FILES = r"\bstd::(if|of|f)stream\b|\bfopen\s*\(|(?<![\w.>])::(open|read|write|socket|connect|send|recv)\s*\("
 PURE = r"controller/"
+# Words that identifiers do not use, because none says what it stands for: `event_data`, `on_event`, `reply_text`, `requested`, `runtime`,
+# `deadline` and others do (issue 11, point 7). Prose in comments, texts of the programs, JSON keys and columns may use them.
+VAGUE = r"told|heard|said|asked|judge|judged|judgement|mishaps?|wish|wishes|manners|complaints?|books?|desk|swarm|errands?|heart|patience|went"
+# Where a vague word stands in a name of the wire, the store or the tests' environment.
+NAMED_OUTSIDE = r"last_heard_at\b"
 
 WORDS = (
     Words("no threads in protocol", r"protocol/(?!socket|fresh_id\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),
@@ -101,6 +106,8 @@ WORDS = (
     Words("the core does no I/O", PURE, FILES, "effects are values; who performs them is somebody else"),
     Words("no sleeps in tests", r"tests/|benchmarks/", r"\bsleep_(for|until)\b|(?<![\w.>])(::)?(sleep|usleep|nanosleep)\s*\(", "a sleep is a race"
           " that usually wins: wait for the condition, with a deadline that says what was waited for"),
+    Words("plain names", r"", rf"\b(?!{NAMED_OUTSIDE})(?:[a-z0-9]+_)*(?:{VAGUE})(?:_[a-z0-9_]*)?\b|\b(?:call_line|mcp_line|own_end|parts_|write_again)\b",
+          "a name says what it holds or does, in the words of the field: an event's data, a reply, a deadline, a runtime"),
     Words("no unfinished marks", r"", r"\b(TODO|FIXME|XXX)\b", "what is not done is not here"),
 )
 

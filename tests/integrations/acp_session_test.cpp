@@ -15,14 +15,14 @@ namespace {
 struct talk {
   acp_session session{"coder", "/work/here"};
   std::vector<json> wrote;
-  std::vector<acp_effect> told;
+  std::vector<acp_effect> received;
 
   void look() {
     for (acp_effect& one : session.effects()) {
       if (const auto* send = std::get_if<acp_effects::send>(&one))
         wrote.push_back(json::parse(send->bytes));
       else
-        told.push_back(std::move(one));
+        received.push_back(std::move(one));
     }
   }
   void hear(const json& message) { session.receive(message.dump() + "\n"), look(); }
@@ -57,7 +57,7 @@ struct talk {
   template <class Effect>
   std::vector<Effect> all() const {
     std::vector<Effect> found;
-    for (const auto& one : told)
+    for (const auto& one : received)
       if (const auto* fits = std::get_if<Effect>(&one)) found.push_back(*fits);
     return found;
   }
@@ -96,12 +96,12 @@ TEST_CASE("permissions are answered with what was chosen, and only with what was
   talk.prompt();
   for (const json& id : {json(7), json("7")}) {
     talk.ask(id);
-    const auto asked = talk.all<acp_effects::permission>().back();
-    CHECK(asked.title == "rm -rf");
-    CHECK(asked.options == std::vector<acp_option>{{"y", "Yes", "allow_once"}});
+    const auto permission_request = talk.all<acp_effects::permission>().back();
+    CHECK(permission_request.title == "rm -rf");
+    CHECK(permission_request.options == std::vector<acp_option>{{"y", "Yes", "allow_once"}});
     const bool first = id == json(7);
-    talk.session.permit(asked.number, first ? "y" : "something else");
-    talk.session.permit(asked.number, "y");
+    talk.session.permit(permission_request.number, first ? "y" : "something else");
+    talk.session.permit(permission_request.number, "y");
     talk.look();
     CHECK(talk.wrote.back()["id"] == id);
     CHECK(talk.wrote.back()["result"] ==
@@ -117,7 +117,7 @@ TEST_CASE("a cancel tells the agent, answers what it asks, and nothing is told a
     talk.shake();
     talk.prompt();
     talk.ask("q");
-    const auto before = talk.told.size();
+    const auto before = talk.received.size();
     CHECK(talk.cancel());
     CHECK_FALSE(talk.cancel());
     REQUIRE(talk.wrote.size() == 5);
@@ -128,10 +128,10 @@ TEST_CASE("a cancel tells the agent, answers what it asks, and nothing is told a
     talk.ask("late");
     CHECK(talk.wrote.back()["id"] == "late");
     CHECK(talk.wrote.back()["result"] == outcome(cancelled_outcome));
-    CHECK(talk.told.size() == before);
+    CHECK(talk.received.size() == before);
     talk.answer(3, {{"stopReason", reason}});
     CHECK(talk.all<acp_effects::late>().at(0).what == (std::string(reason) == "cancelled" ? "done" : "too_late"));
-    CHECK(talk.told.size() == before + 1);
+    CHECK(talk.received.size() == before + 1);
     talk.prompt();
     CHECK(talk.wrote.back()["method"] == "session/prompt");
   }

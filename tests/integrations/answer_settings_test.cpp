@@ -4,7 +4,7 @@
 #include "integrations/models/json.hpp"
 #include "integrations/models/message_rules.hpp"
 #include "integrations/models/translator.hpp"
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -19,11 +19,11 @@ result<http_request> request_for(const model_settings& settings, const model_req
 }
 
 json body_of(const model_settings& settings, const model_request& request) {
-  const auto asked = request_for(settings, request);
-  if (!asked) FAIL(asked.error().detail);
+  const auto made = request_for(settings, request);
+  if (!made) FAIL(made.error().detail);
   if (settings.provider != provider::responses)
-    if (const auto broken = broken_rule(settings.provider, asked->body)) FAIL(*broken << " in " << asked->body);
-  return *parse_json(asked->body);
+    if (const auto broken = broken_rule(settings.provider, made->body)) FAIL(*broken << " in " << made->body);
+  return *parse_json(made->body);
 }
 
 model_settings model(provider whose, answer_settings answer = {}) {
@@ -53,8 +53,8 @@ model_request with_results(std::vector<thinking_block> thinking) {
 }
 
 std::string refusal_of(const model_settings& settings) {
-  const auto asked = request_for(settings, first_ask());
-  return asked ? "(accepted)" : asked.error().detail;
+  const auto made = request_for(settings, first_ask());
+  return made ? "(accepted)" : made.error().detail;
 }
 
 std::size_t marks(const json& value) {
@@ -190,9 +190,9 @@ TEST_CASE("extra headers are sent, behind ours") {
   for (const auto whose : {provider::anthropic, provider::openai, provider::responses}) {
     auto settings = model(whose);
     settings.headers = {{"X-Team", "red"}};
-    const auto asked = request_for(settings, first_ask());
-    REQUIRE(asked);
-    CHECK(asked->headers.back() == "X-Team: red");
+    const auto made = request_for(settings, first_ask());
+    REQUIRE(made);
+    CHECK(made->headers.back() == "X-Team: red");
   }
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("Anthropic: an error inside the stream ends it with what it said") {
   CHECK(got.wrong->why.code == "model_overloaded");
   CHECK(got.wrong->again);
   CHECK_THAT(got.wrong->why.detail, Catch::Contains("Overloaded"));
-  CHECK(got.told.empty());
+  CHECK(got.events.empty());
   const auto refused =
       read(anthropic_reader({}), event(R"({"type":"error","error":{"type":"invalid_request_error","message":"no"}})"));
   CHECK(refused.wrong->why.code == "model_refused");
@@ -116,11 +116,12 @@ TEST_CASE("Anthropic: a call's input may come with its block, its id may be miss
                  id + R"(","name":"exec","input":{"a":1}}})") +
            event(R"({"type":"content_block_stop","index":)" + index + "}");
   };
-  conversation said;
-  said.emplace_back(assistant_message{"", {{"used", "exec", "{}"}}, false});
-  const auto calls = read(anthropic_reader(call_ids(said)), start() + block("0", "") + block("1", "used") +
-                                                                block("2", "new") + block("3", "new") + end("tool_use"))
-                         .calls();
+  conversation history;
+  history.emplace_back(assistant_message{"", {{"used", "exec", "{}"}}, false});
+  const auto calls =
+      read(anthropic_reader(call_ids(history)),
+           start() + block("0", "") + block("1", "used") + block("2", "new") + block("3", "new") + end("tool_use"))
+          .calls();
   REQUIRE(calls.size() == 4);
   std::set<std::string> ids{"used"};
   for (const auto& call : calls) {
@@ -140,7 +141,7 @@ TEST_CASE("Anthropic: the server's own tools are passed by") {
               R"({"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web","input":{}}})") +
           event(R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{"}})") +
           event(R"({"type":"content_block_stop","index":1})") + end("end_turn"));
-  CHECK(got.told.size() == 3); // the thinking, its block, the end
+  CHECK(got.events.size() == 3); // the thinking, its block, the end
   CHECK(got.calls_begun() == 0);
   CHECK(got.end().why == model_events::stop::end);
 }
@@ -161,7 +162,7 @@ TEST_CASE("garbage is a fault of either reader and never more than that") {
         R"(data: {"type":3,"index":-1,"delta":[],"message":"","usage":7,"choices":[{"delta":{"content":5,"tool_calls":[null,3,{"index":"x","function":[]}]}}]})"
         "\n\n");
     CHECK(odd.wrong->why.code == "model_broken");
-    CHECK(odd.told.empty());
+    CHECK(odd.events.empty());
   }
 }
 
@@ -187,7 +188,7 @@ TEST_CASE("Anthropic: thinking is told apart from the answer, and its signed blo
     CHECK(got.text() == "Yes.");
     std::string thinking;
     std::vector<std::string> kept;
-    for (const auto& one : got.told) {
+    for (const auto& one : got.events) {
       if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
       if (const auto* whole = std::get_if<model_events::thought>(&one)) kept.push_back(whole->what.block);
     }

@@ -30,7 +30,7 @@ struct world {
       }
       if (const auto* h = std::get_if<gateway_effects::hang_up>(&e))
         did.push_back("hang up " + std::to_string(h->code));
-      if (const auto* h = std::get_if<gateway_effects::heard>(&e)) {
+      if (const auto* h = std::get_if<gateway_effects::dispatch>(&e)) {
         did.push_back("heard " + h->type);
         if (h->type == "MESSAGE_CREATE") messages.push_back(json::parse(h->data));
       }

@@ -32,7 +32,7 @@ json message(const json& more = {}) {
   return m;
 }
 
-std::optional<said> read(const json& m) { return read_message(m.dump(), "42"); }
+std::optional<incoming_message> read(const json& m) { return read_message(m.dump(), "42"); }
 
 json used(const json& data, int type = 2) {
   return {{"id", "300"},
@@ -144,17 +144,18 @@ TEST_CASE("commands and buttons are what they are registered as", "[discord]") {
   const auto ask =
       read_interaction(used({{"name", "ask"}, {"options", {{{"name", "text"}, {"value", " go "}}}}}).dump());
   REQUIRE(ask);
-  CHECK((ask->what == asked::ask && ask->text == "go" && ask->by.name == "M" && ask->scope->text() == "discord/9/7"));
-  CHECK(read_interaction(used({{"name", "stop"}}).dump())->what == asked::stop);
+  CHECK((ask->what == interaction_kind::ask && ask->text == "go" && ask->by.name == "M" &&
+         ask->scope->text() == "discord/9/7"));
+  CHECK(read_interaction(used({{"name", "stop"}}).dump())->what == interaction_kind::stop);
   const auto button = read_interaction(used({{"custom_id", "stop:" + turn.text()}}, 3).dump());
-  CHECK((button->what == asked::stop_turn && button->target == turn));
-  CHECK(read_interaction(used({{"custom_id", "approve:" + turn.text()}}, 3).dump())->what == asked::approve);
-  CHECK(read_interaction(used({{"custom_id", "deny:" + turn.text()}}, 3).dump())->what == asked::deny);
+  CHECK((button->what == interaction_kind::stop_turn && button->target == turn));
+  CHECK(read_interaction(used({{"custom_id", "approve:" + turn.text()}}, 3).dump())->what == interaction_kind::approve);
+  CHECK(read_interaction(used({{"custom_id", "deny:" + turn.text()}}, 3).dump())->what == interaction_kind::deny);
   for (const auto* id : {"stop:", "stop:1", "other:x", "stop", ""})
-    CHECK(read_interaction(used({{"custom_id", id}}, 3).dump())->what == asked::other);
-  CHECK(read_interaction(used({{"name", "ask"}}).dump())->what == asked::other);
-  CHECK(read_interaction(used({{"name", "stop"}, {"type", 2}}).dump())->what == asked::other);
-  CHECK(read_interaction(R"({"type":1})")->what == asked::ping);
+    CHECK(read_interaction(used({{"custom_id", id}}, 3).dump())->what == interaction_kind::other);
+  CHECK(read_interaction(used({{"name", "ask"}}).dump())->what == interaction_kind::other);
+  CHECK(read_interaction(used({{"name", "stop"}, {"type", 2}}).dump())->what == interaction_kind::other);
+  CHECK(read_interaction(R"({"type":1})")->what == interaction_kind::ping);
   for (const auto& [key, value] :
        std::vector<std::pair<const char*, json>>{{"id", "x"}, {"channel_id", "a/b"}, {"token", "a/b"}, {"member", 3}}) {
     auto body = used({{"name", "stop"}});

@@ -109,7 +109,7 @@ TEST_CASE("the line below a reply does not stand in its code", "[fences]") {
   s.delta(turn, 0, "```\nint a;");
   s.tell("operation_cancelling", turn, "{}");
   s.pump();
-  CHECK(s.said.empty());
+  CHECK(s.posted_texts.empty());
   const auto next = operation_id::fresh();
   s.tell("text_delta", next, R"({"offset":0,"text":"```\nint a;"})");
   s.pump();

@@ -84,7 +84,7 @@ TEST_CASE("SASL PLAIN is finished before CAP END, in pieces of 400") {
   w.line(":s 903 clanky :done");
   CHECK(w.has_sent("CAP END\r\n"));
   w.line(":s 001 clanky :Welcome");
-  CHECK_FALSE(w.wish);
+  CHECK_FALSE(w.disconnect);
 }
 
 TEST_CASE("without the SASL that was asked for nobody is let in, and it is not tried again and again") {
@@ -95,10 +95,10 @@ TEST_CASE("without the SASL that was asked for nobody is let in, and it is not t
     irc_world w(s);
     w.connect();
     w.line(answer);
-    REQUIRE(w.wish);
-    CHECK(w.wish->when == redial::slowly);
-    CHECK(w.wish->why.find("SASL") != std::string::npos);
-    CHECK(w.wish->why.find("geheim") == std::string::npos);
+    REQUIRE(w.disconnect);
+    CHECK(w.disconnect->when == redial::slowly);
+    CHECK(w.disconnect->why.find("SASL") != std::string::npos);
+    CHECK(w.disconnect->why.find("geheim") == std::string::npos);
   }
 }
 
@@ -110,8 +110,8 @@ TEST_CASE("a wrong server password is a refusal that a person must remove") {
     w.connect();
     CHECK(w.has_sent("PASS :geheim\r\n"));
     w.line(answer);
-    REQUIRE(w.wish);
-    CHECK(w.wish->when == redial::slowly);
+    REQUIRE(w.disconnect);
+    CHECK(w.disconnect->when == redial::slowly);
   }
 }
 
@@ -129,8 +129,8 @@ TEST_CASE("a taken nick leads to others, and later back to the wanted one") {
   w.sent();
   w.channel("clanky3: build");
   w.channel("clanky: build too"); // people still use the old name
-  REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.bot_names == std::vector<std::string>{"clanky3", "clanky"});
+  REQUIRE(w.received_messages.size() == 2);
+  CHECK(w.received_messages[0].message.bot_names == std::vector<std::string>{"clanky3", "clanky"});
   w.passes(61s);
   CHECK(w.has_sent("NICK clanky\r\n"));
   w.line(":s 433 clanky3 clanky :in use");
@@ -147,16 +147,16 @@ TEST_CASE("in a channel what is addressed is a message, and a stop always is") {
   w.channel("stop");
   w.channel("\x01"
             "ACTION waves\x01");
-  REQUIRE(w.heard.size() == 2);
-  const auto& first = w.heard[0].message;
+  REQUIRE(w.received_messages.size() == 2);
+  const auto& first = w.received_messages[0].message;
   CHECK(first.scope.text() == dev);
   CHECK(first.id == "abc123");
   CHECK(first.text == "build it");
   CHECK(first.addressed == true);
   CHECK(first.author.id == "mia");
-  CHECK(w.heard[1].message.text == "stop");
-  CHECK(w.heard[1].message.addressed == false);
-  CHECK(w.heard[1].message.scope.text() == dev);
+  CHECK(w.received_messages[1].message.text == "stop");
+  CHECK(w.received_messages[1].message.addressed == false);
+  CHECK(w.received_messages[1].message.scope.text() == dev);
 }
 
 TEST_CASE("with everything heard, talk is a message too") {
@@ -167,9 +167,9 @@ TEST_CASE("with everything heard, talk is a message too") {
   w.channel("hello all");
   w.channel("\x01"
             "ACTION waves\x01");
-  REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.addressed == true); // a message that is not addressed would start nothing
-  CHECK(w.heard[1].message.text == "waves");
+  REQUIRE(w.received_messages.size() == 2);
+  CHECK(w.received_messages[0].message.addressed == true); // a message that is not addressed would start nothing
+  CHECK(w.received_messages[1].message.text == "waves");
 }
 
 TEST_CASE("private messages are addressed; notices, servers, ourselves and strange targets are nobody's messages") {
@@ -183,10 +183,10 @@ TEST_CASE("private messages are addressed; notices, servers, ourselves and stran
   w.line(":mia!m@h PRIVMSG $* :stop");
   w.line(":mia!m@h PRIVMSG clanky");
   w.line("PRIVMSG clanky :stop");
-  REQUIRE(w.heard.size() == 1);
-  CHECK(w.heard[0].message.scope.text() == "irc/net/mia~5Ba~5D");
-  CHECK(w.heard[0].message.addressed == true);
-  CHECK(w.heard[0].message.author.name == "Mia[a]");
+  REQUIRE(w.received_messages.size() == 1);
+  CHECK(w.received_messages[0].message.scope.text() == "irc/net/mia~5Ba~5D");
+  CHECK(w.received_messages[0].message.addressed == true);
+  CHECK(w.received_messages[0].message.author.name == "Mia[a]");
 }
 
 TEST_CASE("replies are lines at the pace of the channel, the first ones at once") {
@@ -274,19 +274,19 @@ TEST_CASE("a silent server is asked, and left when it does not answer") {
   CHECK(w.has_sent("PING :quell\r\n"));
   w.line(":s PONG s :quell");
   w.passes(91s);
-  CHECK_FALSE(w.wish);
+  CHECK_FALSE(w.disconnect);
   w.passes(100s);
-  REQUIRE(w.wish);
-  CHECK(w.wish->why.find("silent") != std::string::npos);
+  REQUIRE(w.disconnect);
+  CHECK(w.disconnect->why.find("silent") != std::string::npos);
 }
 
 TEST_CASE("a server that never finishes the registration is left") {
   irc_world w;
   w.connect();
   w.passes(59s);
-  CHECK_FALSE(w.wish);
+  CHECK_FALSE(w.disconnect);
   w.passes(2s);
-  CHECK(w.wish);
+  CHECK(w.disconnect);
 }
 
 TEST_CASE("what was not said before the connection broke is said after it, and nothing twice") {
@@ -308,16 +308,16 @@ TEST_CASE("a flood is bounded, and a stop in it still counts") {
   irc_world w;
   w.in_channel();
   for (int i = 0; i < 200; ++i) w.channel("clanky: " + std::to_string(i));
-  CHECK(w.heard.size() == 64);
+  CHECK(w.received_messages.size() == 64);
   w.channel("stop");
-  CHECK(w.heard.size() == 65);
-  CHECK(w.heard.back().message.text == "stop");
+  CHECK(w.received_messages.size() == 65);
+  CHECK(w.received_messages.back().message.text == "stop");
   w.passes(20s);
   CHECK(count_of(w.out, "Too many messages at once") <= 3);
   CHECK(w.has_sent("Too many messages at once"));
   w.decides(chat::decision{});
   w.channel("clanky: one more");
-  CHECK(w.heard.size() == 65); // only cancels are accepted until enough messages are decided
+  CHECK(w.received_messages.size() == 65); // only cancels are accepted until enough messages are decided
 }
 
 TEST_CASE("what quelld does not take is said so") {
@@ -338,7 +338,7 @@ TEST_CASE("CTCP is answered slowly and only what it knows") {
   w.line(":mia!m@h PRIVMSG clanky :\x01"
          "DCC SEND x\x01");
   CHECK(w.has_sent("NOTICE mia :\x01PING 12 34\x01"));
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
 }
 
 TEST_CASE("a call that waits is asked about in text and answered by the end of its id") {
@@ -386,8 +386,8 @@ TEST_CASE("directly it is spoken to by admitted accounts only, as the network te
   w.line(":s 376 clanky :End of MOTD");
   w.line(":mia!m@h PRIVMSG clanky :I only call myself mia");
   w.line("@account=kim :mia!m@h PRIVMSG clanky :I am kim");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
   w.line("@account=mia :other!m@h PRIVMSG clanky :hello");
-  REQUIRE(w.heard.size() == (knows ? 1U : 0U)); // a tag that was not negotiated is ignored
-  if (knows) CHECK(w.heard[0].message.author.account == "mia");
+  REQUIRE(w.received_messages.size() == (knows ? 1U : 0U)); // a tag that was not negotiated is ignored
+  if (knows) CHECK(w.received_messages[0].message.author.account == "mia");
 }

@@ -75,12 +75,12 @@ TEST_CASE("a page of Slack's history holds what people said there, and where the
               17}},
             {"response_metadata", {{"next_cursor", "more"}}}});
   CHECK(a.what == slack::history_answer::end::good);
-  REQUIRE(a.said.size() == 2);
-  CHECK(a.said[0].text == "two");
-  CHECK(a.said[0].is_addressed);
-  CHECK(a.said[0].thread.empty());
-  CHECK(a.said[0].team == "T1");
-  CHECK(a.said[1].text == "stop");
+  REQUIRE(a.messages.size() == 2);
+  CHECK(a.messages[0].text == "two");
+  CHECK(a.messages[0].is_addressed);
+  CHECK(a.messages[0].thread.empty());
+  CHECK(a.messages[0].team == "T1");
+  CHECK(a.messages[1].text == "stop");
   CHECK(a.below == std::vector<std::string>{"3.0"});
   CHECK(a.cursor == "more");
   const auto below = read({{"ok", true},
@@ -88,8 +88,8 @@ TEST_CASE("a page of Slack's history holds what people said there, and where the
                             {{{"user", "U1"}, {"text", "first"}, {"ts", "3.0"}, {"thread_ts", "3.0"}},
                              {{"user", "U1"}, {"text", "answer"}, {"ts", "4.0"}, {"thread_ts", "3.0"}}}}},
                           "3.0");
-  REQUIRE(below.said.size() == 1);
-  CHECK(below.said[0].thread == "3.0");
+  REQUIRE(below.messages.size() == 1);
+  CHECK(below.messages[0].thread == "3.0");
   CHECK(below.cursor.empty());
 }
 

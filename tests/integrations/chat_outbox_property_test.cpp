@@ -42,7 +42,7 @@ outbox_rules random_rules() {
 /// An unreliable service: refuses temporarily, breaks connections after having performed the request.
 void moody_pump(played_service& s) {
   for (const auto& a : s.box.due(s.now)) {
-    s.asked.push_back(a);
+    s.sent_actions.push_back(a);
     const int mood = *rc::gen::inRange(0, 10);
     if (mood == 0) {
       s.box.done(a.number, {outcome::later, {}, milliseconds{300}, true}, s.now);
@@ -122,12 +122,12 @@ TEST_CASE("after a stop nothing of the reply is sent that was not in flight, whe
     s.abort(turn);
     for (const auto& a : flying) s.box.done(a.number, s.perform(a), s.now);
     const auto before = s.messages;
-    const auto count = s.asked.size();
+    const auto count = s.sent_actions.size();
     s.run_dry();
     // The acknowledgement comes first, then at most closing edits with text that is already shown.
-    RC_ASSERT(s.asked.size() > count);
+    RC_ASSERT(s.sent_actions.size() > count);
     const std::string word = s.rules.one_line ? "🛑 stopped Stopped it." : "🛑 stopped\nStopped it.";
-    RC_ASSERT(s.asked[count].text == word);
+    RC_ASSERT(s.sent_actions[count].text == word);
     for (const auto& id : s.order) {
       auto one = s.messages.at(id);
       if (one == word) continue;

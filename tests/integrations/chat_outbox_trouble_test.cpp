@@ -10,7 +10,7 @@ namespace {
 using strings = std::vector<std::string>;
 
 const operation_id turn = operation_id::fresh(), other = operation_id::fresh();
-const message_id said_hello = message_id::fresh();
+const message_id hello_message = message_id::fresh();
 
 outbox_rules lines() {
   outbox_rules r;
@@ -64,7 +64,7 @@ TEST_CASE("a service that is down is tried again, less and less often, and nothi
   }
   CHECK(waits == std::vector<std::int64_t>{1000, 2000, 4000, 8000, 16'000, 32'000, 60'000, 60'000});
   s.pump();
-  CHECK(s.said == strings{"post hello"});
+  CHECK(s.posted_texts == strings{"post hello"});
 }
 
 TEST_CASE("what a service does not take for a quarter of an hour is dropped") {
@@ -91,7 +91,7 @@ TEST_CASE("a post whose fate is unknown is never sent twice; what follows it com
   s.delta(turn, 5, " second");
   s.complete(turn, "first second");
   s.run_dry();
-  CHECK(s.said == strings{"post first", "post  second"});
+  CHECK(s.posted_texts == strings{"post first", "post  second"});
 }
 
 TEST_CASE("where a post that comes twice is done once, one of which nobody knows is made again as it was") {
@@ -134,7 +134,7 @@ TEST_CASE("a stop forgets a post of which nobody knows") {
   s.box.drop(turn, s.now);
   s.abort(turn);
   s.run_dry();
-  CHECK(s.said.empty());
+  CHECK(s.posted_texts.empty());
 }
 
 TEST_CASE("what comes long after the service went away is tried as long as what came first") {
@@ -153,7 +153,7 @@ TEST_CASE("what comes long after the service went away is tried as long as what 
   for (const auto& a : s.box.due(s.now)) s.box.done(a.number, {outcome::not_sent}, s.now);
   CHECK(s.box.dropped() == 1);
   s.run_dry();
-  CHECK(s.said == strings{"post new"});
+  CHECK(s.posted_texts == strings{"post new"});
 }
 
 TEST_CASE("an edit whose fate is unknown is made again") {
@@ -181,7 +181,7 @@ TEST_CASE("a message that cannot be edited any more is left, and the rest comes 
   REQUIRE(a.size() == 1);
   s.box.done(a[0].number, {outcome::refused}, s.now);
   s.run_dry();
-  CHECK(s.said == strings{"post first", "post  second"});
+  CHECK(s.posted_texts == strings{"post first", "post  second"});
 }
 
 TEST_CASE("too much that waits in one place loses its oldest parts, and says so once") {
@@ -192,9 +192,9 @@ TEST_CASE("too much that waits in one place loses its oldest parts, and says so 
   for (int i = 0; i < 40; ++i) text += std::to_string(i) + "\n";
   s.complete(turn, text);
   s.run_dry();
-  REQUIRE(s.said.size() <= 11);
-  CHECK(s.said.front() == "post […]");
-  CHECK(s.said.back() == "post 39");
+  REQUIRE(s.posted_texts.size() <= 11);
+  CHECK(s.posted_texts.front() == "post […]");
+  CHECK(s.posted_texts.back() == "post 39");
   CHECK(s.box.dropped() >= 30);
 }
 
@@ -221,8 +221,8 @@ TEST_CASE("replies in more places than are remembered all arrive") {
 TEST_CASE("what is left out is said, but not each time") {
   outbox_rules rules;
   rules.most_places = rules.most_busy_places = 3;
-  strings said;
-  rules.report = [&](const std::string& what) { said.push_back(what); };
+  strings posted_texts;
+  rules.report = [&](const std::string& what) { posted_texts.push_back(what); };
   played_service s{rules};
   for (int i = 0; i < 6; ++i) {
     s.pass(milliseconds{1});
@@ -230,12 +230,12 @@ TEST_CASE("what is left out is said, but not each time") {
            played_service::place("slack/a" + std::to_string(i)));
   }
   CHECK(s.box.dropped() == 3);
-  REQUIRE(said.size() == 1);
-  CHECK(said[0].find("1 message was not sent, the last one to slack/a0: too many places") == 0);
+  REQUIRE(posted_texts.size() == 1);
+  CHECK(posted_texts[0].find("1 message was not sent, the last one to slack/a0: too many places") == 0);
   s.pass(milliseconds{11'000});
   s.tell("turn_complete", operation_id::fresh(), R"({"text":"waits"})", played_service::place("slack/b"));
-  REQUIRE(said.size() == 2);
-  CHECK(said[1].find("3 messages were not sent, the last one to slack/a3") == 0);
+  REQUIRE(posted_texts.size() == 2);
+  CHECK(posted_texts[1].find("3 messages were not sent, the last one to slack/a3") == 0);
 }
 
 TEST_CASE("no more places are kept than allowed; those without anything to say go first") {
@@ -245,9 +245,10 @@ TEST_CASE("no more places are kept than allowed; those without anything to say g
   s.tell("turn_complete", turn, R"({"text":"waits"})", played_service::place("slack/a"));
   for (int i = 0; i < 20; ++i) {
     s.pass(milliseconds{1});
-    s.box.heard(played_service::place("slack/b" + std::to_string(i)), played_service::taken(said_hello), "x", s.now);
+    s.box.on_decision(played_service::place("slack/b" + std::to_string(i)), played_service::taken(hello_message), "x",
+                      s.now);
   }
   CHECK(s.box.places() == 3);
   s.run_dry();
-  CHECK(s.said == strings{"post waits"});
+  CHECK(s.posted_texts == strings{"post waits"});
 }

@@ -18,11 +18,11 @@ struct played_service {
   outbox box;
   boot_time now{1'000'000'000'000};
   std::uint64_t events = 0;
-  std::vector<action> asked;                   ///< everything, in order
+  std::vector<action> sent_actions;            ///< everything, in order
   std::vector<std::string> order;              ///< ids of messages as posted
   std::map<std::string, std::string> messages; ///< id → text
   std::map<std::uint64_t, std::string> keys;   ///< of posts → id, where posts may be repeated
-  std::vector<std::string> said;               ///< "post x", "edit 1 x", "react m x"
+  std::vector<std::string> posted_texts;       ///< "post x", "edit 1 x", "react m x"
 
   static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
 
@@ -43,7 +43,7 @@ struct played_service {
     e.operation = turn;
     e.root = turn;
     e.data = data;
-    box.told(e, now);
+    box.on_event(e, now);
   }
   void start(const operation_id& turn, const std::string& message = "") {
     tell("turn_start", turn, R"({"turn":")" + turn.text() + R"(","message":")" + message + R"("})");
@@ -77,7 +77,7 @@ struct played_service {
   /// Performs the action, and checks the limits that the service would enforce.
   done_how perform(const action& a) {
     if (a.what == action_kind::react) {
-      said.push_back("react " + a.message + " " + a.text);
+      posted_texts.push_back("react " + a.message + " " + a.text);
       return {};
     }
     CHECK(length_of(a.text, rules.unit) <= rules.most_length);
@@ -87,7 +87,7 @@ struct played_service {
       CHECK(rules.can_edit);
       REQUIRE(messages.contains(a.message));
       messages[a.message] = a.text;
-      said.push_back("edit " + a.message + " " + a.text);
+      posted_texts.push_back("edit " + a.message + " " + a.text);
       return {};
     }
     if (rules.posts_repeat && keys.contains(a.key)) return {outcome::sent, keys.at(a.key)};
@@ -95,7 +95,7 @@ struct played_service {
     keys[a.key] = id;
     order.push_back(id);
     messages[id] = a.text;
-    said.push_back("post " + a.text);
+    posted_texts.push_back("post " + a.text);
     return {outcome::sent, id};
   }
   /// Sends everything that may be sent now, and completes it at once.
@@ -104,7 +104,7 @@ struct played_service {
       const auto actions = box.due(now);
       if (actions.empty()) return;
       for (const auto& a : actions) {
-        asked.push_back(a);
+        sent_actions.push_back(a);
         box.done(a.number, perform(a), now);
       }
     }

@@ -1,6 +1,6 @@
 // The state that a connector keeps over a restart, and its handling of edits and deletions.
 #include "integrations/chat/follow_ups.hpp"
-#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "tests/integrations/chat_outbox_world.hpp"
 
@@ -31,7 +31,7 @@ struct next_life : played_service {
 
 /// A quelld that answers on the test's command.
 struct slow_host final : host {
-  void say(said, std::function<void(result<decision>)>) override { FAIL("the connector says it"); }
+  void say(incoming_message, std::function<void(result<decision>)>) override { FAIL("the connector says it"); }
   void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves"); }
   void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
     stopped.push_back(order.reason);
@@ -54,14 +54,14 @@ struct slow_host final : host {
 
 struct chat_room {
   slow_host at;
-  strings said, dropped;
+  strings posted_texts, dropped;
   follow_ups all{{at, [] { return [](std::function<void()> job) { job(); }; },
                   [this](const operation_id& t) { dropped.push_back(t.text()); }, [](const std::string&) {},
-                  [this](const quell::integrations::chat::said& m, const std::string& answers) {
-                    said.push_back(m.text + " > " + answers);
+                  [this](const quell::integrations::chat::incoming_message& m, const std::string& answers) {
+                    posted_texts.push_back(m.text + " > " + answers);
                   }}};
-  static quell::integrations::chat::said message(const std::string& text) {
-    quell::integrations::chat::said m;
+  static quell::integrations::chat::incoming_message message(const std::string& text) {
+    quell::integrations::chat::incoming_message m;
     m.scope = *scope_path::parse("slack/T/C");
     m.id = "1";
     m.text = text;
@@ -91,9 +91,9 @@ TEST_CASE("a reply under way that ended with its program is brought to its end i
   next.box.looked(turn, std::nullopt, next.now);
   next.abort(turn, "interrupted"); // the event arrives after all: nothing is sent twice
   next.run_dry();
-  CHECK(next.said == strings{"edit 1 Let me see\n⚠️ The reply ended early."});
-  REQUIRE_FALSE(next.asked.empty());
-  CHECK_FALSE(next.asked.back().is_live);
+  CHECK(next.posted_texts == strings{"edit 1 Let me see\n⚠️ The reply ended early."});
+  REQUIRE_FALSE(next.sent_actions.empty());
+  CHECK_FALSE(next.sent_actions.back().is_live);
   CHECK(next.box.kept().empty());
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a question goes on in the next life, and the reply where it was", "[r
   next.box.looked(turn, status::running, next.now);
   next.box.looked(call, status::paused, next.now);
   next.run_dry();
-  CHECK(next.said.empty());
+  CHECK(next.posted_texts.empty());
   next.tell("approval_resolved", turn,
             R"({"operation":")" + call.text() + R"(","decision":"approved","by":{"id":"m","name":"Mia"}})");
   next.complete(turn, "May I? Thanks.");
@@ -191,7 +191,7 @@ TEST_CASE("a reply that was cut by the end of its program says so, also where no
   next.box.looked(turn, std::nullopt, next.now);
   next.abort(turn, "interrupted");
   next.run_dry();
-  CHECK(next.said == strings{"post ⚠️ The reply ended early."});
+  CHECK(next.posted_texts == strings{"post ⚠️ The reply ended early."});
 }
 
 TEST_CASE("a stop that was to be told is told by the next life, once", "[restart]") {
@@ -200,7 +200,7 @@ TEST_CASE("a stop that was to be told is told by the next life, once", "[restart
   played_service s(rules);
   const auto stop = message_id::fresh();
   const auto cancel = cancel_id::fresh();
-  s.box.heard(played_service::place(), played_service::taken(stop), "m7", s.now);
+  s.box.on_decision(played_service::place(), played_service::taken(stop), "m7", s.now);
   s.tell("cancel_settled", turn,
          R"({"cancel":")" + cancel.text() + R"(","proven":true,"not_confirmed":0,"operations":1})");
   s.tell("acknowledgement", turn,
@@ -209,9 +209,9 @@ TEST_CASE("a stop that was to be told is told by the next life, once", "[restart
   CHECK(next.box.recover(s.box.kept(), next.now).empty());
   auto again = played_service::taken(stop); // the service repeats it
   again.is_acknowledged = again.is_duplicate = true;
-  next.box.heard(played_service::place(), again, "m7", next.now);
+  next.box.on_decision(played_service::place(), again, "m7", next.now);
   next.run_dry();
-  CHECK(next.said == (rules.can_react ? strings{"react m7 🛑", "react m7 ✅"} : strings{"post 🛑 stopped"}));
+  CHECK(next.posted_texts == (rules.can_react ? strings{"react m7 🛑", "react m7 ✅"} : strings{"post 🛑 stopped"}));
 }
 
 TEST_CASE("who waits in line sees it, until it is their turn", "[outbox]") {
@@ -221,19 +221,19 @@ TEST_CASE("who waits in line sees it, until it is their turn", "[outbox]") {
   auto d = played_service::taken(message_id::fresh());
   d.turn = turn;
   d.position = 2;
-  s.box.heard(played_service::place(), d, "m7", s.now);
+  s.box.on_decision(played_service::place(), d, "m7", s.now);
   if (const bool is_sent = GENERATE(true, false); is_sent) {
     s.run_dry();
-    CHECK(s.said == strings{rules.can_react ? "react m7 👀" : "post In line, behind 2."});
+    CHECK(s.posted_texts == strings{rules.can_react ? "react m7 👀" : "post In line, behind 2."});
   } else {
     s.start(turn);
     s.run_dry();
-    CHECK(s.said.empty());
+    CHECK(s.posted_texts.empty());
   }
 }
 
 TEST_CASE("a channel is heard up to the oldest message that is not decided", "[restart]") {
-  heard_marks marks;
+  handled_marks marks;
   marks.recall("c", "9");
   marks.comes("c", "10");
   marks.comes("c", "11");
@@ -263,8 +263,8 @@ TEST_CASE("notes are taken soon after a change, and not at each", "[restart]") {
 
 TEST_CASE("an edit stops the turn of its message and says the other words, each edit once", "[edits]") {
   chat_room room;
-  CHECK(room.all.said_now("k", chat_room::message("old")));
-  CHECK_FALSE(room.all.said_now("k", chat_room::message("old")));
+  CHECK(room.all.message_posted("k", chat_room::message("old")));
+  CHECK_FALSE(room.all.message_posted("k", chat_room::message("old")));
   room.all.edited("k", chat_room::message("new"), "e1", false); // before the first message is decided
   room.at.answer();
   CHECK(room.at.stopped.empty());
@@ -272,20 +272,20 @@ TEST_CASE("an edit stops the turn of its message and says the other words, each 
   room.at.answer();
   CHECK(room.at.stopped == strings{"its message was edited"});
   CHECK(room.dropped == strings{turn.text()});
-  CHECK(room.said == strings{"new > 1"});
+  CHECK(room.posted_texts == strings{"new > 1"});
   room.all.edited("k", chat_room::message("new"), "e1", false); // a repeat
   room.all.edited("k", chat_room::message("newer"), "e2", false);
   room.at.answer();
-  CHECK(room.said.size() == 1); // it waits for the decision about the earlier edit
+  CHECK(room.posted_texts.size() == 1); // it waits for the decision about the earlier edit
   room.all.decided("k/e1", chat_room::turned(call));
   room.at.answer();
-  CHECK(room.said == strings{"new > 1", "newer > 1"});
+  CHECK(room.posted_texts == strings{"new > 1", "newer > 1"});
   CHECK(room.dropped == strings{turn.text(), call.text()});
 }
 
 TEST_CASE("what has ended stays, but for a word to stop; and a deletion stops what runs", "[edits]") {
   chat_room room;
-  room.all.said_now("k", chat_room::message("old"));
+  room.all.message_posted("k", chat_room::message("old"));
   room.all.decided("k", chat_room::turned(turn));
   room.at.now = status::completed;
   room.all.edited("k", chat_room::message("new"), "e1", false);
@@ -293,10 +293,10 @@ TEST_CASE("what has ended stays, but for a word to stop; and a deletion stops wh
   room.all.deleted("unknown");
   room.at.answer();
   CHECK(room.at.stopped.empty());
-  CHECK(room.said.empty());
+  CHECK(room.posted_texts.empty());
   room.all.edited("k", chat_room::message("stop"), "e2", true);
   room.all.edited("k", chat_room::message("stop"), "e2", true);
-  CHECK(room.said == strings{"stop > 1"});
+  CHECK(room.posted_texts == strings{"stop > 1"});
   room.at.now = status::pending;
   room.all.deleted("k");
   room.at.answer();

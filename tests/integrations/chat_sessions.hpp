@@ -54,7 +54,7 @@ class session_world {
     e.scope = *scope_path::parse(scope);
     e.operation = e.root = turn;
     e.data = data;
-    speaker.told(e, now);
+    speaker.on_event(e, now);
     take();
   }
   void answers(const std::string& scope, std::uint8_t turn, const std::string& text) {
@@ -65,8 +65,8 @@ class session_world {
     tells("turn_complete", scope, turn_number(turn), R"({"text":")" + text + R"(","usage":{}})");
   }
   void decides(const result<chat::decision>& what) {
-    REQUIRE_FALSE(heard.empty());
-    speaker.decided(heard.back().mark, what, now);
+    REQUIRE_FALSE(received_messages.empty());
+    speaker.decided(received_messages.back().mark, what, now);
     take();
   }
   std::string sent() { return std::exchange(out, {}); }
@@ -76,16 +76,16 @@ class session_world {
   boot_time now{1'000'000'000};
   std::uint64_t last_event = 0;
   std::string out;
-  std::vector<chat::heard_message> heard;
+  std::vector<chat::received_message> received_messages;
   std::vector<chat::approval_word> approvals;
-  std::optional<chat::disconnect_request> wish;
+  std::optional<chat::disconnect_request> disconnect;
 
  private:
   void take() {
     out += speaker.to_send();
-    for (auto& h : speaker.heard()) heard.push_back(std::move(h));
+    for (auto& h : speaker.take_received()) received_messages.push_back(std::move(h));
     for (auto& a : speaker.approvals()) approvals.push_back(std::move(a));
-    if (auto w = speaker.wish()) wish = std::move(w);
+    if (auto w = speaker.disconnect_wanted()) disconnect = std::move(w);
   }
 };
 

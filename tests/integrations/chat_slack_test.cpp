@@ -59,7 +59,7 @@ web_response answered(long status, const std::string& text) {
   r.body = text;
   return r;
 }
-outcome judged(const action& a, const web_response& r) {
+outcome result_kind(const action& a, const web_response& r) {
   std::string error;
   return slack::outcome_of(a, r, error).what;
 }
@@ -131,9 +131,9 @@ TEST_CASE("text is read as people see it") {
 }
 
 TEST_CASE("a handshake, a command and a button are read") {
-  const auto asked = slack::read_event(R"({"type":"url_verification","challenge":"abc"})", "");
-  REQUIRE(asked);
-  CHECK(std::get<slack::challenge>(*asked).text == "abc");
+  const auto url_challenge = slack::read_event(R"({"type":"url_verification","challenge":"abc"})", "");
+  REQUIRE(url_challenge);
+  CHECK(std::get<slack::challenge>(*url_challenge).text == "abc");
   const auto c =
       slack::read_command("team_id=T1&channel_id=C1&command=%2Fstop&text=wrong+branch&user_id=U1&user_name=mia");
   REQUIRE(c);
@@ -188,19 +188,19 @@ TEST_CASE("what Slack's answers mean") {
   std::string error;
   auto r = answered(200, R"({"ok":true,"ts":"1900.5"})");
   CHECK(slack::outcome_of(post("x"), r, error).message == "1900.5");
-  CHECK(judged(post("x"), answered(200, R"({"ok":false,"error":"channel_not_found"})")) == outcome::refused);
-  CHECK(judged(post("x"), answered(200, R"({"ok":false,"error":"already_reacted"})")) == outcome::sent);
-  CHECK(judged(post("x"), answered(200, R"({"ok":false,"error":"invalid_auth"})")) == outcome::not_sent);
-  CHECK(judged(post("x"), answered(200, "nonsense")) == outcome::unknown);
-  CHECK(judged(post("x"), answered(503, "")) == outcome::not_sent);
-  CHECK(judged(post("x"), answered(502, "")) == outcome::unknown);
+  CHECK(result_kind(post("x"), answered(200, R"({"ok":false,"error":"channel_not_found"})")) == outcome::refused);
+  CHECK(result_kind(post("x"), answered(200, R"({"ok":false,"error":"already_reacted"})")) == outcome::sent);
+  CHECK(result_kind(post("x"), answered(200, R"({"ok":false,"error":"invalid_auth"})")) == outcome::not_sent);
+  CHECK(result_kind(post("x"), answered(200, "nonsense")) == outcome::unknown);
+  CHECK(result_kind(post("x"), answered(503, "")) == outcome::not_sent);
+  CHECK(result_kind(post("x"), answered(502, "")) == outcome::unknown);
   r = answered(429, "");
   r.headers["retry-after"] = "7";
   const auto how = slack::outcome_of(post("x"), r, error);
   CHECK(how.what == outcome::later);
   CHECK(how.wait == milliseconds{7000});
   r = {};
-  CHECK(judged(post("x"), r) == outcome::unknown);
+  CHECK(result_kind(post("x"), r) == outcome::unknown);
   r.what = web_end::not_sent;
-  CHECK(judged(post("x"), r) == outcome::not_sent);
+  CHECK(result_kind(post("x"), r) == outcome::not_sent);
 }

@@ -10,7 +10,7 @@ namespace {
 using strings = std::vector<std::string>;
 
 const operation_id turn = operation_id::fresh();
-const message_id said_stop = message_id::fresh(), said_again = message_id::fresh();
+const message_id stop_message = message_id::fresh(), repeated_message = message_id::fresh();
 const cancel_id the_cancel = cancel_id::fresh(), another = cancel_id::fresh();
 
 /// A service, and a stop that runs its course in it.
@@ -25,20 +25,20 @@ struct stop_world : played_service {
     e.operation = of;
     e.root = of;
     e.data = data;
-    box.told(e, now);
+    box.on_event(e, now);
   }
   static std::string of(const cancel_id& cancel) { return R"("cancel":")" + cancel.text() + '"'; }
-  void decides(const message_id& m = said_stop, const std::string& id = "m7", bool words_follow = true) {
+  void decides(const message_id& m = stop_message, const std::string& id = "m7", bool words_follow = true) {
     tells("message_decided", R"({"message":")" + m.text() + R"(","id":")" + id +
                                  R"(","decision":"cancel","why":"cancel_word","cancel":{"id":")" + the_cancel.text() +
                                  (words_follow ? R"(","words_follow":true}})" : R"("}})"));
   }
-  void acknowledges(const std::string& text, const std::string& state = "", const message_id& m = said_stop) {
+  void acknowledges(const std::string& text, const std::string& state = "", const message_id& m = stop_message) {
     tells("acknowledgement", R"({"message":")" + m.text() + R"(","cancel":")" + the_cancel.text() + R"(","text":)" +
                                  quoted(text) + R"(,"reaction":null)" +
                                  (state.empty() ? "" : R"(,"state":")" + state + '"') + "}");
   }
-  void reacts(const message_id& m = said_stop) {
+  void reacts(const message_id& m = stop_message) {
     tells("acknowledgement",
           R"({"message":")" + m.text() + R"(","cancel":")" + the_cancel.text() + R"(","text":null,"reaction":"🛑"})");
   }
@@ -71,7 +71,7 @@ TEST_CASE("at the fence a message says stopping, and the same one says stopped o
   stop_world s{outbox_rules{}};
   s.decides();
   s.pump();
-  CHECK(s.said == strings{"post 🛑 stopping…"});
+  CHECK(s.posted_texts == strings{"post 🛑 stopping…"});
   SECTION("the words come after the proof") {
     s.settles();
     s.pump();
@@ -113,7 +113,7 @@ TEST_CASE("a model that has no words leaves quell's own") {
   s.pump();
   s.reacts();
   s.run_dry();
-  CHECK(s.said == strings{"post 🛑 stopping…"});
+  CHECK(s.posted_texts == strings{"post 🛑 stopping…"});
   s.settles();
   s.run_dry();
   CHECK(s.messages["1"] == "🛑 stopped");
@@ -123,27 +123,27 @@ TEST_CASE("without edits the end is told in a second message, and a stop that is
   stop_world s{lines()};
   s.decides();
   s.pump();
-  CHECK(s.said.empty());
+  CHECK(s.posted_texts.empty());
   SECTION("at once") {
     s.settles();
     s.run_dry();
-    CHECK(s.said.empty());
+    CHECK(s.posted_texts.empty());
     s.acknowledges("I have stopped.");
     s.run_dry();
-    CHECK(s.said == strings{"post 🛑 stopped I have stopped."});
+    CHECK(s.posted_texts == strings{"post 🛑 stopped I have stopped."});
   }
   SECTION("later") {
     s.pass(milliseconds{1000});
     s.pump();
-    CHECK(s.said == strings{"post 🛑 stopping…"});
+    CHECK(s.posted_texts == strings{"post 🛑 stopping…"});
     s.acknowledges("🛑 stopping…", "stopping");
     s.run_dry();
-    CHECK(s.said.size() == 2); // quelld sent this: more follows
+    CHECK(s.posted_texts.size() == 2); // quelld sent this: more follows
     s.settles();
     s.acknowledges("I have stopped.");
     s.run_dry();
-    CHECK(s.said.back() == "post 🛑 stopped I have stopped.");
-    CHECK(s.said.size() == 3);
+    CHECK(s.posted_texts.back() == "post 🛑 stopped I have stopped.");
+    CHECK(s.posted_texts.size() == 3);
   }
   SECTION("later, without words") {
     s.pass(milliseconds{1000});
@@ -151,7 +151,7 @@ TEST_CASE("without edits the end is told in a second message, and a stop that is
     s.reacts();
     s.settles();
     s.run_dry();
-    CHECK(s.said == strings{"post 🛑 stopping…", "post 🛑 stopped"});
+    CHECK(s.posted_texts == strings{"post 🛑 stopping…", "post 🛑 stopped"});
   }
   SECTION("the end comes while the first one is on its way") {
     s.pass(milliseconds{1000});
@@ -161,29 +161,29 @@ TEST_CASE("without edits the end is told in a second message, and a stop that is
     s.acknowledges("Fine.");
     s.box.done(a[0].number, s.perform(a[0]), s.now);
     s.run_dry();
-    CHECK(s.said == strings{"post 🛑 stopping…", "post 🛑 stopped Fine."});
+    CHECK(s.posted_texts == strings{"post 🛑 stopping…", "post 🛑 stopped Fine."});
   }
 }
 
 TEST_CASE("a reaction is followed by another one with the proof, and by words without it") {
   stop_world s{outbox_rules{}};
-  s.decides(said_stop, "m7", false);
+  s.decides(stop_message, "m7", false);
   s.reacts();
   s.run_dry();
-  CHECK(s.said == strings{"react m7 🛑"});
+  CHECK(s.posted_texts == strings{"react m7 🛑"});
   SECTION("proven") {
     s.settles();
     s.run_dry();
-    CHECK(s.said == strings{"react m7 🛑", "react m7 ✅"});
+    CHECK(s.posted_texts == strings{"react m7 🛑", "react m7 ✅"});
   }
   SECTION("not") {
     s.settles(false);
     s.run_dry();
-    CHECK(s.said.size() == 1);
+    CHECK(s.posted_texts.size() == 1);
     s.acknowledges("⚠️ not known to have ended: exec", "unconfirmed");
     s.run_dry();
-    CHECK(s.said.back() == "post ⚠️ not known to have ended: exec");
-    CHECK(s.asked.back().reply_to == "m7");
+    CHECK(s.posted_texts.back() == "post ⚠️ not known to have ended: exec");
+    CHECK(s.sent_actions.back().reply_to == "m7");
   }
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("the mark below a reply follows the cancel that ended it, whichever is
   s.delta(turn, 0, "Some words");
   s.pump();
   SECTION("a word") {
-    s.decides(said_stop, "m7", false);
+    s.decides(stop_message, "m7", false);
     s.run_dry();
     CHECK(s.messages["1"] == "Some words\n⏹ stopping…");
     s.abort(turn);
@@ -248,7 +248,7 @@ TEST_CASE("an end without proof that is known before the stop is told is told as
   s.reacts();
   s.run_dry();
   CHECK(s.messages["1"] == "⚠️ not known to have ended: 1 of 3");
-  CHECK(s.said.size() == 1);
+  CHECK(s.posted_texts.size() == 1);
 }
 
 TEST_CASE("the mark of a stop waits for no pace") {
@@ -259,12 +259,12 @@ TEST_CASE("the mark of a stop waits for no pace") {
   s.start(turn);
   s.delta(turn, 0, "Some words");
   s.pump(); // the only free request
-  s.decides(said_stop, "m7", false);
+  s.decides(stop_message, "m7", false);
   s.pump();
-  CHECK(s.said.back() == "edit 1 Some words\n⏹ stopping…");
+  CHECK(s.posted_texts.back() == "edit 1 Some words\n⏹ stopping…");
   s.settles();
   s.pump();
-  CHECK(s.said.back() == "edit 1 Some words\n⏹ stopped");
+  CHECK(s.posted_texts.back() == "edit 1 Some words\n⏹ stopped");
 }
 
 TEST_CASE("a command is told as a word is, and a message that was never decided here too") {
@@ -300,7 +300,7 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
   s.start(turn);
   s.delta(turn, 0, "Some words");
   s.pump();
-  s.decides(said_stop, "m7", false);
+  s.decides(stop_message, "m7", false);
   s.run_dry();
   REQUIRE(s.messages["1"] == "Some words\n⏹ stopping…");
   next_life next{s};
@@ -309,7 +309,7 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
     next.box.looked(turn, status::cancelling, next.now);
     next.delta(turn, 10, " and more"); // a late event: the life before had accepted its stop
     next.run_dry();
-    CHECK(next.said.empty());
+    CHECK(next.posted_texts.empty());
   }
   SECTION("it ended while nobody heard of a proof") {
     next.box.looked(turn, std::nullopt, next.now);
@@ -333,7 +333,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     CHECK(next.box.recover(s.box.kept(), next.now).empty());
     CHECK(next.box.kept().empty()); // only once: its end can have been shown before
     next.run_dry();
-    CHECK(next.said.empty());
+    CHECK(next.posted_texts.empty());
     SECTION("with the proof") {
       next.settles();
       next.run_dry();
@@ -345,14 +345,14 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     CHECK(next.order.size() == 1);
   }
   SECTION("with a reaction") {
-    s.decides(said_stop, "m7", false);
+    s.decides(stop_message, "m7", false);
     s.reacts();
     s.run_dry();
     next_life next{s};
     next.box.recover(s.box.kept(), next.now);
     next.settles();
     next.run_dry();
-    CHECK(next.said == strings{"react m7 ✅"});
+    CHECK(next.posted_texts == strings{"react m7 ✅"});
   }
 }
 
@@ -360,10 +360,10 @@ TEST_CASE("where nobody can speak any more no end of a stop is told") {
   stop_world s{outbox_rules{}};
   s.decides();
   s.pump();
-  CHECK(s.said == strings{"post 🛑 stopping…"});
+  CHECK(s.posted_texts == strings{"post 🛑 stopping…"});
   s.box.forget(played_service::place(), s.now);
   s.settles();
   s.acknowledges("I have stopped.");
   s.run_dry();
-  CHECK(s.said.size() == 1);
+  CHECK(s.posted_texts.size() == 1);
 }

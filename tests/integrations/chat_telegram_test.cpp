@@ -14,7 +14,7 @@ namespace {
 
 const telegram::self me{42, "clanky_bot", "Clanky"};
 
-json said_json(const std::string& text, json change = json::object(), const std::string& type = "group") {
+json message_json(const std::string& text, json change = json::object(), const std::string& type = "group") {
   json m = {{"message_id", 7},
             {"from", {{"id", 5}, {"is_bot", false}, {"first_name", "Mia"}, {"last_name", "M."}}},
             {"chat", {{"id", -100}, {"type", type}}},
@@ -53,7 +53,7 @@ web_response answered(long status, const std::string& text) {
   r.body = text;
   return r;
 }
-outcome judged(const action& a, const web_response& r) {
+outcome result_kind(const action& a, const web_response& r) {
   std::string error;
   return telegram::outcome_of(a, r, error).what;
 }
@@ -61,18 +61,18 @@ outcome judged(const action& a, const web_response& r) {
 } // namespace
 
 TEST_CASE("a message of a person is read, with its chat, topic and author") {
-  const auto m = read(said_json("hello", {{"is_topic_message", true}, {"message_thread_id", 9}}));
+  const auto m = read(message_json("hello", {{"is_topic_message", true}, {"message_thread_id", 9}}));
   CHECK(m.chat == "-100");
   CHECK(m.topic == "9");
   CHECK(m.id == "7");
   CHECK(m.user == "5");
   CHECK(m.user_name == "Mia M.");
   CHECK_FALSE(m.is_addressed);
-  CHECK(read(said_json("hello", {{"message_thread_id", 9}})).topic.empty()); // a thread of replies is not a topic
+  CHECK(read(message_json("hello", {{"message_thread_id", 9}})).topic.empty()); // a thread of replies is not a topic
 }
 
 TEST_CASE("an edit is the message as it is now, and no edit without its time") {
-  auto edited = said_json("other words")["message"];
+  auto edited = message_json("other words")["message"];
   CHECK(is_nothing({{"update_id", 11}, {"edited_message", edited}}));
   edited["edit_date"] = 1700000000;
   const auto u = telegram::read_update(json{{"update_id", 11}, {"edited_message", edited}}.dump(), me);
@@ -83,44 +83,44 @@ TEST_CASE("an edit is the message as it is now, and no edit without its time") {
 }
 
 TEST_CASE("files, stickers and what was forwarded are described") {
-  CHECK(read(said_json("see", {{"document",
-                                {{"file_name", "a\nb.pdf"}, {"mime_type", "application/pdf"}, {"file_size", 12}}}}))
+  CHECK(read(message_json("see", {{"document",
+                                   {{"file_name", "a\nb.pdf"}, {"mime_type", "application/pdf"}, {"file_size", 12}}}}))
             .attached == "[attached: a b.pdf (application/pdf, 12 bytes)]");
-  CHECK(read(said_json("", {{"sticker", {{"emoji", "👍"}}}})).attached == "[sticker: 👍]");
-  CHECK(read(said_json("", {{"photo", json::array({{{"file_id", "x"}}})}})).attached == "[photo]");
-  CHECK(read(said_json("old", {{"forward_origin", {{"type", "hidden_user"}, {"sender_user_name", "Kim"}}}})).attached ==
-        "[forwarded from Kim]");
-  CHECK(read(said_json("plain")).attached.empty());
+  CHECK(read(message_json("", {{"sticker", {{"emoji", "👍"}}}})).attached == "[sticker: 👍]");
+  CHECK(read(message_json("", {{"photo", json::array({{{"file_id", "x"}}})}})).attached == "[photo]");
+  CHECK(read(message_json("old", {{"forward_origin", {{"type", "hidden_user"}, {"sender_user_name", "Kim"}}}}))
+            .attached == "[forwarded from Kim]");
+  CHECK(read(message_json("plain")).attached.empty());
 }
 
 TEST_CASE("bots and messages without anything are no words of anybody") {
-  CHECK(is_nothing(said_json("x", {{"from", {{"id", 6}, {"is_bot", true}}}})));
-  CHECK(is_nothing(said_json("")));
-  CHECK(is_nothing({{"update_id", 12}, {"channel_post", said_json("x")["message"]}}));
+  CHECK(is_nothing(message_json("x", {{"from", {{"id", 6}, {"is_bot", true}}}})));
+  CHECK(is_nothing(message_json("")));
+  CHECK(is_nothing({{"update_id", 12}, {"channel_post", message_json("x")["message"]}}));
   CHECK_FALSE(telegram::read_update("{}", me));
   CHECK_FALSE(telegram::read_update("no", me));
 }
 
 TEST_CASE("the bot is meant in private, by a mention, by a reply to it and by a command") {
-  CHECK(read(said_json("hello", json::object(), "private")).is_addressed);
-  auto m = read(said_json("@Clanky_Bot, stop"));
+  CHECK(read(message_json("hello", json::object(), "private")).is_addressed);
+  auto m = read(message_json("@Clanky_Bot, stop"));
   CHECK(m.is_addressed);
   CHECK(m.text == "stop");
-  m = read(said_json("stop @clanky_bot"));
+  m = read(message_json("stop @clanky_bot"));
   CHECK(m.text == "stop");
-  CHECK_FALSE(read(said_json("@clanky_botany stop")).is_addressed);
-  CHECK(read(said_json("and?", {{"reply_to_message", {{"from", {{"id", 42}}}}}})).is_addressed);
+  CHECK_FALSE(read(message_json("@clanky_botany stop")).is_addressed);
+  CHECK(read(message_json("and?", {{"reply_to_message", {{"from", {{"id", 42}}}}}})).is_addressed);
 }
 
 TEST_CASE("/stop is the word stop, for us or for all, and not for another bot") {
-  auto m = read(said_json("/stop"));
+  auto m = read(message_json("/stop"));
   CHECK(m.text == "stop");
   CHECK(m.command == "stop");
   CHECK(m.is_addressed);
-  CHECK(read(said_json("/STOP@clanky_bot now")).text == "stop");
-  CHECK(is_nothing(said_json("/stop@other_bot")));
-  CHECK(read(said_json("/ask what is it")).text == "what is it");
-  CHECK(read(said_json("/etc/passwd is a file")).command.empty());
+  CHECK(read(message_json("/STOP@clanky_bot now")).text == "stop");
+  CHECK(is_nothing(message_json("/stop@other_bot")));
+  CHECK(read(message_json("/ask what is it")).text == "what is it");
+  CHECK(read(message_json("/etc/passwd is a file")).command.empty());
 }
 
 TEST_CASE("a pressed button is read") {
@@ -173,14 +173,14 @@ TEST_CASE("what Telegram's answers mean") {
       error);
   CHECK(how.what == outcome::later);
   CHECK(how.wait == milliseconds{3000});
-  CHECK(judged(post(), answered(400, R"({"ok":false,"description":"Bad Request: chat not found"})")) ==
+  CHECK(result_kind(post(), answered(400, R"({"ok":false,"description":"Bad Request: chat not found"})")) ==
         outcome::refused);
-  CHECK(judged(post(), answered(400, R"({"ok":false,"description":"Bad Request: message is not modified: x"})")) ==
+  CHECK(result_kind(post(), answered(400, R"({"ok":false,"description":"Bad Request: message is not modified: x"})")) ==
         outcome::sent);
-  CHECK(judged(post(), answered(403, R"({"ok":false,"description":"Forbidden: bot was blocked"})")) ==
+  CHECK(result_kind(post(), answered(403, R"({"ok":false,"description":"Forbidden: bot was blocked"})")) ==
         outcome::refused);
-  CHECK(judged(post(), answered(502, "<html>")) == outcome::unknown);
-  CHECK(judged(post(), answered(503, "")) == outcome::not_sent);
+  CHECK(result_kind(post(), answered(502, "<html>")) == outcome::unknown);
+  CHECK(result_kind(post(), answered(503, "")) == outcome::not_sent);
 }
 
 TEST_CASE("a group is spoken to more slowly than a person") {

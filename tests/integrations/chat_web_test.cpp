@@ -31,7 +31,7 @@ web_response ask(web_loop& loop, web_request request) {
   auto promise = std::make_shared<std::promise<web_response>>();
   auto future = promise->get_future();
   loop.fetch(std::move(request), [promise](web_response r) { promise->set_value(std::move(r)); });
-  REQUIRE(future.wait_for(quell::testing::patience) == std::future_status::ready);
+  REQUIRE(future.wait_for(quell::testing::test_bound) == std::future_status::ready);
   return future.get();
 }
 
@@ -104,8 +104,8 @@ TEST_CASE("jobs run in order on one thread, and the loop is called again when it
   std::promise<void> done;
   for (int i = 0; i < 100; ++i) (*started)->run([&order, i] { order.push_back(i); });
   (*started)->run([&] { done.set_value(); });
-  REQUIRE(done.get_future().wait_for(quell::testing::patience) == std::future_status::ready);
-  REQUIRE(again.get_future().wait_for(quell::testing::patience) == std::future_status::ready);
+  REQUIRE(done.get_future().wait_for(quell::testing::test_bound) == std::future_status::ready);
+  REQUIRE(again.get_future().wait_for(quell::testing::test_bound) == std::future_status::ready);
   (*started)->stop();
   CHECK(order.size() == 100);
   CHECK(std::is_sorted(order.begin(), order.end()));

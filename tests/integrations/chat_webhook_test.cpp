@@ -25,10 +25,10 @@ std::string now_text() {
 
 /// Accepts each message and decides that it is a turn.
 struct listening_host final : host {
-  std::vector<said> heard;
+  std::vector<incoming_message> received_messages;
   std::optional<fault> refuses;
-  void say(said message, std::function<void(result<decision>)> done) override {
-    heard.push_back(message);
+  void say(incoming_message message, std::function<void(result<decision>)> done) override {
+    received_messages.push_back(message);
     if (refuses) return done(tl::unexpected(*refuses));
     decision d;
     d.what = decided::turn;
@@ -127,10 +127,10 @@ TEST_CASE("what is signed well is said in the sender's scope and answered with t
   const auto answer = w.post(hello);
   CHECK(answer.status == 202);
   CHECK(answer.body == R"({"decision":"turn"})");
-  REQUIRE(w.at.heard.size() == 1);
-  CHECK(w.at.heard[0].scope.text() == "webhook/pager");
-  CHECK(w.at.heard[0].id == "msg_1");
-  CHECK(w.at.heard[0].text == "hello");
+  REQUIRE(w.at.received_messages.size() == 1);
+  CHECK(w.at.received_messages[0].scope.text() == "webhook/pager");
+  CHECK(w.at.received_messages[0].id == "msg_1");
+  CHECK(w.at.received_messages[0].text == "hello");
 }
 
 TEST_CASE("wrong signatures, old times and strangers are refused before anything is said", "[webhook]") {
@@ -144,17 +144,17 @@ TEST_CASE("wrong signatures, old times and strangers are refused before anything
   CHECK(refusal(w.post(hello, "msg_1", now_text(), {}, "pager", "GET")) == "method_not_allowed");
   const auto stranger = webhook_signature(std::string(24, 'k'), "msg_1", now_text(), hello);
   CHECK(refusal(w.post(hello, "msg_1", now_text(), stranger)) == "unauthenticated");
-  CHECK(w.at.heard.empty());
+  CHECK(w.at.received_messages.empty());
 }
 
 TEST_CASE("a delivery that comes twice says the same message, one that lies is refused", "[webhook]") {
   world w;
   CHECK(w.post(hello, "msg_1").status == 202);
   CHECK(w.post(hello, "msg_1").status == 202);
-  REQUIRE(w.at.heard.size() == 2);
-  CHECK(w.at.heard[0].id == w.at.heard[1].id); // the host ignores the second one
+  REQUIRE(w.at.received_messages.size() == 2);
+  CHECK(w.at.received_messages[0].id == w.at.received_messages[1].id); // the host ignores the second one
   CHECK(refusal(w.post(R"({"text":"other","author":{"id":"u1"}})", "msg_1")) == "id_conflict");
-  CHECK(w.at.heard.size() == 2);
+  CHECK(w.at.received_messages.size() == 2);
 }
 
 TEST_CASE("faults of the host are passed on", "[webhook]") {

@@ -15,17 +15,17 @@ xmpp_settings remembering() {
 }
 
 struct archive_world : xmpp_world {
-  /// `heard`: the archive's id of the last message of an earlier life.
-  explicit archive_world(const std::string& heard = "a-1") : xmpp_world(remembering()) {
-    if (heard.empty()) return;
-    made.recall(R"({"shown":null,"more":"{\"heard\":{\"dev@rooms.example\":\")" + heard + R"(\"}}"})", now);
+  /// `received_messages`: the archive's id of the last message of an earlier life.
+  explicit archive_world(const std::string& received_messages = "a-1") : xmpp_world(remembering()) {
+    if (received_messages.empty()) return;
+    made.recall(R"({"shown":null,"more":"{\"heard\":{\"dev@rooms.example\":\")" + received_messages + R"(\"}}"})", now);
   }
-  std::string asked() const {
+  std::string query_id() const {
     const auto iq = out.rfind("<iq "), id = out.find("id='", iq) + 4;
     return out.substr(id, out.find('\'', id) - id);
   }
   void room_answers(const std::string& type, const std::string& what) {
-    says("<iq type='" + type + "' from='dev@rooms.example' to='clanky@bot.example' id='" + asked() + "'>" + what +
+    says("<iq type='" + type + "' from='dev@rooms.example' to='clanky@bot.example' id='" + query_id() + "'>" + what +
          "</iq>");
   }
   void keeps_archive() {
@@ -34,7 +34,7 @@ struct archive_world : xmpp_world {
   }
   void tells_missed(const std::string& id, const std::string& body, const std::string& nick = "Mia") {
     says("<message from='dev@rooms.example' to='clanky@bot.example'><result xmlns='urn:xmpp:mam:2' queryid='" +
-         asked() + "' id='" + id +
+         query_id() + "' id='" + id +
          "'><forwarded xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='2027-01-15T07:00:00Z'/>"
          "<message xmlns='jabber:client' type='groupchat' from='dev@rooms.example/" +
          nick + "'><body>" + body + "</body></message></forwarded></result></message>");
@@ -47,7 +47,7 @@ struct archive_world : xmpp_world {
   }
   std::vector<std::string> texts() const {
     std::vector<std::string> all;
-    for (const auto& h : heard) all.push_back(h.message.text);
+    for (const auto& h : received_messages) all.push_back(h.message.text);
     return all;
   }
 };
@@ -71,15 +71,15 @@ TEST_CASE("what a room keeps is said in order, page by page, and what is said me
   w.ends_page("a-4");
   CHECK(w.has_sent("<after>a-4</after>"));
   w.tells_missed("a-5", "clanky: two");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
   w.ends_page();
   CHECK(w.texts() == strings{"one", "two", "three"});
-  REQUIRE(w.heard.size() == 3);
-  CHECK(w.heard[0].message.id == "a-2");
-  CHECK(w.heard[0].message.author.id == "dev@rooms.example/Mia");
-  CHECK(w.heard[0].message.scope.text() == dev);
+  REQUIRE(w.received_messages.size() == 3);
+  CHECK(w.received_messages[0].message.id == "a-2");
+  CHECK(w.received_messages[0].message.author.id == "dev@rooms.example/Mia");
+  CHECK(w.received_messages[0].message.scope.text() == dev);
   CHECK(w.made.to_keep().find("a-1") != std::string::npos); // nothing is decided yet
-  for (const auto& h : w.heard) w.made.decided(h.mark, chat::decision{}, w.now);
+  for (const auto& h : w.received_messages) w.made.decided(h.mark, chat::decision{}, w.now);
   CHECK(w.made.to_keep().find("a-6") != std::string::npos);
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("a stop said while the past is fetched waits for nothing, and an archi
   w.says("<handshake/>");
   w.enters();
   w.room("clanky: delete everything");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
   w.room("stop");
   CHECK(w.texts() == strings{"stop"});
   w.room("clanky: hello");
@@ -145,12 +145,12 @@ TEST_CASE("nobody but the room tells what was said in it, and only what was aske
            "' id='x'><forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client' type='groupchat' from='" +
            inner + "'><body>stop</body></message></forwarded></result></message>");
   };
-  forged("dev@rooms.example/Mia", "dev@rooms.example/Oz", w.asked());
-  forged("mia@example/x", "dev@rooms.example/Oz", w.asked());
-  forged("dev@rooms.example", "other@rooms.example/Oz", w.asked());
+  forged("dev@rooms.example/Mia", "dev@rooms.example/Oz", w.query_id());
+  forged("mia@example/x", "dev@rooms.example/Oz", w.query_id());
+  forged("dev@rooms.example", "other@rooms.example/Oz", w.query_id());
   forged("dev@rooms.example", "dev@rooms.example/Oz", "another");
   w.ends_page();
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
 }
 
 TEST_CASE("a room in which nobody has spoken to us is not asked", "[missed]") {

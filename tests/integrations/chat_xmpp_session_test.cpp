@@ -30,15 +30,15 @@ TEST_CASE("a wrong secret, an unknown domain and a second component are refusals
     xmpp_world w;
     w.opens();
     w.says("<stream:error><" + std::string(what) + " xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>");
-    REQUIRE(w.wish);
-    CHECK(w.wish->when == redial::slowly);
-    CHECK(w.wish->why.find(what) != std::string::npos);
+    REQUIRE(w.disconnect);
+    CHECK(w.disconnect->when == redial::slowly);
+    CHECK(w.disconnect->why.find(what) != std::string::npos);
   }
   xmpp_world w;
   w.in_room();
   w.says("<stream:error><system-shutdown xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>");
-  REQUIRE(w.wish);
-  CHECK(w.wish->when == redial::soon);
+  REQUIRE(w.disconnect);
+  CHECK(w.disconnect->when == redial::soon);
 }
 
 TEST_CASE("in a room what is addressed is a message, and a stop always is") {
@@ -47,15 +47,15 @@ TEST_CASE("in a room what is addressed is a message, and a stop always is") {
   w.room("clanky: build it", "Mia", "<stanza-id xmlns='urn:xmpp:sid:0' id='s-1' by='dev@rooms.example'/>");
   w.room("just talk");
   w.room("stop");
-  REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.scope.text() == dev);
-  CHECK(w.heard[0].message.id == "s-1");
-  CHECK(w.heard[0].message.text == "build it");
-  CHECK(w.heard[0].message.addressed == true);
-  CHECK(w.heard[0].message.author.id == "dev@rooms.example/Mia");
-  CHECK(w.heard[0].message.author.name == "Mia");
-  CHECK(w.heard[1].message.text == "stop");
-  CHECK(w.heard[1].message.addressed == false);
+  REQUIRE(w.received_messages.size() == 2);
+  CHECK(w.received_messages[0].message.scope.text() == dev);
+  CHECK(w.received_messages[0].message.id == "s-1");
+  CHECK(w.received_messages[0].message.text == "build it");
+  CHECK(w.received_messages[0].message.addressed == true);
+  CHECK(w.received_messages[0].message.author.id == "dev@rooms.example/Mia");
+  CHECK(w.received_messages[0].message.author.name == "Mia");
+  CHECK(w.received_messages[1].message.text == "stop");
+  CHECK(w.received_messages[1].message.addressed == false);
 }
 
 TEST_CASE("history, reflections, subjects, whispers, strangers' rooms and errors are no messages") {
@@ -72,7 +72,7 @@ TEST_CASE("history, reflections, subjects, whispers, strangers' rooms and errors
   w.says("<message type='chat' from='mia@example' to='other@bot.example'><body>stop</body></message>");
   w.says("<message type='chat' from='clanky@bot.example/x' to='clanky@bot.example'><body>stop</body></message>");
   w.says("<message type='chat' to='clanky@bot.example'><body>stop</body></message>");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
 }
 
 TEST_CASE("a chat is addressed, and a delivery is known by its sender's origin id") {
@@ -81,13 +81,13 @@ TEST_CASE("a chat is addressed, and a delivery is known by its sender's origin i
   w.chats("hello &lt;you&gt;", "<origin-id xmlns='urn:xmpp:sid:0' id='o-1'/>");
   w.chats("again");
   w.chats("third", "<stanza-id xmlns='urn:xmpp:sid:0' id='forged' by='dev@rooms.example'/>");
-  REQUIRE(w.heard.size() == 3);
-  CHECK(w.heard[0].message.scope.text() == "xmpp/mia@example");
-  CHECK(w.heard[0].message.text == "hello <you>");
-  CHECK(w.heard[0].message.id == "mia@example/phone o-1");
-  CHECK(w.heard[0].message.author.id == "mia@example");
-  CHECK(w.heard[1].message.id.empty());
-  CHECK(w.heard[2].message.id.empty());
+  REQUIRE(w.received_messages.size() == 3);
+  CHECK(w.received_messages[0].message.scope.text() == "xmpp/mia@example");
+  CHECK(w.received_messages[0].message.text == "hello <you>");
+  CHECK(w.received_messages[0].message.id == "mia@example/phone o-1");
+  CHECK(w.received_messages[0].message.author.id == "mia@example");
+  CHECK(w.received_messages[1].message.id.empty());
+  CHECK(w.received_messages[2].message.id.empty());
 }
 
 TEST_CASE("replies go to the room or the person, escaped, and nothing of a stopped one follows") {
@@ -179,19 +179,19 @@ TEST_CASE("a silent XMPP server is asked, and left when it does not answer; blan
   w.passes(100s);
   CHECK(w.has_sent("to='bot.example'"));
   CHECK(w.has_sent(" "));
-  CHECK_FALSE(w.wish);
+  CHECK_FALSE(w.disconnect);
   w.passes(100s);
-  REQUIRE(w.wish);
-  CHECK(w.wish->why.find("silent") != std::string::npos);
+  REQUIRE(w.disconnect);
+  CHECK(w.disconnect->why.find("silent") != std::string::npos);
 }
 
 TEST_CASE("broken XML ends the connection") {
   xmpp_world w;
   w.in_room();
   w.says("<message></iq>");
-  REQUIRE(w.wish);
+  REQUIRE(w.disconnect);
   w.chats("stop");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
 }
 
 TEST_CASE("directly it is spoken to by admitted addresses only") {
@@ -205,9 +205,9 @@ TEST_CASE("directly it is spoken to by admitted addresses only") {
   writes("kim@example.org/x");
   writes("mia@example.org.evil/x");
   writes("friends.example");
-  CHECK(w.heard.empty());
+  CHECK(w.received_messages.empty());
   writes("mia@example.org/phone");
   writes("zoe@friends.example/x");
-  REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.author.account == "mia@example.org");
+  REQUIRE(w.received_messages.size() == 2);
+  CHECK(w.received_messages[0].message.author.account == "mia@example.org");
 }

@@ -1,7 +1,7 @@
 // The client against a real server: streams, retries, deadlines, and errors at every stage.
 #include <catch2/catch.hpp>
 
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -10,28 +10,30 @@ using namespace quell::testing;
 namespace {
 
 /// Asks once and collects the events to the end.
-heard asked(model_client& client, const model_settings& settings, const std::string& text = "hello") {
-  heard heard;
-  const auto call = client.ask(settings, asking(text), heard.listener());
-  heard.wait_for_end();
-  return heard;
+recorder recorded_call(model_client& client, const model_settings& settings, const std::string& text = "hello") {
+  event_recorder recorder;
+  const auto call = client.ask(settings, asking(text), recorder.listener());
+  recorder.wait_for_end();
+  return recorder;
 }
 
-moves good_answer() { return {chunked_head(), chunk(said("Hel")), chunk(said("lo") + said_all()), last_chunk()}; }
+moves good_answer() {
+  return {chunked_head(), chunk(text_piece("Hel")), chunk(text_piece("lo") + end_piece()), last_chunk()};
+}
 
 } // namespace
 
 TEST_CASE("a streamed answer comes as it is sent, with its usage") {
   http_server server([](const http_ask&) -> moves {
-    return {chunked_head(), chunk(said("one")), quell::testing::pause(300ms), chunk(said("two") + said_all()),
-            last_chunk()};
+    return {chunked_head(), chunk(text_piece("one")), quell::testing::pause(300ms),
+            chunk(text_piece("two") + end_piece()), last_chunk()};
   });
   auto client = open_client();
-  const heard heard = asked(*client, settings_for(server.url()));
-  CHECK(heard.text() == "onetwo");
-  CHECK(heard.finished().usage == model_usage{7, 3, 0});
+  const event_recorder recorder = recorded_call(*client, settings_for(server.url()));
+  CHECK(recorder.text() == "onetwo");
+  CHECK(recorder.finished().usage == model_usage{7, 3, 0});
   // The first chunk did not wait for the second.
-  CHECK(heard.times()[1] - heard.times()[0] >= 200ms);
+  CHECK(recorder.times()[1] - recorder.times()[0] >= 200ms);
   const auto ask = server.asks().front();
   CHECK(ask.path == "/v1/chat/completions");
   CHECK(ask.headers.at("authorization") == "Bearer sk-very-secret");
@@ -44,7 +46,7 @@ TEST_CASE("Anthropic is asked with its own headers") {
                   R"({"type":"error","error":{"type":"invalid_request_error","message":"bad sk-very-secret thing"}})")};
   });
   auto client = open_client();
-  const auto failed = asked(*client, settings_for(server.url(), provider::anthropic)).failed();
+  const auto failed = recorded_call(*client, settings_for(server.url(), provider::anthropic)).failed();
   CHECK(failed.why.code == "model_refused");
   CHECK_THAT(failed.why.detail, Catch::Contains("model \"main\" (m-1 at " + server.url() + "/messages)") &&
                                     Catch::Contains("400: bad *** thing"));
@@ -58,7 +60,7 @@ TEST_CASE("a connection is used again after an answer that came whole") {
   http_server server([](const http_ask&) { return good_answer(); });
   auto client = open_client();
   for (int i = 0; i < 5; ++i) {
-    CHECK(asked(*client, settings_for(server.url())).text() == "Hello");
+    CHECK(recorded_call(*client, settings_for(server.url())).text() == "Hello");
     // The end is reported before HTTP's last bytes have arrived; the next call can find the connection still busy.
     server.until("the answer to be sent", [&] { return server.asks().size() == static_cast<std::size_t>(i + 1); });
   }
@@ -82,10 +84,10 @@ TEST_CASE("429, 5xx and lost connections are tried again, with growing pauses, b
     }
   });
   auto client = open_client();
-  const heard heard = asked(*client, settings_for(server.url()));
-  CHECK(heard.finished().why == model_events::stop::end);
-  CHECK(heard.text() == "Hello");
-  const auto retries = heard.all<model_events::retrying>();
+  const event_recorder recorder = recorded_call(*client, settings_for(server.url()));
+  CHECK(recorder.finished().why == model_events::stop::end);
+  CHECK(recorder.text() == "Hello");
+  const auto retries = recorder.all<model_events::retrying>();
   REQUIRE(retries.size() == 4);
   for (std::size_t i = 0; i < retries.size(); ++i) {
     CHECK(retries[i].attempt == i + 2);
@@ -99,7 +101,7 @@ TEST_CASE("retries end, and the failure says how often it was tried") {
   auto client = open_client();
   auto settings = settings_for(server.url());
   settings.retries = 2;
-  const auto failed = asked(*client, settings).failed();
+  const auto failed = recorded_call(*client, settings).failed();
   CHECK(failed.why.code == "model_overloaded");
   CHECK_THAT(failed.why.detail, Catch::Contains("503") && Catch::Contains("tried 3 times") && Catch::Contains("down"));
   CHECK(server.asks().size() == 3);
@@ -111,11 +113,11 @@ TEST_CASE("Retry-After is honoured, and one that is too long ends the call at on
     return ask.number == 1 ? moves{whole(429, "{}", "retry-after-ms: 150\r\n")} : good_answer();
   });
   auto client = open_client();
-  const heard heard = asked(*client, settings_for(server.url()));
-  REQUIRE(heard.all<model_events::retrying>().size() == 1);
-  CHECK(heard.all<model_events::retrying>().front().after == 150ms);
-  CHECK(heard.times().at(1) - heard.times().at(0) >= 150ms);
-  const auto failed = asked(*client, settings_for(server.url()), "long").failed();
+  const event_recorder recorder = recorded_call(*client, settings_for(server.url()));
+  REQUIRE(recorder.all<model_events::retrying>().size() == 1);
+  CHECK(recorder.all<model_events::retrying>().front().after == 150ms);
+  CHECK(recorder.times().at(1) - recorder.times().at(0) >= 150ms);
+  const auto failed = recorded_call(*client, settings_for(server.url()), "long").failed();
   CHECK(failed.why.code == "model_overloaded");
   CHECK_THAT(failed.why.detail, Catch::Contains("3600 s"));
 }
@@ -124,15 +126,15 @@ TEST_CASE("what was told is never asked for again: a cut answer is a failure") {
   http_server server([](const http_ask& ask) -> moves {
     const bool polite = ask.number == 2;
     return {head(200),
-            {move::kind::send, said("half"), {}},
+            {move::kind::send, text_piece("half"), {}},
             quell::testing::pause(50ms),
             polite ? close_now() : reset_now()};
   });
   auto client = open_client();
   for (int ask = 0; ask < 2; ++ask) {
-    const heard heard = asked(*client, settings_for(server.url()));
-    CHECK(heard.text() == "half");
-    CHECK(heard.failed().why.code == "model_cut");
+    const event_recorder recorder = recorded_call(*client, settings_for(server.url()));
+    CHECK(recorder.text() == "half");
+    CHECK(recorder.failed().why.code == "model_cut");
   }
   CHECK(server.asks().size() == 2);
 }
@@ -148,7 +150,7 @@ TEST_CASE("usage is told of a call that failed in the middle too") {
               "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")};
   });
   auto client = open_client();
-  const auto failed = asked(*client, settings_for(server.url(), provider::anthropic)).failed();
+  const auto failed = recorded_call(*client, settings_for(server.url(), provider::anthropic)).failed();
   CHECK(failed.why.code == "model_cut"); // a word had come
   CHECK_THAT(failed.why.detail, Catch::Contains("Overloaded"));
   CHECK(failed.usage == model_usage{11, 1, 0});
@@ -157,10 +159,10 @@ TEST_CASE("usage is told of a call that failed in the middle too") {
 TEST_CASE("every deadline ends the call and closes its connection") {
   http_server server([](const http_ask& ask) -> moves {
     if (ask.body.find("silent") != std::string::npos) return {};
-    if (ask.body.find("idle") != std::string::npos) return {chunked_head(), chunk(said("x"))};
+    if (ask.body.find("idle") != std::string::npos) return {chunked_head(), chunk(text_piece("x"))};
     moves endless{chunked_head()};
     for (int i = 0; i < 10'000; ++i) {
-      endless.push_back(chunk(said("x")));
+      endless.push_back(chunk(text_piece("x")));
       endless.push_back(quell::testing::pause(5ms));
     }
     return endless;
@@ -174,7 +176,7 @@ TEST_CASE("every deadline ends the call and closes its connection") {
     if (text == std::string("silent")) settings.first_event_timeout = 200ms;
     if (text == std::string("idle")) settings.idle_timeout = 300ms;
     if (text == std::string("endless")) settings.whole_timeout = 1000ms;
-    const auto failed = asked(*client, settings, text).failed();
+    const auto failed = recorded_call(*client, settings, text).failed();
     CHECK(failed.why.code == (text == std::string("silent") ? "model_timeout" : "model_cut")); // a part was shown
     CHECK_THAT(failed.why.detail, Catch::Contains(words));
     ++closed;
@@ -186,12 +188,12 @@ TEST_CASE("nobody there, no such host, a wrong certificate file: clear faults af
   auto client = open_client();
   auto settings = settings_for("http://127.0.0.1:1/v1");
   settings.retries = 1;
-  CHECK_THAT(asked(*client, settings).failed().why.detail,
+  CHECK_THAT(recorded_call(*client, settings).failed().why.detail,
              Catch::Contains("nobody answers there") && Catch::Contains("tried 2 times"));
   settings.base_url = "http://no-such-host.invalid/v1";
-  CHECK(asked(*client, settings).failed().why.code == "model_unavailable");
+  CHECK(recorded_call(*client, settings).failed().why.code == "model_unavailable");
   settings.base_url = "no url at all";
-  CHECK(asked(*client, settings).failed().why.code == "model_refused");
+  CHECK(recorded_call(*client, settings).failed().why.code == "model_refused");
 }
 
 TEST_CASE("what speaks no HTTP, or no stream, is a broken model") {
@@ -214,11 +216,11 @@ TEST_CASE("what speaks no HTTP, or no stream, is a broken model") {
                                     {"object", "not streamed"},
                                     {"binary", "longer than"},
                                     {"headers", "KiB of headers"}}) {
-    const auto failed = asked(*client, settings, text).failed();
+    const auto failed = recorded_call(*client, settings, text).failed();
     CHECK(failed.why.code == "model_broken");
     CHECK_THAT(failed.why.detail, Catch::Contains(words));
   }
-  const auto moved = asked(*client, settings, "elsewhere").failed();
+  const auto moved = recorded_call(*client, settings, "elsewhere").failed();
   CHECK(moved.why.code == "model_refused");
   CHECK_THAT(moved.why.detail, Catch::Contains("http://elsewhere.test/v1;"));
 }
@@ -230,7 +232,7 @@ TEST_CASE("an endless error page is read to its limit only") {
   auto client = open_client();
   auto settings = settings_for(server.url());
   settings.retries = 0;
-  const auto failed = asked(*client, settings).failed();
+  const auto failed = recorded_call(*client, settings).failed();
   CHECK(failed.why.code == "model_unavailable");
   CHECK(failed.why.detail.size() < 600);
   server.until("the hang-up", [&] { return server.open() == 0; });
@@ -242,5 +244,5 @@ TEST_CASE("a server that never says [DONE] nor closes is believed its finish_rea
                                   "\n\n")};
   });
   auto client = open_client();
-  CHECK(asked(*client, settings_for(server.url())).finished().why == model_events::stop::end);
+  CHECK(recorded_call(*client, settings_for(server.url())).finished().why == model_events::stop::end);
 }

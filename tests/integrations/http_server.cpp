@@ -53,7 +53,7 @@ void http_server::changed() const {
 
 void http_server::until(const std::string& what, const std::function<bool()>& done) const {
   std::unique_lock lock(guard_);
-  if (!changed_.wait_for(lock, patience, done)) FAIL("waited " << patience.count() << " ms for " << what);
+  if (!changed_.wait_for(lock, test_bound, done)) FAIL("waited " << test_bound.count() << " ms for " << what);
 }
 
 void http_server::run() {

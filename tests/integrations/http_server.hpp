@@ -20,7 +20,7 @@ namespace quell::testing {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-inline const auto patience = patient(30s); ///< far above what anything here needs; a loaded machine is slow
+inline const auto test_bound = patient(30s); ///< far above what anything here needs; a loaded machine is slow
 
 /// One step of the server on a connection, in order.
 struct move {

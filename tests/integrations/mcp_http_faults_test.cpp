@@ -9,13 +9,13 @@ TEST_CASE("a server that forgets every session is not asked for ever") {
   for (const int status : {404, 400}) {
     old_server old([&](const http_ask&, const json&) -> moves { return {whole(status, "gone")}; });
     auto client = open(old.server.url());
-    mcp_heard heard;
-    const auto call = client->call("echo", "", heard.listener());
-    CHECK(heard.failed().why.code == "mcp_refused");
+    mcp_recorder recorder;
+    const auto call = client->call("echo", "", recorder.listener());
+    CHECK(recorder.failed().why.code == "mcp_refused");
     CHECK(count(old.server, "tools/call") == 2);
     CHECK(count(old.server, "initialize") == 2);
-    client->tools(heard.reply());
-    CHECK(heard.tools().error().code == "mcp_refused");
+    client->tools(recorder.reply());
+    CHECK(recorder.tools().error().code == "mcp_refused");
     CHECK(count(old.server, "tools/list") == 2);
     CHECK(count(old.server, "initialize") == 3);
   }
@@ -35,12 +35,12 @@ TEST_CASE("a handshake whose fresh session is not known is tried once more") {
       return {answered(message["id"], greeting)};
     });
     auto client = open(server.url());
-    mcp_heard heard;
-    const auto call = client->call("echo", "", heard.listener());
+    mcp_recorder recorder;
+    const auto call = client->call("echo", "", recorder.listener());
     if (wrong == 1)
-      CHECK(heard.finished().ok);
+      CHECK(recorder.finished().ok);
     else
-      CHECK_FALSE(heard.failed().sent);
+      CHECK_FALSE(recorder.failed().sent);
     CHECK(count(server, "initialize") == 2);
   }
 }
@@ -57,7 +57,7 @@ TEST_CASE("a session that the server may know all the same is left, unless anoth
     return found;
   };
   auto client = open(old.server.url());
-  mcp_heard slow, refused, again;
+  mcp_recorder slow, refused, again;
   auto running = client->call("slow", "", slow.listener());
   slow.wait_for_progress();
   refuses = true;
@@ -77,10 +77,10 @@ TEST_CASE("a call is never sent twice: lost connections, 5xx and 429 are its end
         moves{chunked_head(), chunk(": hm\n\n"), reset_now()}, moves{chunked_head(), last_chunk()}}) {
     old_server old([&](const http_ask&, const json&) -> moves { return answer; });
     auto client = open(old.server.url());
-    mcp_heard heard;
-    const auto call = client->call("echo", "", heard.listener());
-    CHECK(heard.failed().sent);
-    CHECK_THAT(heard.failed().why.code, Catch::Equals("mcp_unreachable") || Catch::Equals("mcp_broken"));
+    mcp_recorder recorder;
+    const auto call = client->call("echo", "", recorder.listener());
+    CHECK(recorder.failed().sent);
+    CHECK_THAT(recorder.failed().why.code, Catch::Equals("mcp_unreachable") || Catch::Equals("mcp_broken"));
     client.reset();
     CHECK(count(old.server, "tools/call") == 1);
   }
@@ -103,14 +103,14 @@ TEST_CASE("handshake and list are tried again, with pauses, and then a fault say
     return {accepted()};
   });
   auto client = open(server.url());
-  mcp_heard heard;
-  client->tools(heard.reply());
-  CHECK(heard.tools()->size() == 1);
-  client->tools(heard.reply());
-  CHECK(heard.tools(2)->size() == 1);
+  mcp_recorder recorder;
+  client->tools(recorder.reply());
+  CHECK(recorder.tools()->size() == 1);
+  client->tools(recorder.reply());
+  CHECK(recorder.tools(2)->size() == 1);
   CHECK(count(server, "tools/list") == 2); // the list was kept
   auto dead = mcp_http_server("gone", "http://127.0.0.1:1/mcp", "", quick());
-  mcp_heard nobody;
+  mcp_recorder nobody;
   (*dead)->tools(nobody.reply());
   CHECK(nobody.tools().error().code == "mcp_unreachable");
   const auto call = (*dead)->call("x", "", nobody.listener());
@@ -122,9 +122,9 @@ TEST_CASE("a key that is not taken is a clear fault without the key") {
     return {whole(401, R"({"error":{"message":"key-of-great-secrecy is not welcome"}})")};
   });
   auto client = open(server.url());
-  mcp_heard heard;
-  const auto call = client->call("x", "", heard.listener());
-  const auto failed = heard.failed();
+  mcp_recorder recorder;
+  const auto call = client->call("x", "", recorder.listener());
+  const auto failed = recorder.failed();
   CHECK(failed.why.code == "mcp_refused");
   CHECK_FALSE(failed.sent);
   CHECK_THAT(failed.why.detail,
@@ -139,14 +139,14 @@ TEST_CASE("every time limit ends what it limits") {
   auto options = quick();
   options.handshake_timeout = 150ms;
   auto client = open(silent.url(), options);
-  mcp_heard heard;
-  client->tools(heard.reply());
-  CHECK(heard.tools().error().code == "mcp_timeout");
+  mcp_recorder recorder;
+  client->tools(recorder.reply());
+  CHECK(recorder.tools().error().code == "mcp_timeout");
   old_server old([](const http_ask&, const json&) -> moves { return {}; });
   options = quick();
   options.call_timeout = 200ms;
   auto other = open(old.server.url(), options);
-  mcp_heard slow;
+  mcp_recorder slow;
   const auto call = other->call("slow", "", slow.listener());
   CHECK(slow.failed().why.code == "mcp_timeout");
   CHECK(slow.failed().sent);
@@ -165,9 +165,9 @@ TEST_CASE("what is not MCP is a broken server, and nothing of it is read without
            {{whole(307, "", "Location: http://elsewhere.test/\r\n")}, "redirection"}}) {
     old_server old([&](const http_ask&, const json&) -> moves { return answer; });
     auto client = open(old.server.url());
-    mcp_heard heard;
-    const auto call = client->call("x", "", heard.listener());
-    CHECK_THAT(heard.failed().why.detail, Catch::Contains(words));
-    CHECK(heard.failed().why.detail.size() < 800);
+    mcp_recorder recorder;
+    const auto call = client->call("x", "", recorder.listener());
+    CHECK_THAT(recorder.failed().why.detail, Catch::Contains(words));
+    CHECK(recorder.failed().why.detail.size() < 800);
   }
 }

@@ -25,7 +25,7 @@ class slow_account final : public mcp_credentials {
     std::function<void(bool)> done;
     {
       std::unique_lock lock(guard_);
-      if (!changed_.wait_for(lock, patience, [this] { return !waiting_.empty(); })) FAIL("waited 30 s for a refusal");
+      if (!changed_.wait_for(lock, test_bound, [this] { return !waiting_.empty(); })) FAIL("waited 30 s for a refusal");
       if (!token.empty()) token_ = token;
       done = std::move(waiting_.front());
       waiting_.erase(waiting_.begin());
@@ -34,7 +34,8 @@ class slow_account final : public mcp_credentials {
   }
   void wait_for_refusals(std::size_t count) {
     std::unique_lock lock(guard_);
-    if (!changed_.wait_for(lock, patience, [&] { return refusals_.size() >= count; })) FAIL("waited 30 s for refusals");
+    if (!changed_.wait_for(lock, test_bound, [&] { return refusals_.size() >= count; }))
+      FAIL("waited 30 s for refusals");
   }
   std::vector<std::string> refusals() const {
     const std::lock_guard lock(guard_);
@@ -73,10 +74,10 @@ struct locked {
 TEST_CASE("a call whose token is not taken is sent once more with another") {
   locked l;
   l.good = "token-number-two";
-  mcp_heard heard;
-  const auto call = l.client->call("echo", "", heard.listener());
+  mcp_recorder recorder;
+  const auto call = l.client->call("echo", "", recorder.listener());
   l.account->answers("token-number-two");
-  CHECK(heard.finished().ok);
+  CHECK(recorder.finished().ok);
   CHECK(count(l.door.server, "tools/call") == 2);
   CHECK(l.account->refusals() == std::vector<std::string>{"token-number-one 401 Bearer scope=\"a\", Basic"});
 }
@@ -85,10 +86,10 @@ TEST_CASE("a call that no token opens the door for never began, and tells no tok
   for (const bool gets_another : {true, false}) {
     locked l;
     l.good = "none";
-    mcp_heard heard;
-    const auto call = l.client->call("echo", "", heard.listener());
+    mcp_recorder recorder;
+    const auto call = l.client->call("echo", "", recorder.listener());
     l.account->answers(gets_another ? "token-number-two" : "");
-    const auto end = heard.failed();
+    const auto end = recorder.failed();
     CHECK(end.why.code == "mcp_login_needed");
     CHECK_FALSE(end.sent);
     CHECK(end.why.detail.find("quell mcp login remote") != std::string::npos);
@@ -102,25 +103,25 @@ TEST_CASE("too few rights are told as such, and other refusals as before") {
   locked l;
   l.good = "none";
   l.status = 403;
-  mcp_heard heard;
-  const auto call = l.client->call("echo", "", heard.listener());
+  mcp_recorder recorder;
+  const auto call = l.client->call("echo", "", recorder.listener());
   l.account->answers("");
-  CHECK(heard.failed().why.detail.find("more rights") != std::string::npos);
+  CHECK(recorder.failed().why.detail.find("more rights") != std::string::npos);
 }
 
 TEST_CASE("a cancel that meets a renewal finds a call that was never sent") {
   locked l;
   l.good = "token-number-two";
-  mcp_heard heard, other;
-  const auto call = l.client->call("echo", "", heard.listener());
+  mcp_recorder recorder, other;
+  const auto call = l.client->call("echo", "", recorder.listener());
   const auto second = l.client->call("echo", "", other.listener());
   l.account->wait_for_refusals(2);
-  call->cancel("no more", heard.late());
-  CHECK(heard.wait_for_late() == "not_sent");
+  call->cancel("no more", recorder.late());
+  CHECK(recorder.wait_for_late() == "not_sent");
   l.account->answers("token-number-two");
   l.account->answers("token-number-two");
   CHECK(other.finished().ok);
-  CHECK(heard.events().empty());
+  CHECK(recorder.events().empty());
   CHECK(count(l.door.server, "tools/call") == 3);
   CHECK(count(l.door.server, "notifications/cancelled") == 0);
 }
@@ -128,11 +129,11 @@ TEST_CASE("a cancel that meets a renewal finds a call that was never sent") {
 TEST_CASE("a server that is given up while a token is renewed ends its calls, and a late token does no harm") {
   locked l;
   l.good = "token-number-two";
-  mcp_heard heard;
-  const auto call = l.client->call("echo", "", heard.listener());
+  mcp_recorder recorder;
+  const auto call = l.client->call("echo", "", recorder.listener());
   l.account->wait_for_refusals(1);
   l.client.reset();
-  CHECK(heard.failed().why.code == "mcp_unreachable");
+  CHECK(recorder.failed().why.code == "mcp_unreachable");
   l.account->answers("token-number-two");
   CHECK(count(l.door.server, "tools/call") == 1);
 }
@@ -140,10 +141,10 @@ TEST_CASE("a server that is given up while a token is renewed ends its calls, an
 TEST_CASE("the list of tools and the handshake wait for a token too") {
   locked l;
   l.good = "token-number-two";
-  mcp_heard heard;
-  l.client->tools(heard.reply());
+  mcp_recorder recorder;
+  l.client->tools(recorder.reply());
   l.account->answers("token-number-two");
-  CHECK(heard.tools().error().code == "mcp_broken"); // a greeting is not a list
+  CHECK(recorder.tools().error().code == "mcp_broken"); // a greeting is not a list
   http_server shut([](const http_ask& ask) -> moves {
     if (ask.body.empty()) return {whole(200, "")};
     const json message = json::parse(ask.body);
@@ -157,8 +158,8 @@ TEST_CASE("the list of tools and the handshake wait for a token too") {
   mcp_http_options options = quick();
   options.credentials = l.account;
   auto client = *mcp_http_server("remote", shut.url(), "", options);
-  mcp_heard call_heard;
-  const auto call = client->call("echo", "", call_heard.listener());
+  mcp_recorder call_recorder;
+  const auto call = client->call("echo", "", call_recorder.listener());
   l.account->answers("token-number-three");
-  CHECK(call_heard.finished().ok);
+  CHECK(call_recorder.finished().ok);
 }

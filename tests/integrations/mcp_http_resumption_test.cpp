@@ -44,10 +44,10 @@ TEST_CASE("a stream that the server closes behind an id is resumed there, and th
         });
     there = &old.server;
     auto client = open(old.server.url());
-    mcp_heard heard;
-    const auto call = client->call("slow", "", heard.listener());
-    CHECK(json::parse(heard.finished().result) == greeting);
-    CHECK(heard.count_of_progress() == 1);
+    mcp_recorder recorder;
+    const auto call = client->call("slow", "", recorder.listener());
+    CHECK(json::parse(recorder.finished().result) == greeting);
+    CHECK(recorder.count_of_progress() == 1);
     CHECK(count(old.server, "tools/call") == 1);
     CHECK(rests(old.server) == 2);
     const http_ask second = last_rest(old.server);
@@ -64,13 +64,13 @@ TEST_CASE("the pause that the server asks for is kept") {
     return {chunked_head(), chunk("id: a\nretry: 3600000\ndata: \n\n"), last_chunk()};
   });
   auto client = open(old.server.url());
-  mcp_heard heard, other;
-  const auto call = client->call("slow", "", heard.listener());
+  mcp_recorder recorder, other;
+  const auto call = client->call("slow", "", recorder.listener());
   const auto next = client->call("slow", "", other.listener());
   old.server.until("both calls", [&] { return count(old.server, "tools/call") == 2; });
   // Between two streams it is a running call: the cancel is posted.
-  call->cancel("stop", heard.late());
-  CHECK_THAT(heard.wait_for_late(), Catch::Equals("ignored"));
+  call->cancel("stop", recorder.late());
+  CHECK_THAT(recorder.wait_for_late(), Catch::Equals("ignored"));
   CHECK(count(old.server, "notifications/cancelled") == 1);
   client.reset();
   CHECK(other.failed().sent);
@@ -88,12 +88,12 @@ TEST_CASE("a cancel closes a stream that was resumed") {
       });
   there = &old.server;
   auto client = open(old.server.url());
-  mcp_heard heard;
-  const auto call = client->call("slow", "", heard.listener());
-  heard.wait_for_progress();
+  mcp_recorder recorder;
+  const auto call = client->call("slow", "", recorder.listener());
+  recorder.wait_for_progress();
   const auto before = old.server.hung_up();
-  call->cancel("stop", heard.late());
-  CHECK(heard.wait_for_late() == "ignored");
+  call->cancel("stop", recorder.late());
+  CHECK(recorder.wait_for_late() == "ignored");
   old.server.until("the hang-up", [&] { return old.server.hung_up() == before + 1; });
   CHECK(count(old.server, "notifications/cancelled") == 1);
 }
@@ -115,9 +115,9 @@ TEST_CASE(
         },
         [&](const http_ask&) -> moves { return one.rest; });
     auto client = open(old.server.url());
-    mcp_heard heard;
-    const auto call = client->call("slow", "", heard.listener());
-    CHECK(heard.failed().sent);
+    mcp_recorder recorder;
+    const auto call = client->call("slow", "", recorder.listener());
+    CHECK(recorder.failed().sent);
     CHECK(rests(old.server) == one.gets);
     CHECK(count(old.server, "tools/call") == 1);
   }
@@ -131,8 +131,8 @@ TEST_CASE("the newest version has no resumption: a lost stream is lost") {
     return {chunked_head(), chunk(primed), last_chunk()};
   });
   auto client = open(server.url());
-  mcp_heard heard;
-  const auto call = client->call("slow", "", heard.listener());
-  CHECK(heard.failed().sent);
+  mcp_recorder recorder;
+  const auto call = client->call("slow", "", recorder.listener());
+  CHECK(recorder.failed().sent);
   CHECK(rests(server) == 0);
 }

@@ -1,5 +1,5 @@
 // The MCP client over HTTP against a real server: versions, sessions, streams, cancels.
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 #include "tests/integrations/mcp_old_server.hpp"
 
 using namespace quell;
@@ -9,9 +9,9 @@ using namespace quell::testing;
 TEST_CASE("an older server is begun with initialize, its session and version are sent, and it is left politely") {
   old_server old([](const http_ask&, const json& message) -> moves { return {answered(message["id"], greeting)}; });
   auto client = open(old.server.url());
-  mcp_heard heard;
-  const auto call = client->call("echo", R"({"a":1})", heard.listener());
-  CHECK(json::parse(heard.finished().result) == greeting);
+  mcp_recorder recorder;
+  const auto call = client->call("echo", R"({"a":1})", recorder.listener());
+  CHECK(json::parse(recorder.finished().result) == greeting);
   client.reset();
   auto asks = old.server.asks();
   // Requests that listen on the session's own stream come beside the others.
@@ -45,10 +45,10 @@ TEST_CASE("progress comes as it is sent, and the server's requests are answered 
             last_chunk()};
   });
   auto client = open(old.server.url());
-  mcp_heard heard;
-  const auto call = client->call("slow", "", heard.listener());
-  CHECK(heard.finished().ok);
-  CHECK(heard.count_of_progress() == 2);
+  mcp_recorder recorder;
+  const auto call = client->call("slow", "", recorder.listener());
+  CHECK(recorder.finished().ok);
+  CHECK(recorder.count_of_progress() == 2);
   std::vector<json> answers;
   const auto read_answers = [&] {
     answers.clear();
@@ -69,12 +69,12 @@ TEST_CASE("a cancel of an older version posts the notification and closes the st
     return {chunked_head(), chunk(progress(message))};
   });
   auto client = open(old.server.url());
-  mcp_heard heard;
-  const auto call = client->call("slow", "", heard.listener());
-  heard.wait_for_progress();
+  mcp_recorder recorder;
+  const auto call = client->call("slow", "", recorder.listener());
+  recorder.wait_for_progress();
   const auto before = old.server.hung_up();
-  call->cancel("the user said stop", heard.late());
-  CHECK(heard.wait_for_late() == "ignored");
+  call->cancel("the user said stop", recorder.late());
+  CHECK(recorder.wait_for_late() == "ignored");
   old.server.until("the hang-up", [&] { return old.server.hung_up() == before + 1; });
   REQUIRE(count(old.server, "notifications/cancelled") == 1);
   json sent, call_sent;
@@ -83,10 +83,10 @@ TEST_CASE("a cancel of an older version posts the notification and closes the st
     if (method_of(ask) == "tools/call") call_sent = json::parse(ask.body);
   }
   CHECK(sent["params"] == json{{"requestId", call_sent["id"]}, {"reason", "the user said stop"}});
-  call->cancel("again", heard.late());
+  call->cancel("again", recorder.late());
   client.reset();
-  CHECK(heard.late_results() == std::vector<std::string>{"ignored", "ignored"});
-  CHECK(heard.events().size() == 1);
+  CHECK(recorder.late_results() == std::vector<std::string>{"ignored", "ignored"});
+  CHECK(recorder.events().size() == 1);
   CHECK(count(old.server, "notifications/cancelled") == 1);
 }
 
@@ -105,11 +105,11 @@ TEST_CASE("a cancel that the server refuses, and one that nobody takes, are reco
     auto options = quick();
     if (!refuses) options.cancel_timeout = 100ms;
     auto client = open(server.url(), options);
-    mcp_heard heard;
-    const auto call = client->call("slow", "", heard.listener());
-    heard.wait_for_progress();
-    call->cancel("stop", heard.late());
-    CHECK(heard.wait_for_late() == "refused");
+    mcp_recorder recorder;
+    const auto call = client->call("slow", "", recorder.listener());
+    recorder.wait_for_progress();
+    call->cancel("stop", recorder.late());
+    CHECK(recorder.wait_for_late() == "refused");
   }
 }
 
@@ -124,11 +124,11 @@ TEST_CASE("the newest version needs no handshake; a cancel closes the response a
   mcp_hooks hooks;
   hooks.ready = [&](const std::string&, const std::string&, const std::string& spoken) { protocol = spoken; };
   auto client = open(server.url(), quick(), hooks);
-  mcp_heard heard;
-  const auto call = client->call("zäh", "", heard.listener());
-  heard.wait_for_progress();
-  call->cancel("stop", heard.late());
-  CHECK(heard.wait_for_late() == "ignored");
+  mcp_recorder recorder;
+  const auto call = client->call("zäh", "", recorder.listener());
+  recorder.wait_for_progress();
+  call->cancel("stop", recorder.late());
+  CHECK(recorder.wait_for_late() == "ignored");
   server.until("the hang-up", [&] { return server.hung_up() == 1; });
   client.reset();
   CHECK(protocol == "2026-07-28");
@@ -147,7 +147,7 @@ TEST_CASE("a session that is gone is begun anew once, and the call that was refu
     old_server old([&](const http_ask&, const json& message) -> moves { return {answered(message["id"], greeting)}; });
     old.forgotten = forgotten;
     auto client = open(old.server.url());
-    mcp_heard first, second;
+    mcp_recorder first, second;
     const auto one = client->call("echo", "", first.listener());
     CHECK(first.finished().ok);
     ++old.session; // the server was restarted
@@ -161,7 +161,7 @@ TEST_CASE("a session that is gone is begun anew once, and the call that was refu
 TEST_CASE("cancels at every moment: before the handshake, unsent, answered, after the server's end") {
   http_server silent([](const http_ask&) -> moves { return {}; });
   auto client = open(silent.url());
-  mcp_heard early, open_one;
+  mcp_recorder early, open_one;
   const auto first = client->call("x", "", early.listener());
   first->cancel("stop", early.late());
   CHECK(early.wait_for_late() == "not_sent");
@@ -176,7 +176,7 @@ TEST_CASE("cancels at every moment: before the handshake, unsent, answered, afte
 
   old_server old([](const http_ask&, const json& message) -> moves { return {answered(message["id"], greeting)}; });
   auto other = open(old.server.url());
-  mcp_heard done;
+  mcp_recorder done;
   const auto third = other->call("x", "", done.listener());
   CHECK(done.finished().ok);
   third->cancel("stop", done.late());
@@ -188,7 +188,7 @@ TEST_CASE("the end of a server ends its calls, and leaves no connection or descr
     return {chunked_head(), chunk(progress(message))};
   });
   const std::size_t before = descriptors();
-  mcp_heard running, cancelled;
+  mcp_recorder running, cancelled;
   auto client = open(old.server.url());
   const auto one = client->call("slow", "", running.listener());
   const auto two = client->call("slow", "", cancelled.listener());
@@ -209,20 +209,20 @@ TEST_CASE("200 calls cancelled at once by several threads: each stream closed, e
   });
   auto client = open(old.server.url());
   constexpr std::size_t count_of_calls = 200;
-  std::vector<mcp_heard> heards(count_of_calls);
+  std::vector<mcp_recorder> recorders(count_of_calls);
   std::vector<std::unique_ptr<mcp_call>> calls;
-  for (mcp_heard& one : heards) calls.push_back(client->call("slow", "", one.listener()));
-  for (const mcp_heard& one : heards) one.wait_for_progress();
+  for (mcp_recorder& one : recorders) calls.push_back(client->call("slow", "", one.listener()));
+  for (const mcp_recorder& one : recorders) one.wait_for_progress();
   std::vector<std::thread> users;
   for (std::size_t t = 0; t < 4; ++t)
     users.emplace_back([&, t] {
-      for (std::size_t i = t; i < count_of_calls; i += 4) calls[i]->cancel("stop", heards[i].late());
+      for (std::size_t i = t; i < count_of_calls; i += 4) calls[i]->cancel("stop", recorders[i].late());
     });
   for (std::thread& one : users) one.join();
-  for (const mcp_heard& one : heards) CHECK(one.wait_for_late() == "ignored");
+  for (const mcp_recorder& one : recorders) CHECK(one.wait_for_late() == "ignored");
   CHECK(count(old.server, "notifications/cancelled") == count_of_calls);
   client.reset();
-  for (const mcp_heard& one : heards) {
+  for (const mcp_recorder& one : recorders) {
     CHECK(one.late_results().size() == 1);
     CHECK(one.events().size() == 1);
   }
@@ -233,20 +233,22 @@ TEST_CASE(
   const auto tool = [](const std::string& name, const json& properties) {
     return json{{"name", name}, {"inputSchema", {{"type", "object"}, {"properties", properties}}}};
   };
-  const auto wish = [](const char* type, const json& header) { return json{{"type", type}, {"x-mcp-header", header}}; };
+  const auto header_schema = [](const char* type, const json& header) {
+    return json{{"type", type}, {"x-mcp-header", header}};
+  };
   json tools = json::array();
-  tools.push_back(tool("good", {{"text", wish("string", "Text")},
-                                {"n", wish("integer", "N")},
-                                {"yes", wish("boolean", "Yes")},
-                                {"none", wish("string", "None")},
-                                {"empty", wish("string", "Empty")},
+  tools.push_back(tool("good", {{"text", header_schema("string", "Text")},
+                                {"n", header_schema("integer", "N")},
+                                {"yes", header_schema("boolean", "Yes")},
+                                {"none", header_schema("string", "None")},
+                                {"empty", header_schema("string", "Empty")},
                                 {"plain", {{"type", "string"}}}}));
-  tools.push_back(tool("empty name", {{"a", wish("string", "")}}));
-  tools.push_back(tool("space", {{"a", wish("string", "a b")}}));
-  tools.push_back(tool("line", {{"a", wish("string", "a\r\nX: y")}}));
-  tools.push_back(tool("number", {{"a", wish("number", "A")}}));
-  tools.push_back(tool("null", {{"a", wish("string", nullptr)}}));
-  tools.push_back(tool("twice", {{"a", wish("string", "Same")}, {"b", wish("string", "same")}}));
+  tools.push_back(tool("empty name", {{"a", header_schema("string", "")}}));
+  tools.push_back(tool("space", {{"a", header_schema("string", "a b")}}));
+  tools.push_back(tool("line", {{"a", header_schema("string", "a\r\nX: y")}}));
+  tools.push_back(tool("number", {{"a", header_schema("number", "A")}}));
+  tools.push_back(tool("null", {{"a", header_schema("string", nullptr)}}));
+  tools.push_back(tool("twice", {{"a", header_schema("string", "Same")}, {"b", header_schema("string", "same")}}));
   http_server server([&](const http_ask& ask) -> moves {
     const json message = json::parse(ask.body);
     if (message["method"] == "server/discover")
@@ -255,15 +257,15 @@ TEST_CASE(
     return {answered(message["id"], greeting)};
   });
   auto client = open(server.url());
-  mcp_heard heard;
-  client->tools(heard.reply());
-  const auto listed = heard.tools();
+  mcp_recorder recorder;
+  client->tools(recorder.reply());
+  const auto listed = recorder.tools();
   REQUIRE(listed);
   REQUIRE(listed->size() == 1);
   CHECK(listed->front().name == "good");
   const auto call = client->call(
-      "good", R"({"text":"ä\r\nX: y","n":42,"yes":false,"none":null,"empty":"","plain":"p"})", heard.listener());
-  CHECK(heard.finished().ok);
+      "good", R"({"text":"ä\r\nX: y","n":42,"yes":false,"none":null,"empty":"","plain":"p"})", recorder.listener());
+  CHECK(recorder.finished().ok);
   const auto headers = server.asks().back().headers;
   CHECK(headers.at("mcp-param-text") == "=?base64?w6QNClg6IHk=?=");
   CHECK(headers.at("mcp-param-n") == "42");
@@ -286,12 +288,12 @@ TEST_CASE("a server that refuses the newest version and offers it is asked once 
           R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}})")};
     });
     auto client = open(server.url());
-    mcp_heard heard;
-    const auto call = client->call("echo", "", heard.listener());
+    mcp_recorder recorder;
+    const auto call = client->call("echo", "", recorder.listener());
     if (refusals == 1)
-      CHECK(heard.finished().ok);
+      CHECK(recorder.finished().ok);
     else
-      CHECK_FALSE(heard.failed().sent);
+      CHECK_FALSE(recorder.failed().sent);
     CHECK(count(server, "server/discover") == 2);
   }
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "integrations/mcp/http_server.hpp"
-#include "tests/integrations/mcp_heard.hpp"
+#include "tests/integrations/mcp_recorder.hpp"
 
 namespace quell::testing {
 

@@ -48,15 +48,15 @@ TEST_CASE("a question is told with its form, and its answer goes back under its 
   talk.shake();
   const auto call = talk.call();
   asks(talk, "q-1");
-  const auto told = talk.events<question>(call);
-  REQUIRE(told.size() == 1);
-  CHECK(told[0].message == "Really?");
-  CHECK(json::parse(told[0].form) == sure);
-  answers(talk, call, told[0].number, action::accept, R"({"sure":true})");
+  const auto received = talk.events<question>(call);
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].message == "Really?");
+  CHECK(json::parse(received[0].form) == sure);
+  answers(talk, call, received[0].number, action::accept, R"({"sure":true})");
   CHECK(last(talk) ==
         json{{"jsonrpc", "2.0"}, {"id", "q-1"}, {"result", {{"action", "accept"}, {"content", {{"sure", true}}}}}});
   const auto wrote = talk.wrote.size();
-  answers(talk, call, told[0].number, action::decline);
+  answers(talk, call, received[0].number, action::decline);
   answers(talk, call, 99, action::decline);
   CHECK(talk.wrote.size() == wrote);
   asks(talk, 7);

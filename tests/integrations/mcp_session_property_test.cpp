@@ -16,13 +16,13 @@ void property(const std::string& name, const std::function<void()>& body) {
 
 /// The number of ends of each call, and a check that no event follows the end.
 struct ends {
-  std::map<mcp_call_number, int> told, late;
+  std::map<mcp_call_number, int> outcomes, late;
   bool silent_after = true;
   explicit ends(const mcp_talk& talk) {
-    for (const mcp_effect& one : talk.told) {
+    for (const mcp_effect& one : talk.received) {
       if (const auto* tell = std::get_if<mcp_effects::tell>(&one)) {
-        if (told[tell->call] > 0 || late[tell->call] > 0) silent_after = false;
-        if (is_end(tell->event)) ++told[tell->call];
+        if (outcomes[tell->call] > 0 || late[tell->call] > 0) silent_after = false;
+        if (is_end(tell->event)) ++outcomes[tell->call];
       }
       if (const auto* end = std::get_if<mcp_effects::late>(&one)) ++late[end->call];
     }
@@ -63,7 +63,7 @@ std::string outcome(mcp_talk& talk) {
     if (const auto* end = std::get_if<mcp_call_events::finished>(&one.event)) all += end->result;
     all += "\n";
   }
-  all += std::to_string(talk.all<mcp_effects::list>().size()) + " " + std::to_string(talk.told.size());
+  all += std::to_string(talk.all<mcp_effects::list>().size()) + " " + std::to_string(talk.received.size());
   return all;
 }
 
@@ -107,8 +107,9 @@ TEST_CASE("whatever order answers, late answers, cancels and the end come in, ea
         break;
       case 4:
         // A call that was closed before it started has sent no request.
-        if (const auto asked = talk.wrote_of("initialize"); !asked.empty() && !std::exchange(shaken, true)) {
-          talk.answer(asked[0]["id"], {{"protocolVersion", which % 16 == 0 ? "?" : "2025-11-25"}});
+        if (const auto requests_found = talk.wrote_of("initialize");
+            !requests_found.empty() && !std::exchange(shaken, true)) {
+          talk.answer(requests_found[0]["id"], {{"protocolVersion", which % 16 == 0 ? "?" : "2025-11-25"}});
         }
         break;
       case 5:
@@ -136,12 +137,12 @@ TEST_CASE("whatever order answers, late answers, cancels and the end come in, ea
     talk.close();
     ends all(talk);
     RC_ASSERT(all.silent_after);
-    for (const mcp_call_number call : calls) RC_ASSERT(all.told[call] + all.late[call] == 1);
+    for (const mcp_call_number call : calls) RC_ASSERT(all.outcomes[call] + all.late[call] == 1);
     // No request is cancelled that the test did not cancel.
     for (const json& one : talk.wrote_of("notifications/cancelled")) {
-      bool asked = false;
-      for (const json& call : talk.wrote_of("tools/call")) asked |= call["id"] == one["params"]["requestId"];
-      RC_ASSERT(asked);
+      bool requests_found = false;
+      for (const json& call : talk.wrote_of("tools/call")) requests_found |= call["id"] == one["params"]["requestId"];
+      RC_ASSERT(requests_found);
     }
   });
 }
@@ -160,7 +161,7 @@ TEST_CASE("garbage, and good messages with bytes changed, are survived") {
     talk.close();
     ends all(talk);
     RC_ASSERT(all.silent_after);
-    for (const mcp_call_number call : {1, 2, 3}) RC_ASSERT(all.told[call] + all.late[call] == 1);
+    for (const mcp_call_number call : {1, 2, 3}) RC_ASSERT(all.outcomes[call] + all.late[call] == 1);
     RC_ASSERT(talk.all<mcp_effects::list>().size() == 1);
   });
 }

@@ -49,9 +49,9 @@ TEST_CASE("a server without handshake is asked what it speaks, and each request 
                {"_meta", {{"io.modelcontextprotocol/serverInfo", {{"name", "new"}, {"version", "2"}}}}}});
   CHECK(talk.all<mcp_effects::ready>().at(0).name == "new");
   CHECK(talk.wrote_of("notifications/initialized").empty());
-  const json asked = talk.wrote_of("tools/call").at(0);
-  CHECK(asked["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28");
-  CHECK(asked["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"].is_object());
+  const json call_message = talk.wrote_of("tools/call").at(0);
+  CHECK(call_message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28");
+  CHECK(call_message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"].is_object());
   talk.answer(call, {{"resultType", "input_required"}, {"inputRequests", json::object()}});
   CHECK(talk.events<failed>(call).at(0).why.code == "mcp_refused");
   const auto other = talk.call();
@@ -230,14 +230,14 @@ TEST_CASE("what is not a message is complained about and kills nothing") {
         "{\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}\n"})
     talk.hear(std::string(bytes));
   talk.hear(std::string(100'000, '[') + "\n");
-  CHECK(talk.all<mcp_effects::complaint>().size() >= 10);
+  CHECK(talk.all<mcp_effects::bad_message>().size() >= 10);
   CHECK(talk.all<mcp_effects::tell>().empty());
   talk.hear("{\"jsonrpc\":\"2.0\",\"id\":" + std::to_string(call) +
             ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xFFz\"}]}}\r\n");
   REQUIRE(talk.events<finished>(call).size() == 1);
   CHECK(json::parse(talk.events<finished>(call)[0].result)["content"][0]["text"] == "a\xEF\xBF\xBDz");
   for (int i = 0; i < 500; ++i) talk.hear(std::string("noise\n"));
-  CHECK(talk.all<mcp_effects::complaint>().size() >= 500); // the writer of the log counts and limits them
+  CHECK(talk.all<mcp_effects::bad_message>().size() >= 500); // the writer of the log counts and limits them
 }
 
 TEST_CASE("a batch of the version that has them is taken apart") {

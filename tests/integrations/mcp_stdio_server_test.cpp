@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "integrations/mcp/stdio_server.hpp"
-#include "tests/integrations/mcp_heard.hpp"
+#include "tests/integrations/mcp_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -99,16 +99,16 @@ TEST_CASE("a call through a server on bytes: asked before it is there, answered 
     self.answer(request, nothing);
   });
   mcp_stdio_server server("files", peer.writer());
-  mcp_heard heard;
-  const auto call = server.call("echo", "{}", heard.listener());
+  mcp_recorder recorder;
+  const auto call = server.call("echo", "{}", recorder.listener());
   CHECK(peer.seen("initialize") == 0);
   peer.serve(server);
-  CHECK(heard.finished().ok);
-  CHECK(heard.count_of_progress() == 1);
-  call->cancel("too late", heard.late());
-  CHECK(heard.wait_for_late() == "too_late");
-  call->cancel("again", heard.late());
-  CHECK(heard.wait_for_late(2) == "too_late");
+  CHECK(recorder.finished().ok);
+  CHECK(recorder.count_of_progress() == 1);
+  call->cancel("too late", recorder.late());
+  CHECK(recorder.wait_for_late() == "too_late");
+  call->cancel("again", recorder.late());
+  CHECK(recorder.wait_for_late(2) == "too_late");
   peer.stop();
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("cancels before the server is there, in the middle, twice, after the s
     if (is_call(request)) self.progress(request);
   });
   auto server = std::make_unique<mcp_stdio_server>("files", peer.writer());
-  mcp_heard early, middle, late;
+  mcp_recorder early, middle, late;
   const auto first = server->call("slow", "", early.listener());
   first->cancel("never mind", early.late());
   CHECK(early.wait_for_late() == "not_sent");
@@ -154,14 +154,14 @@ TEST_CASE("dropping a call cancels it, and the answer that comes then is heard b
   });
   mcp_stdio_server server("files", peer.writer());
   peer.serve(server);
-  mcp_heard heard;
-  auto call = server.call("slow", "", heard.listener());
-  heard.wait_for_progress();
+  mcp_recorder recorder;
+  auto call = server.call("slow", "", recorder.listener());
+  recorder.wait_for_progress();
   call.reset();
   answered.wait(false);
   peer.stop();
   CHECK(same);
-  CHECK(heard.events().size() == 1);
+  CHECK(recorder.events().size() == 1);
 }
 
 TEST_CASE("a listener may cancel its own call, begin another and drop the server") {
@@ -169,12 +169,12 @@ TEST_CASE("a listener may cancel its own call, begin another and drop the server
     if (is_call(request)) self.progress(request), self.progress(request), self.answer(request, nothing);
   });
   auto server = std::make_unique<mcp_stdio_server>("files", peer.writer());
-  mcp_heard other, late;
+  mcp_recorder other, late;
   std::atomic<bool> dropped = false;
   std::unique_ptr<mcp_call> call, next;
-  std::atomic<int> told = 0;
+  std::atomic<int> callbacks = 0;
   call = server->call("a", "", [&](mcp_call_event) {
-    ++told;
+    ++callbacks;
     next = server->call("b", "", [&](mcp_call_event event) {
       if (!std::holds_alternative<mcp_call_events::finished>(event)) return;
       server.reset();
@@ -186,7 +186,7 @@ TEST_CASE("a listener may cancel its own call, begin another and drop the server
   peer.serve(*server);
   dropped.wait(false);
   peer.stop();
-  CHECK(told == 1);
+  CHECK(callbacks == 1);
   late.wait_for_late();
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
 TEST_CASE("what is asked of a server that has gone fails at once, and nothing is written to it") {
   std::atomic<int> written = 0;
   mcp_stdio_server server("files", [&](const std::string&) { ++written; });
-  mcp_heard open, after;
+  mcp_recorder open, after;
   server.started();
   server.tools(open.reply());
   server.closed("exited with status 3");
@@ -259,15 +259,15 @@ TEST_CASE("what is asked of a server that has gone fails at once, and nothing is
 
 TEST_CASE("hooks hear of the handshake, of changes and of noise") {
   std::string ready;
-  int changes = 0, complaints = 0;
+  int changes = 0, warnings = 0;
   mcp_hooks hooks;
   hooks.ready = [&](const std::string& name, const std::string&, const std::string& protocol) {
     ready = name + protocol;
   };
   hooks.tools_changed = [&] { ++changes; };
-  hooks.complaint = [&](const std::string& what) {
+  hooks.warning = [&](const std::string& what) {
     CHECK_THAT(what, Catch::Contains("\"files\""));
-    ++complaints;
+    ++warnings;
   };
   mcp_stdio_server server(
       "files", [](const std::string&) {}, hooks);
@@ -277,5 +277,5 @@ TEST_CASE("hooks hear of the handshake, of changes and of noise") {
   server.received("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
   CHECK(ready == "old2024-11-05");
   CHECK(changes == 1);
-  CHECK(complaints == 1);
+  CHECK(warnings == 1);
 }

@@ -21,7 +21,7 @@ class mcp_talk {
 
   integrations::mcp_session session{"files"};
   std::vector<json> wrote; ///< every line of the client
-  std::vector<integrations::mcp_effect> told;
+  std::vector<integrations::mcp_effect> received;
 
   void look() {
     for (integrations::mcp_effect& one : session.effects()) {
@@ -30,7 +30,7 @@ class mcp_talk {
         REQUIRE(send->bytes.find('\n') == send->bytes.size() - 1);
         wrote.push_back(json::parse(send->bytes));
       } else {
-        told.push_back(std::move(one));
+        received.push_back(std::move(one));
       }
     }
   }
@@ -69,7 +69,7 @@ class mcp_talk {
   template <class Effect>
   std::vector<Effect> all() const {
     std::vector<Effect> found;
-    for (const auto& one : told)
+    for (const auto& one : received)
       if (const auto* fits = std::get_if<Effect>(&one)) found.push_back(*fits);
     return found;
   }

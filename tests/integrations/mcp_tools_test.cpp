@@ -99,7 +99,7 @@ TEST_CASE("1,000 tools are read and no more, with a complaint") {
   for (int i = 0; i < 1500; ++i) many.push_back(tool("t" + std::to_string(i)));
   talk.give(page(many, "more"));
   CHECK(talk.tools().size() == 1000);
-  CHECK_FALSE(talk.all<mcp_effects::complaint>().empty());
+  CHECK_FALSE(talk.all<mcp_effects::bad_message>().empty());
 }
 
 TEST_CASE("pages that never end, and cursors that run in a circle, end") {
@@ -131,7 +131,7 @@ TEST_CASE("what is not a tool is left out, the rest stays") {
   CHECK(tools[0].name == "good");
   CHECK(tools[1].name == "long");
   CHECK(tools[1].description.size() < 17'000);
-  CHECK(talk.all<mcp_effects::complaint>().size() == 7);
+  CHECK(talk.all<mcp_effects::bad_message>().size() == 7);
 }
 
 TEST_CASE("a server without tools has none; an error and nonsense are faults and asked for anew") {

@@ -15,15 +15,15 @@ constexpr const char* url = "https://mcp.example.org/mcp";
 
 /// The environment of an account: requests wait until they are answered, time stands still until the test moves it.
 struct world {
-  struct asked {
+  struct pending_request {
     chat::web_request request;
     std::function<void(chat::web_response)> done;
   };
-  std::deque<asked> open;
+  std::deque<pending_request> open;
   wall_time now{milliseconds(1'790'000'000'000)};
   std::optional<grant> kept;
   bool can_keep = true;
-  std::vector<std::string> said;
+  std::vector<std::string> logged;
   std::shared_ptr<account> it;
 
   explicit world(
@@ -37,7 +37,7 @@ struct world {
       kept = g ? std::optional(*g) : std::nullopt;
       return {};
     };
-    ports.log = [this](const std::string& s) { said.push_back(s); };
+    ports.log = [this](const std::string& s) { logged.push_back(s); };
     it = std::make_shared<account>(account_settings{url, {}, {}}, std::move(ports), std::move(first));
   }
   void answer(long status, std::string body, std::map<std::string, std::string> headers = {}) {
@@ -51,9 +51,9 @@ struct world {
            R"({"access_token":")" + token + R"(","refresh_token":"rt-2","token_type":"Bearer","expires_in":3600})");
   }
   std::function<void(bool)> hears() {
-    return [this](bool good) { heard.push_back(good); };
+    return [this](bool good) { results.push_back(good); };
   }
-  std::vector<bool> heard;
+  std::vector<bool> results;
 };
 
 } // namespace
@@ -64,11 +64,11 @@ TEST_CASE("many who learn at once that a token is over ask for one other") {
   REQUIRE(w.open.size() == 1);
   CHECK(w.open.front().request.body.find("grant_type=refresh_token&refresh_token=rt-1") == 0);
   w.gives("at-2");
-  CHECK(w.heard == std::vector{true, true, true});
+  CHECK(w.results == std::vector{true, true, true});
   CHECK(w.it->token() == "at-2");
   CHECK(w.kept->refresh_token == "rt-2");
   w.it->refused("at-1", 401, "", w.hears()); // late
-  CHECK(w.heard.back());
+  CHECK(w.results.back());
   CHECK(w.open.empty());
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a token is renewed a minute before its end, and used until then") {
   w.answer(503, "");
   CHECK(w.it->token() == "at-2"); // no second renewal immediately
   CHECK(w.open.empty());
-  CHECK(w.said.size() == 1);
+  CHECK(w.logged.size() == 1);
   w.now += std::chrono::seconds(31);
   CHECK(w.it->token() == "at-2");
   w.gives("at-3");
@@ -102,7 +102,7 @@ TEST_CASE("a grant that is over is not asked for again, a server out of reach is
   w.answer(400, R"({"error":"invalid_grant"})");
   w.it->refused("at-1", 401, "", w.hears());
   CHECK(w.open.empty());
-  CHECK(w.heard == std::vector{false, false, false});
+  CHECK(w.results == std::vector{false, false, false});
   CHECK(w.it->now().logged_in);
   CHECK_FALSE(w.it->now().renewable);
 }
@@ -112,7 +112,7 @@ TEST_CASE("a logout overtakes a renewal, whose token is dropped") {
   w.it->refused("at-1", 401, "", w.hears());
   CHECK(*w.it->log_out());
   w.gives("at-2");
-  CHECK(w.heard == std::vector{false});
+  CHECK(w.results == std::vector{false});
   CHECK(w.it->token().empty());
   CHECK_FALSE(w.kept);
   CHECK_FALSE(*w.it->log_out());
@@ -124,8 +124,8 @@ TEST_CASE("a token that cannot be kept is used all the same, and a login that ca
   w.it->refused("at-1", 401, "", w.hears());
   w.gives("at-2");
   CHECK(w.it->token() == "at-2");
-  REQUIRE(w.said.size() == 1);
-  CHECK(w.said[0].find("at-2") == std::string::npos);
+  REQUIRE(w.logged.size() == 1);
+  CHECK(w.logged[0].find("at-2") == std::string::npos);
   CHECK(w.it->log_out().error().code == "storage_unavailable");
   CHECK(w.it->token() == "at-2");
 }
@@ -134,7 +134,7 @@ TEST_CASE("tokens of another address are not used") {
   world w(grant{"https://mcp.example.org/other", "i", "https://t", "r", {}, "at-1", "rt-1", "", {}});
   CHECK(w.it->token().empty());
   w.it->refused("", 401, "", w.hears());
-  CHECK(w.heard == std::vector{false});
+  CHECK(w.results == std::vector{false});
   CHECK(w.open.empty());
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("OpenAI: compatible servers' thinking is told apart from the answer, u
     const auto got = read(openai_reader({}), stream);
     CHECK(got.text() == "Yes.");
     std::string thinking;
-    for (const auto& one : got.told)
+    for (const auto& one : got.events)
       if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
     CHECK(thinking == "Hm, yes.");
   }

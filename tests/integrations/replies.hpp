@@ -13,31 +13,31 @@
 namespace quell::testing {
 
 struct reading {
-  std::vector<model_event> told;
+  std::vector<model_event> events;
   std::optional<integrations::provider_error> wrong;
 
   std::string text() const {
     std::string whole;
-    for (const auto& event : told)
+    for (const auto& event : events)
       if (const auto* one = std::get_if<model_events::text>(&event)) whole += one->delta;
     return whole;
   }
   std::vector<tool_call> calls() const {
     std::vector<tool_call> found;
-    for (const auto& event : told)
+    for (const auto& event : events)
       if (const auto* one = std::get_if<model_events::call>(&event)) found.push_back(one->what);
     return found;
   }
   std::size_t calls_begun() const {
     std::size_t count = 0;
-    for (const auto& event : told) count += std::holds_alternative<model_events::call_begun>(event) ? 1 : 0;
+    for (const auto& event : events) count += std::holds_alternative<model_events::call_begun>(event) ? 1 : 0;
     return count;
   }
   model_events::finished end() const {
     if (wrong) FAIL(wrong->why.detail);
-    REQUIRE(!told.empty());
-    REQUIRE(std::holds_alternative<model_events::finished>(told.back()));
-    return std::get<model_events::finished>(told.back());
+    REQUIRE(!events.empty());
+    REQUIRE(std::holds_alternative<model_events::finished>(events.back()));
+    return std::get<model_events::finished>(events.back());
   }
 };
 
@@ -49,7 +49,7 @@ inline reading read(std::unique_ptr<integrations::reply_reader> reader, const st
   const auto take = [&](std::string_view bytes) {
     decoder.take(bytes, [&](std::string_view name, std::string_view data) {
       if (reader->finished() || result.wrong) return false;
-      result.wrong = reader->take(name, data, result.told);
+      result.wrong = reader->take(name, data, result.events);
       return !result.wrong;
     });
   };
@@ -61,7 +61,7 @@ inline reading read(std::unique_ptr<integrations::reply_reader> reader, const st
     for (std::size_t at = 0; at < all.size(); at += piece == 0 ? all.size() : piece)
       take(all.substr(at, piece == 0 ? all.size() : piece));
   }
-  if (!reader->finished() && !result.wrong) result.wrong = reader->end(result.told);
+  if (!reader->finished() && !result.wrong) result.wrong = reader->end(result.events);
   return result;
 }
 

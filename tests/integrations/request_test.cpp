@@ -6,7 +6,7 @@
 #include "integrations/models/json.hpp"
 #include "integrations/models/message_rules.hpp"
 #include "integrations/models/translator.hpp"
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -17,11 +17,11 @@ namespace {
 json body_of(provider whose, const model_request& request) {
   auto settings = settings_for("https://host.test/v1", whose);
   settings.prompt_cache = false; // its marks: answer_settings_test.cpp
-  const auto asked =
+  const auto made =
       whose == provider::anthropic ? anthropic_request(settings, request) : openai_request(settings, request);
-  if (!asked) FAIL(asked.error().detail);
-  if (const auto broken = broken_rule(whose, asked->body)) FAIL(*broken << " in " << asked->body);
-  return *parse_json(asked->body);
+  if (!made) FAIL(made.error().detail);
+  if (const auto broken = broken_rule(whose, made->body)) FAIL(*broken << " in " << made->body);
+  return *parse_json(made->body);
 }
 
 model_request talk() {
@@ -184,10 +184,10 @@ TEST_CASE("the rules catch what they are for") {
 TEST_CASE("URLs are made of the base, and people see none of its secrets") {
   const auto url = [](provider whose, const std::string& base) {
     const auto settings = settings_for(base, whose);
-    const auto asked = whose == provider::anthropic ? anthropic_request(settings, {}) : openai_request(settings, {});
-    if (!asked) return asked.error().code + ": " + asked.error().detail;
-    CHECK_THAT(asked->shown_url, !Catch::Contains("secret"));
-    return asked->url;
+    const auto made = whose == provider::anthropic ? anthropic_request(settings, {}) : openai_request(settings, {});
+    if (!made) return made.error().code + ": " + made.error().detail;
+    CHECK_THAT(made->shown_url, !Catch::Contains("secret"));
+    return made->url;
   };
   CHECK(url(provider::anthropic, "") == "https://api.anthropic.com/v1/messages");
   CHECK(url(provider::anthropic, "https://api.anthropic.com/") == "https://api.anthropic.com/v1/messages");
@@ -225,8 +225,8 @@ TEST_CASE("what no server would take is refused before anybody is asked, without
   const auto refused = [&](std::vector<tool_offer> tools) {
     auto request = talk();
     request.tools = std::move(tools);
-    const auto asked = openai_request(settings, request);
-    return asked ? "" : asked.error().detail;
+    const auto made = openai_request(settings, request);
+    return made ? "" : made.error().detail;
   };
   CHECK_THAT(refused(std::vector<tool_offer>(1000, {"t", "", "{}"})), Catch::Contains("1000 tools"));
   CHECK_THAT(refused({{"a b", "", ""}}), Catch::Contains("\"a b\""));

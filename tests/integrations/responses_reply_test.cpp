@@ -60,7 +60,7 @@ TEST_CASE("Responses: text, reasoning, calls and usage come out, however the byt
     CHECK(got.end().usage == model_usage{1000, 89, 400});
     std::string thinking;
     std::vector<std::string> kept;
-    for (const auto& one : got.told) {
+    for (const auto& one : got.events) {
       if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
       if (const auto* whole = std::get_if<model_events::thought>(&one)) kept.push_back(whole->what.block);
     }

@@ -1,7 +1,7 @@
 // A call's way to an answer: a wait for the model's turn, another try, another model; and a cancel in each of them.
 #include <catch2/catch.hpp>
 
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -9,13 +9,13 @@ using namespace quell::testing;
 
 namespace {
 
-moves answer(const std::string& text) { return {chunked_head(), chunk(said(text) + said_all()), last_chunk()}; }
+moves answer(const std::string& text) { return {chunked_head(), chunk(text_piece(text) + end_piece()), last_chunk()}; }
 
-heard asked(model_client& client, const model_settings& settings, const std::string& text = "hello") {
-  heard heard;
-  const auto call = client.ask(settings, asking(text), heard.listener());
-  heard.wait_for_end();
-  return heard;
+event_recorder recorded_call(model_client& client, const model_settings& settings, const std::string& text = "hello") {
+  event_recorder recorder;
+  const auto call = client.ask(settings, asking(text), recorder.listener());
+  recorder.wait_for_end();
+  return recorder;
 }
 
 model_settings named(const http_server& server, const std::string& name) {
@@ -46,26 +46,26 @@ TEST_CASE("a model that is overloaded is replaced by the next one, and the liste
   settings.fallbacks = {named(server, "second"), named(server, "third")};
   settings.prices = {1, 1, {}, {}};
   settings.fallbacks[1].prices = {1000, 1000, {}, {}};
-  const auto heard = asked(*client, settings);
-  CHECK(heard.text() == "third");
-  const auto falls = heard.all<model_events::fell_back>();
+  const auto recorder = recorded_call(*client, settings);
+  CHECK(recorder.text() == "third");
+  const auto falls = recorder.all<model_events::fell_back>();
   REQUIRE(falls.size() == 2);
   CHECK(falls[0].from == "first");
   CHECK(falls[0].to == "second");
   CHECK(falls[0].why.code == "model_overloaded");
   CHECK(falls[1].why.code == "model_unavailable");
-  const auto retries = heard.all<model_events::retrying>(); // each model has its own tries
+  const auto retries = recorder.all<model_events::retrying>(); // each model has its own tries
   REQUIRE(retries.size() == 2);
   CHECK(retries[0].model == "first");
   CHECK(retries[0].code == "model_overloaded");
-  CHECK(heard.finished().usage.cost_nanos == 10 * 1'000'000); // 7 and 3 tokens at the third one's prices
+  CHECK(recorder.finished().usage.cost_nanos == 10 * 1'000'000); // 7 and 3 tokens at the third one's prices
 }
 
 TEST_CASE("what another model cannot mend, or what was begun, has no fallback") {
   http_server server([](const http_ask& ask) -> moves {
     if (!is_for(ask, "first")) return answer("second");
     if (ask.body.find("begun") != std::string::npos)
-      return {chunked_head(), chunk(said("half")), quell::testing::pause(20ms), close_now()};
+      return {chunked_head(), chunk(text_piece("half")), quell::testing::pause(20ms), close_now()};
     if (ask.body.find("too long") != std::string::npos)
       return {whole(400, R"({"error":{"code":"context_length_exceeded","message":"maximum context length is 8192"}})")};
     return {whole(401, "{}")};
@@ -73,9 +73,9 @@ TEST_CASE("what another model cannot mend, or what was begun, has no fallback") 
   auto client = open_client();
   auto settings = named(server, "first");
   settings.fallbacks = {named(server, "second")};
-  CHECK(asked(*client, settings).failed().why.code == "model_refused");
-  CHECK(asked(*client, settings, "too long").failed().why.code == "context_overflow");
-  const auto cut = asked(*client, settings, "begun");
+  CHECK(recorded_call(*client, settings).failed().why.code == "model_refused");
+  CHECK(recorded_call(*client, settings, "too long").failed().why.code == "context_overflow");
+  const auto cut = recorded_call(*client, settings, "begun");
   CHECK(cut.failed().why.code == "model_cut");
   CHECK(cut.text() == "half");
   CHECK(cut.failed().usage.estimated);
@@ -100,22 +100,22 @@ TEST_CASE("a conversation that is too long is asked once more with less of it") 
     return {user_message{"new"}};
   };
   {
-    heard heard;
-    const auto call = client->ask(settings, request, heard.listener());
-    heard.wait_for_end();
-    CHECK(heard.text() == "short");
-    REQUIRE(heard.all<model_events::retrying>().size() == 1);
-    CHECK(heard.all<model_events::retrying>()[0].code == "context_overflow");
-    CHECK(heard.all<model_events::retrying>()[0].attempt == 2);
-    CHECK(heard.all<model_events::fell_back>().empty());
+    event_recorder recorder;
+    const auto call = client->ask(settings, request, recorder.listener());
+    recorder.wait_for_end();
+    CHECK(recorder.text() == "short");
+    REQUIRE(recorder.all<model_events::retrying>().size() == 1);
+    CHECK(recorder.all<model_events::retrying>()[0].code == "context_overflow");
+    CHECK(recorder.all<model_events::retrying>()[0].attempt == 2);
+    CHECK(recorder.all<model_events::fell_back>().empty());
     CHECK(server.asks().size() == 2);
     CHECK(is_for(server.asks()[1], "first"));
   }
   request.shorter = [] { return conversation{user_message{"still old"}}; };
-  heard heard;
-  const auto call = client->ask(settings, request, heard.listener());
-  heard.wait_for_end();
-  CHECK(heard.failed().why.code == "context_overflow"); // no third try, and no other model
+  event_recorder recorder;
+  const auto call = client->ask(settings, request, recorder.listener());
+  recorder.wait_for_end();
+  CHECK(recorder.failed().why.code == "context_overflow"); // no third try, and no other model
   CHECK(server.asks().size() == 4);
   CHECK(made == 1);
 }
@@ -131,10 +131,10 @@ TEST_CASE("a shorter conversation is for nothing but an overflow") {
   settings.fallbacks = {named(server, "second")};
   auto request = asking("hello");
   request.shorter = []() -> conversation { throw std::logic_error("nobody may ask for it"); };
-  heard heard;
-  const auto call = client->ask(settings, request, heard.listener());
-  heard.wait_for_end();
-  CHECK(heard.text() == "second");
+  event_recorder recorder;
+  const auto call = client->ask(settings, request, recorder.listener());
+  recorder.wait_for_end();
+  CHECK(recorder.text() == "second");
   CHECK(server.asks().size() == 2);
 }
 
@@ -144,11 +144,11 @@ TEST_CASE("a stream that is cut before a word is asked again, although the model
     return answer("there");
   });
   auto client = open_client();
-  const auto heard = asked(*client, named(server, "m"));
-  CHECK(heard.text() == "there");
-  CHECK(heard.all<model_events::thinking>().size() == 1);
-  REQUIRE(heard.all<model_events::retrying>().size() == 1);
-  CHECK(heard.all<model_events::retrying>()[0].code == "model_cut");
+  const auto recorder = recorded_call(*client, named(server, "m"));
+  CHECK(recorder.text() == "there");
+  CHECK(recorder.all<model_events::thinking>().size() == 1);
+  REQUIRE(recorder.all<model_events::retrying>().size() == 1);
+  CHECK(recorder.all<model_events::retrying>()[0].code == "model_cut");
 }
 
 TEST_CASE("comments of a stream are life: before the first event, and between two") {
@@ -161,27 +161,27 @@ TEST_CASE("comments of a stream are life: before the first event, and between tw
       }
     };
     wait();
-    slowly.push_back(chunk(said("a")));
+    slowly.push_back(chunk(text_piece("a")));
     wait();
-    slowly.push_back(chunk(said("b") + said_all()));
+    slowly.push_back(chunk(text_piece("b") + end_piece()));
     slowly.push_back(last_chunk());
     return slowly;
   });
   auto client = open_client();
   auto settings = named(server, "m");
   settings.first_event_timeout = settings.idle_timeout = patient(700ms);
-  CHECK(asked(*client, settings).text() == "ab");
+  CHECK(recorded_call(*client, settings).text() == "ab");
 }
 
 TEST_CASE("calls wait for their model's turn, first come first served, and say so") {
   http_server server([](const http_ask& ask) -> moves {
-    if (ask.body.find("long") != std::string::npos) return {chunked_head(), chunk(said("a"))};
+    if (ask.body.find("long") != std::string::npos) return {chunked_head(), chunk(text_piece("a"))};
     return answer("b");
   });
   auto client = open_client();
   auto settings = named(server, "m");
   settings.concurrency = 1;
-  heard first, second, third;
+  event_recorder first, second, third;
   closings closed;
   auto one = client->ask(settings, asking("long"), first.listener());
   first.wait_for<model_events::text>("the first answer");
@@ -212,29 +212,29 @@ TEST_CASE("a call that rests between two tries leaves its place to others") {
   auto settings = named(server, "m");
   settings.concurrency = 1;
   settings.first_backoff = settings.longest_backoff = 60s;
-  heard resting;
+  event_recorder resting;
   const auto one = client->ask(settings, asking("busy"), resting.listener());
   resting.wait_for<model_events::retrying>("a back-off");
-  CHECK(asked(*client, settings, "hello").text() == "b");
+  CHECK(recorded_call(*client, settings, "hello").text() == "b");
 }
 
 TEST_CASE("a call that waits too long for its turn asks the next model, or fails") {
   http_server server([](const http_ask& ask) -> moves {
-    if (is_for(ask, "full")) return {chunked_head(), chunk(said("a"))};
+    if (is_for(ask, "full")) return {chunked_head(), chunk(text_piece("a"))};
     return answer("other");
   });
   auto client = open_client();
   auto settings = named(server, "full");
   settings.concurrency = 1;
-  heard first;
+  event_recorder first;
   const auto one = client->ask(settings, asking("long"), first.listener());
   first.wait_for<model_events::text>("the first answer");
   settings.whole_timeout = 200ms;
-  const auto failed = asked(*client, settings).failed();
+  const auto failed = recorded_call(*client, settings).failed();
   CHECK(failed.why.code == "model_overloaded");
   CHECK_THAT(failed.why.detail, Catch::Contains("for its turn"));
   settings.fallbacks = {named(server, "other")};
-  CHECK(asked(*client, settings).text() == "other");
+  CHECK(recorded_call(*client, settings).text() == "other");
 }
 
 TEST_CASE("a cancel ends the way at every step of it: no event and no request follow") {
@@ -247,16 +247,16 @@ TEST_CASE("a cancel ends the way at every step of it: no event and no request fo
   settings.fallbacks = {named(server, "second")};
   SECTION("in the fallback") {
     settings.retries = 0;
-    heard heard;
+    event_recorder recorder;
     closings closed;
-    const auto call = client->ask(settings, asking("x"), heard.listener());
-    heard.wait_for<model_events::fell_back>("the fallback");
+    const auto call = client->ask(settings, asking("x"), recorder.listener());
+    recorder.wait_for<model_events::fell_back>("the fallback");
     server.until("the second request", [&] { return server.asks().size() == 2; });
     call->cancel(closed.one());
-    const auto told = heard.events().size();
+    const auto events_before = recorder.events().size();
     closed.wait_for(1);
     server.until("the hang-up", [&] { return server.hung_up() == 1; });
-    CHECK(heard.events().size() == told);
+    CHECK(recorder.events().size() == events_before);
   }
   SECTION("between the last try and the fallback, from inside the listener") {
     settings.retries = 0;
@@ -278,26 +278,28 @@ TEST_CASE("a cancel ends the way at every step of it: no event and no request fo
   }
   SECTION("in the wait before a retry") {
     settings.first_backoff = settings.longest_backoff = 60s;
-    heard heard;
+    event_recorder recorder;
     closings closed;
-    const auto call = client->ask(settings, asking("x"), heard.listener());
-    heard.wait_for<model_events::retrying>("the wait");
+    const auto call = client->ask(settings, asking("x"), recorder.listener());
+    recorder.wait_for<model_events::retrying>("the wait");
     call->cancel(closed.one());
     closed.wait_for(1);
-    CHECK(heard.events().size() == 1);
+    CHECK(recorder.events().size() == 1);
     CHECK(server.asks().size() == 1);
   }
 }
 
 TEST_CASE("a call that is cut tells what it has used until then") {
-  http_server server([](const http_ask&) -> moves { return {chunked_head(), chunk(said(std::string(400, 'x')))}; });
+  http_server server([](const http_ask&) -> moves {
+    return {chunked_head(), chunk(text_piece(std::string(400, 'x')))};
+  });
   auto client = open_client();
   auto settings = named(server, "m");
   settings.prices = {1, 2, {}, {}};
-  heard heard;
+  event_recorder recorder;
   closings closed;
-  const auto call = client->ask(settings, asking("x"), heard.listener());
-  heard.wait_for<model_events::text>("a text");
+  const auto call = client->ask(settings, asking("x"), recorder.listener());
+  recorder.wait_for<model_events::text>("a text");
   call->cancel(closed.one());
   const auto used = call->used();
   CHECK(used.output_tokens == 100);
@@ -314,6 +316,6 @@ TEST_CASE("secret headers are cut out of what a server says") {
   auto client = open_client();
   auto settings = named(server, "m");
   settings.headers = {{"X-Gateway-Key", "gw-very-secret"}};
-  CHECK_THAT(asked(*client, settings).failed().why.detail,
+  CHECK_THAT(recorded_call(*client, settings).failed().why.detail,
              Catch::Contains("bad *** here") && !Catch::Contains("gw-very-secret"));
 }

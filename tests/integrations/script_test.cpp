@@ -6,7 +6,7 @@
 
 #include "integrations/models/limits.hpp"
 #include "integrations/models/script.hpp"
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 using namespace quell;
 using namespace quell::integrations;
@@ -34,12 +34,12 @@ class script_file {
   std::string folder_;
 };
 
-heard played(const model_settings& settings, const model_request& request) {
+event_recorder played(const model_settings& settings, const model_request& request) {
   auto client = open_client();
-  heard heard;
-  const auto call = client->ask(settings, request, heard.listener());
-  heard.wait_for_end();
-  return heard;
+  event_recorder recorder;
+  const auto call = client->ask(settings, request, recorder.listener());
+  recorder.wait_for_end();
+  return recorder;
 }
 
 std::string wrong(const std::string& text, const std::string& file = "s.json") {
@@ -52,10 +52,10 @@ std::string wrong(const std::string& text, const std::string& file = "s.json") {
 TEST_CASE("without a script the model echoes and says how to configure a real one") {
   model_settings settings;
   settings.name = "main";
-  const heard heard = played(settings, asking("is anybody there?"));
-  CHECK_THAT(heard.text(), Catch::Contains("You said: is anybody there?") && Catch::Contains("[[models]]"));
-  CHECK(heard.all<model_events::text>().size() > 5);
-  CHECK(heard.finished().why == model_events::stop::end);
+  const event_recorder recorder = played(settings, asking("is anybody there?"));
+  CHECK_THAT(recorder.text(), Catch::Contains("You said: is anybody there?") && Catch::Contains("[[models]]"));
+  CHECK(recorder.all<model_events::text>().size() > 5);
+  CHECK(recorder.finished().why == model_events::stop::end);
 }
 
 TEST_CASE("the answer depends on the conversation: the user's words, then the results, then what fits always") {
@@ -70,7 +70,7 @@ TEST_CASE("the answer depends on the conversation: the user's words, then the re
     {"text": "Ask {{ask}}, round {{round}}."}]})");
 
   model_request request = asking("build \"it\"");
-  const heard first = played(script.settings, request);
+  const event_recorder first = played(script.settings, request);
   CHECK(first.text() == "Building build \"it\" now.");
   const auto calls = first.all<model_events::call>();
   REQUIRE(calls.size() == 2);
@@ -115,11 +115,11 @@ TEST_CASE("a model's own ids of calls stay unique in the conversation") {
 TEST_CASE("text comes in chunks of whole characters, with the time between them") {
   const script_file script(
       R"({"answers": [{"steps": [{"text": "ä€😀xyz", "chunk": 2, "delay_ms": 40}, {"delay_ms": 40}, {"text": "!"}]}]})");
-  const heard heard = played(script.settings, asking("x"));
+  const event_recorder recorder = played(script.settings, asking("x"));
   std::vector<std::string> pieces;
-  for (const auto& one : heard.all<model_events::text>()) pieces.push_back(one.delta);
+  for (const auto& one : recorder.all<model_events::text>()) pieces.push_back(one.delta);
   CHECK(pieces == std::vector<std::string>{"ä€", "😀x", "yz", "!"});
-  CHECK(heard.times()[3] - heard.times()[0] >= 120ms);
+  CHECK(recorder.times()[3] - recorder.times()[0] >= 120ms);
 }
 
 TEST_CASE("errors of a script are tried again as a provider's are, and the tries can be told apart") {
@@ -127,11 +127,11 @@ TEST_CASE("errors of a script are tried again as a provider's are, and the tries
     {"when": {"attempt": 1}, "steps": [{"error": {"code": "model_overloaded", "message": "busy", "retry": true, "retry_after_ms": 30}}]},
     {"when": {"attempt": 2, "user": "half"}, "steps": [{"text": "half"}, {"error": {"code": "model_broken", "retry": true}}]},
     {"text": "done"}]})");
-  const heard good = played(script.settings, asking("whole"));
+  const event_recorder good = played(script.settings, asking("whole"));
   CHECK(good.text() == "done");
   REQUIRE(good.all<model_events::retrying>().size() == 1);
   CHECK(good.all<model_events::retrying>().front().after == 30ms);
-  const heard bad = played(script.settings, asking("half"));
+  const event_recorder bad = played(script.settings, asking("half"));
   CHECK(bad.text() == "half");
   CHECK(bad.failed().why.code == "model_cut");
 }
@@ -143,17 +143,17 @@ TEST_CASE("a hang and an endless text last until a deadline or a cancel") {
   CHECK(played(script.settings, asking("hang")).failed().why.code == "model_timeout");
   script.settings.first_event_timeout = 600s;
   script.settings.whole_timeout = 1000ms;
-  const heard endless = played(script.settings, asking("endless"));
+  const event_recorder endless = played(script.settings, asking("endless"));
   CHECK(endless.failed().why.code == "model_cut"); // a part was shown
   CHECK_THAT(endless.text(), Catch::StartsWith("on and on and on and "));
 
   script.settings.first_event_timeout = script.settings.whole_timeout = 600s;
   auto client = open_client();
   for (const char* text : {"hang", "endless"}) {
-    heard heard;
+    event_recorder recorder;
     closings closed;
-    const auto call = client->ask(script.settings, asking(text), heard.listener());
-    if (text == std::string("endless")) heard.wait_for<model_events::text>("five texts", 5);
+    const auto call = client->ask(script.settings, asking(text), recorder.listener());
+    if (text == std::string("endless")) recorder.wait_for<model_events::text>("five texts", 5);
     call->cancel(closed.one());
     closed.wait_for(1);
   }
@@ -162,10 +162,10 @@ TEST_CASE("a hang and an endless text last until a deadline or a cancel") {
 TEST_CASE("1,000 endless scripted answers run on the client's one thread and are cancelled at once") {
   script_file script(R"({"answers": [{"steps": [{"endless": "x", "delay_ms": 100}]}]})");
   auto client = open_client();
-  std::vector<heard> heards(1000);
+  std::vector<event_recorder> recorders(1000);
   std::vector<std::unique_ptr<model_call>> calls;
-  for (auto& one : heards) calls.push_back(client->ask(script.settings, asking("x"), one.listener()));
-  for (const auto& one : heards) one.wait_for<model_events::text>("two texts of each", 2);
+  for (auto& one : recorders) calls.push_back(client->ask(script.settings, asking("x"), one.listener()));
+  for (const auto& one : recorders) one.wait_for<model_events::text>("two texts of each", 2);
   closings closed;
   for (const auto& call : calls) call->cancel(closed.one());
   closed.wait_for(1000);
@@ -176,10 +176,10 @@ TEST_CASE("a script that changes is read anew, one that is missing or fits nothi
   const script_file script(R"({"answers": [{"text": "old"}]})");
   auto client = open_client();
   const auto text = [&] {
-    heard heard;
-    const auto call = client->ask(script.settings, asking("x"), heard.listener());
-    heard.wait_for_end();
-    return heard;
+    event_recorder recorder;
+    const auto call = client->ask(script.settings, asking("x"), recorder.listener());
+    recorder.wait_for_end();
+    return recorder;
   };
   CHECK(text().text() == "old");
   script.write(R"({"answers": [{"text": "newer"}]})");

@@ -25,12 +25,12 @@ TEST_CASE("the cancel context stands once before the next prompt", "[voice]") {
   w.speak("one");
   w.cancel_key();
   w.speak("two");
-  CHECK(w.asked.back().context == cancel_context);
-  CHECK(w.asked.back().text == "two");
+  CHECK(w.brain_asks.back().context == cancel_context);
+  CHECK(w.brain_asks.back().text == "two");
   w.answer("Two.");
   w.end_speech();
   w.speak("three");
-  CHECK(w.asked.back().context.empty());
+  CHECK(w.brain_asks.back().context.empty());
 }
 
 TEST_CASE("the cancel context survives a failed query", "[voice]") {
@@ -41,7 +41,7 @@ TEST_CASE("the cancel context survives a failed query", "[voice]") {
   w.fail();
   w.end_speech();
   w.speak("three");
-  CHECK(w.asked.back().context == cancel_context);
+  CHECK(w.brain_asks.back().context == cancel_context);
 }
 
 TEST_CASE("the cancel context beats and clears the retry context", "[voice]") {
@@ -50,18 +50,18 @@ TEST_CASE("the cancel context beats and clears the retry context", "[voice]") {
   w.answer("One?");
   w.press('2');
   w.speak("won");
-  CHECK(w.asked.back().context == retry_context);
+  CHECK(w.brain_asks.back().context == retry_context);
   w.answer("Won?");
   w.press('2');
   w.speak("once");
   w.cancel_key();
   w.speak("two");
-  CHECK(w.asked.back().context == cancel_context);
+  CHECK(w.brain_asks.back().context == cancel_context);
   w.answer("Two?");
   w.press('1');
   w.end_speech();
   w.speak("three");
-  CHECK(w.asked.back().context.empty());
+  CHECK(w.brain_asks.back().context.empty());
 }
 
 TEST_CASE("a cancel through another door silences, tells the brain and sets the context", "[voice]") {
@@ -73,7 +73,7 @@ TEST_CASE("a cancel through another door silences, tells the brain and sets the 
   CHECK(w.count(w.received, tag::speech_end) == 1);
   CHECK(w.shown.back() == stopped_notice);
   w.speak("next");
-  CHECK(w.asked.back().context == cancel_context);
+  CHECK(w.brain_asks.back().context == cancel_context);
 }
 
 TEST_CASE("what is cancelled elsewhere while another is asked leaves that one alone", "[voice]") {
@@ -92,12 +92,12 @@ TEST_CASE("words that stop are not asked, and how it went is spoken", "[voice]")
   in_speech_of(w);
   w.recognise("stop", true);
   REQUIRE(w.judging.size() == 2);
-  w.gateway.judged(w.judging[0].n, verdict::passes);
+  w.gateway.on_verdict(w.judging[0].n, verdict::passes);
   w.run();
   w.answer("Once upon a time.");
   w.chunk();
   w.exchanges[w.judging[1].n] = ended::completed; // decided by the rules for messages
-  w.gateway.judged(w.judging[1].n, verdict::stops);
+  w.gateway.on_verdict(w.judging[1].n, verdict::stops);
   w.stop_elsewhere(w.judging[0].n);
   CHECK(w.speaker.empty());
   CHECK(w.count(w.to_brain, tag::transcript) == 1);
@@ -130,7 +130,7 @@ TEST_CASE("a brain that leaves fails the exchange and ends the client", "[voice]
 
 TEST_CASE("a late hello ends the client with an error", "[voice]") {
   world w;
-  w.gateway.client_said({tag::hello, "{}"});
+  w.gateway.on_client_message({tag::hello, "{}"});
   w.run();
   CHECK(w.refusal.find("bad_order") != std::string::npos);
   CHECK(w.is_closed);
@@ -147,7 +147,7 @@ TEST_CASE("the summary leaves out what was cancelled", "[voice]") {
   w.end_speech();
   w.played();
   w.cancel_key();
-  w.gateway.client_said({tag::summary_request, {}});
+  w.gateway.on_client_message({tag::summary_request, {}});
   w.run();
   CHECK(w.received.back() == frame{tag::summary, "You: one\nAI: First.\n"});
 }

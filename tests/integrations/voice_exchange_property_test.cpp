@@ -33,7 +33,7 @@ enum class step {
   late_chunk,
   interrupt,
   linger,
-  judge,
+  decide_speech,
   refuse,
   say,
   client_gone,
@@ -86,7 +86,7 @@ struct course {
     case step::cancel_key:
       return w.cancel_key();
     case step::bare_cancel:
-      w.gateway.client_said({tag::cancel, {}});
+      w.gateway.on_client_message({tag::cancel, {}});
       return w.run();
     case step::choose:
       return w.press(*rc::gen::element('1', '2', '3', '4', 'x'));
@@ -109,14 +109,14 @@ struct course {
     case step::linger:
       w.gateway.lingered(some_exchange());
       return w.run();
-    case step::judge:
+    case step::decide_speech:
       if (w.judging.empty()) return;
       {
         const auto n = w.judging.front().n;
         w.judging.erase(w.judging.begin());
         const auto what = *rc::gen::element(verdict::passes, verdict::stops, verdict::ignored);
         if (what == verdict::stops && w.exchanges[n] == ended::no) w.exchanges[n] = ended::completed;
-        w.gateway.judged(n, what);
+        w.gateway.on_verdict(n, what);
       }
       return w.run();
     case step::refuse: {
@@ -161,7 +161,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
     for (const auto s : steps) {
       const auto what = static_cast<step>(s);
       if (!is_over && what == step::bare_cancel) ++bare;
-      const auto heard = c.w.received.size();
+      const auto speech_before = c.w.received.size();
       std::set<exchange_number> gone;
       for (const auto& [n, how] : c.w.exchanges)
         if (how != ended::no) gone.insert(n);
@@ -170,7 +170,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
       // An ended exchange has no speech, and none begins.
       for (const auto& [speech, one] : c.w.speeches) RC_ASSERT(c.w.exchanges[one.n] == ended::no);
       RC_ASSERT(c.w.speeches.size() <= 1U);
-      if (what == step::late_chunk && c.w.speeches.empty()) RC_ASSERT(c.w.received.size() == heard);
+      if (what == step::late_chunk && c.w.speeches.empty()) RC_ASSERT(c.w.received.size() == speech_before);
       for (const auto n : gone) RC_ASSERT(c.w.exchanges[n] != ended::no);
       if (!c.w.client.is_playing() && c.w.client.menu() == menu::none) RC_ASSERT(c.w.speaker.empty());
     }

@@ -123,8 +123,8 @@ TEST_CASE("a recogniser that says when a transcript begins loses nothing of the 
   w.client.begin_talking();
   w.client.microphone(std::string(320, 'u'));
   w.cancel_key(); // nothing was recognised yet
-  w.gateway.heard({"late words", true, {}, 100});
-  w.gateway.heard({"new words", true, {}, 160 + 2 * pause_samples});
+  w.gateway.on_recognised({"late words", true, {}, 100});
+  w.gateway.on_recognised({"new words", true, {}, 160 + 2 * pause_samples});
   w.run();
   CHECK(w.to_brain.back() == frame{tag::transcript, "new words"});
 }
@@ -148,12 +148,12 @@ TEST_CASE("a cancel before the first chunk, and between chunks", "[voice]") {
     w.answer("Once upon a time.");
     for (int i = 0; i < chunks; ++i) w.chunk();
     const auto speech = w.speeches.begin()->first;
-    const auto heard = w.count(w.received, tag::speech);
+    const auto speech_before = w.count(w.received, tag::speech);
     w.cancel_key();
     w.gateway.chunk(speech, "in flight");
     w.gateway.speech_over(speech, {});
     w.run();
-    CHECK(w.count(w.received, tag::speech) == heard);
+    CHECK(w.count(w.received, tag::speech) == speech_before);
     CHECK(w.count(w.received, tag::speech_end) == 1);
     CHECK(w.speaker.empty());
     CHECK(w.exchanges[1] == ended::cancelled);
@@ -169,7 +169,7 @@ TEST_CASE("a cancel after the answer sets the context of the next prompt", "[voi
   CHECK(w.sent.back().tag == tag::cancel);
   CHECK(w.exchanges[1] == ended::completed); // it had completed before
   w.speak("next");
-  CHECK(w.asked.back().context == cancel_context);
+  CHECK(w.brain_asks.back().context == cancel_context);
 }
 
 TEST_CASE("twice sends once", "[voice]") {
@@ -193,7 +193,7 @@ TEST_CASE("with nothing said, asked or played the client sends nothing", "[voice
 
 TEST_CASE("the gateway forwards every 07, also an idle one, and answers each once", "[voice]") {
   world w;
-  for (int i = 0; i < 3; ++i) w.gateway.client_said({tag::cancel, {}});
+  for (int i = 0; i < 3; ++i) w.gateway.on_client_message({tag::cancel, {}});
   w.run();
   CHECK(w.count(w.to_brain, tag::brain_cancel) == 3);
   CHECK(w.count(w.received, tag::notice) == 3);
@@ -201,10 +201,10 @@ TEST_CASE("the gateway forwards every 07, also an idle one, and answers each onc
 
 TEST_CASE("a brain ignores a cancel before any exchange, and a gateway one from a brain", "[voice]") {
   world w;
-  w.gateway.client_said({tag::cancel, {}});
+  w.gateway.on_client_message({tag::cancel, {}});
   w.run();
   in_speech(w);
-  CHECK(w.asked.back().context.empty());
+  CHECK(w.brain_asks.back().context.empty());
   w.answer_frame({tag::brain_cancel, {}});
   w.chunk();
   CHECK(w.count(w.received, tag::speech) == 2);
@@ -238,7 +238,7 @@ TEST_CASE("what waits behind a cancelled that is owed is dropped with its exchan
     w.chunk("CCCC");
     const auto ends = w.count(w.received, tag::speech_end);
     if (by_key)
-      w.gateway.client_said({tag::cancel, {}});
+      w.gateway.on_client_message({tag::cancel, {}});
     else
       w.stop_elsewhere(2);
     w.run();
@@ -255,13 +255,13 @@ TEST_CASE("words behind a cancel wait until an answer in flight has come, and it
   w.speak("one");
   w.speak("two"); // waits for its turn
   w.stop_elsewhere(1);
-  CHECK(w.asked.size() == 1);
+  CHECK(w.brain_asks.size() == 1);
   w.answer_frame({tag::answer, "To one."}); // it was on its way
   CHECK(w.speeches.empty());
   w.gateway.rested();
   w.run();
-  REQUIRE(w.asked.size() == 2);
-  CHECK(w.asked.back().text == "two");
+  REQUIRE(w.brain_asks.size() == 2);
+  CHECK(w.brain_asks.back().text == "two");
 }
 
 TEST_CASE("the answer of a cancelled exchange cannot be replayed, an older one can", "[voice]") {
@@ -293,15 +293,15 @@ TEST_CASE("a client drops what comes between its 07 and the answer to it", "[voi
   c.begin_talking();
   c.microphone("xx");
   c.end_talking();
-  c.gateway_said({tag::text, "You: hello"});
+  c.on_gateway_message({tag::text, "You: hello"});
   c.cancel();
   (void)c.take();
   for (const auto& f :
        {frame{tag::text, "AI: hi"}, frame{tag::speech, "xx"}, frame{tag::speech_end, {}}, frame{tag::feedback, "?"}})
-    c.gateway_said(f);
+    c.on_gateway_message(f);
   CHECK(c.take().empty());
-  c.gateway_said({tag::notice, "cancelled"});
-  c.gateway_said({tag::speech, "xx"});
+  c.on_gateway_message({tag::notice, "cancelled"});
+  c.on_gateway_message({tag::speech, "xx"});
   CHECK(c.take() == std::vector<client_effect>{client_effects::play{"xx"}});
 }
 
@@ -328,7 +328,7 @@ TEST_CASE("talking over an answer changes no context", "[voice]") {
   w.client.end_talking();
   w.run();
   w.recognise("and then", true);
-  CHECK(w.asked.back().context.empty());
+  CHECK(w.brain_asks.back().context.empty());
 }
 
 TEST_CASE("an open microphone counts as speech only once something is recognised", "[voice]") {

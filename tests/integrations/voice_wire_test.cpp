@@ -36,13 +36,13 @@ TEST_CASE("a cancel is five bytes", "[voice]") {
 }
 
 TEST_CASE("frames come whole however their bytes are cut", "[voice]") {
-  const std::vector<frame> said = {{tag::audio, std::string(640, 'x')},
-                                   {tag::cancel, {}},
-                                   {tag::choice, "\0"s},
-                                   {tag::hello, R"({"scope":"voice/é"})"},
-                                   {tag::pause, {}}};
+  const std::vector<frame> frames = {{tag::audio, std::string(640, 'x')},
+                                     {tag::cancel, {}},
+                                     {tag::choice, "\0"s},
+                                     {tag::hello, R"({"scope":"voice/é"})"},
+                                     {tag::pause, {}}};
   std::string bytes;
-  for (const auto& f : said) bytes += encode(f);
+  for (const auto& f : frames) bytes += encode(f);
   REQUIRE(rc::check("any cut", [&] {
     frame_reader reader(direction::client_to_gateway);
     std::vector<frame> got;
@@ -52,7 +52,7 @@ TEST_CASE("frames come whole however their bytes are cut", "[voice]") {
       at += size;
       for (auto& f : frames_of(reader)) got.push_back(std::move(f));
     }
-    RC_ASSERT(got == said);
+    RC_ASSERT(got == frames);
   }));
 }
 

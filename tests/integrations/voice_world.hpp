@@ -32,9 +32,9 @@ struct world {
   std::map<exchange_number, std::string> transcripts;
   std::map<speech_number, gateway_effects::speak> speeches; ///< that are being spoken
   std::set<speech_number> of_cancelled;
-  std::vector<gateway_effects::judge> judging;
-  std::vector<exchange_number> cancelling; ///< not fenced yet
-  std::vector<brain_effects::ask> asked;   ///< open and past
+  std::vector<gateway_effects::decide_speech> judging;
+  std::vector<exchange_number> cancelling;    ///< not fenced yet
+  std::vector<brain_effects::ask> brain_asks; ///< open and past
   std::optional<query_number> open_query;
   std::vector<std::string> shown;
   std::string speaker; ///< samples that wait to be played, and were not thrown away
@@ -61,7 +61,7 @@ struct world {
     recognise(words, true);
   }
   void recognise(const std::string& words, bool is_final) {
-    gateway.heard({words, is_final});
+    gateway.on_recognised({words, is_final});
     run();
   }
   void answer(const std::string& text) {
@@ -112,7 +112,7 @@ struct world {
     run();
   }
   void answer_frame(const frame& f) {
-    gateway.brain_said(f);
+    gateway.on_brain_message(f);
     run();
   }
 
@@ -141,7 +141,7 @@ struct world {
     for (const auto& e : all) {
       if (const auto* s = std::get_if<client_effects::send>(&e)) {
         sent.push_back(s->what);
-        if (delivers) pass(at_gateway, s->what, [this](const frame& f) { gateway.client_said(f); });
+        if (delivers) pass(at_gateway, s->what, [this](const frame& f) { gateway.on_client_message(f); });
       }
       if (const auto* s = std::get_if<client_effects::play>(&e)) speaker += s->samples;
       if (std::holds_alternative<client_effects::silence>(e)) speaker.clear();
@@ -161,10 +161,10 @@ struct world {
     for (const auto& e : all) {
       if (const auto* s = std::get_if<brain_effects::to_gateway>(&e)) {
         of_brain.push_back(s->what);
-        pass(from_brain, s->what, [this](const frame& f) { gateway.brain_said(f); });
+        pass(from_brain, s->what, [this](const frame& f) { gateway.on_brain_message(f); });
       }
       if (const auto* s = std::get_if<brain_effects::ask>(&e)) {
-        asked.push_back(*s);
+        brain_asks.push_back(*s);
         open_query = s->n;
       }
       if (const auto* s = std::get_if<brain_effects::drop>(&e); s && open_query == s->n) open_query.reset();
@@ -173,18 +173,18 @@ struct world {
   }
   void perform(const gateway_effects::to_client& e) {
     received.push_back(e.what);
-    pass(at_client, e.what, [this](const frame& f) { client.gateway_said(f); });
+    pass(at_client, e.what, [this](const frame& f) { client.on_gateway_message(f); });
   }
   void perform(const gateway_effects::to_brain& e) {
     to_brain.push_back(e.what);
-    pass(at_brain, e.what, [this](const frame& f) { brain.gateway_said(f); });
+    pass(at_brain, e.what, [this](const frame& f) { brain.on_gateway_message(f); });
   }
   void perform(const gateway_effects::hear&) {}
   void perform(const gateway_effects::end_of_speech&) {}
   void perform(const gateway_effects::begin& e) { exchanges[e.n] = ended::no; }
-  void perform(const gateway_effects::judge& e) {
+  void perform(const gateway_effects::decide_speech& e) {
     if (judges_at_once)
-      gateway.judged(e.n, verdict::passes);
+      gateway.on_verdict(e.n, verdict::passes);
     else
       judging.push_back(e);
   }

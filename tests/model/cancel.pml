@@ -157,7 +157,7 @@ byte a, b, c, j, v, x, y, z;
 short r;
 mtype kind;
 
-/* @code controller/ledger/judge.cpp stop_of, covers */
+/* @code controller/ledger/stop_of.cpp stop_of, covers */
 #define AIMS(k, i) (k_target[k] == WHOLE_SCOPE || k_target[k] == (i) || (PARENT && (i) == 1 && k_target[k] == 0))
 #define COVERS(k, i) (k_at[k] == OPEN && seq[i] < k_seq[k] && AIMS(k, i))
 #if NK == 1
@@ -167,7 +167,7 @@ mtype kind;
 #else
 #define ANY_K(what, i) (what(0, i) || what(1, i) || what(2, i))
 #endif
-/* @code controller/ledger/judge.cpp parent_end_stops */
+/* @code controller/ledger/stop_of.cpp parent_end_stops */
 #define PARENT_END_STOPS(i) (PARENT && (i) == 1 && (self_status[0] == FAILED || self_status[0] == CANCELLED))
 #define STOP_OF(i) (ANY_K(COVERS, i) || PARENT_END_STOPS(i))
 /* for the properties: of all cancels that there ever were, not only of the open ones */

@@ -153,7 +153,7 @@ inline pump(w, i) {
 }
 
 /* The go: the last look at stop and lease, and the byte on the pipe, in one step of one thread.
-   @code worker/task_table_ends.cpp hear, went
+   @code worker/task_table_ends.cpp hear, go_result
    @code worker/guardian/client.cpp go, stop */
 inline hear_held(w, i) {
   g_event[T(w, i)] = g_event[T(w, i)] & ~E_HELD;

@@ -56,7 +56,7 @@ TEST_CASE("the limits of a scope are exact", "[scope]") {
 TEST_CASE("empty segments, dots and foreign bytes are refused with a reason and a place", "[scope]") {
   struct example {
     std::string text;
-    std::string said;
+    std::string expected_detail;
   };
   const auto bad = GENERATE(values<example>({
       {"", "is empty"},
@@ -76,7 +76,7 @@ TEST_CASE("empty segments, dots and foreign bytes are refused with a reason and 
   INFO(bad.text);
   REQUIRE_FALSE(parsed);
   CHECK(parsed.error().code == "bad_scope");
-  CHECK_THAT(parsed.error().detail, Catch::Contains(bad.said));
+  CHECK_THAT(parsed.error().detail, Catch::Contains(bad.expected_detail));
 }
 
 TEST_CASE("a fault about a huge or wild scope stays short and printable", "[scope]") {

@@ -18,7 +18,7 @@ namespace quell::testing {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-inline const auto patience = patient(20s); ///< far above what anything here needs; a loaded machine is slow
+inline const auto test_bound = patient(20s); ///< far above what anything here needs; a loaded machine is slow
 
 /// Runs a server and keeps the frames that it received.
 class running_server {
@@ -45,7 +45,7 @@ class running_server {
   /// The next frame; fails the test if none comes.
   received next() {
     std::unique_lock lock(guard_);
-    if (!changed_.wait_for(lock, patience, [this] { return taken_ < frames_.size(); }))
+    if (!changed_.wait_for(lock, test_bound, [this] { return taken_ < frames_.size(); }))
       FAIL("waited in vain for a frame at the server");
     return frames_[taken_++];
   }
@@ -55,7 +55,7 @@ class running_server {
   }
   std::string next_refused() {
     std::unique_lock lock(guard_);
-    if (!changed_.wait_for(lock, patience, [this] { return !refused_.empty(); }))
+    if (!changed_.wait_for(lock, test_bound, [this] { return !refused_.empty(); }))
       FAIL("waited in vain for a refused key");
     return refused_.front();
   }
@@ -100,7 +100,7 @@ template <class Done>
 void until(client_socket& client, const std::string& what, Done done) {
   while (!done()) {
     pollfd p{client.descriptor(), POLLIN, 0};
-    if (::poll(&p, 1, static_cast<int>(patience.count())) == 0) FAIL("waited in vain for " + what);
+    if (::poll(&p, 1, static_cast<int>(test_bound.count())) == 0) FAIL("waited in vain for " + what);
   }
 }
 

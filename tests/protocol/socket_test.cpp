@@ -165,7 +165,7 @@ TEST_CASE("nothing is queued for a server that is away, and the client comes bac
   });
   CHECK(client->trouble().has_value());
   // libzmq reports the loss a moment before it removes the connection; frames sent in between are lost with it.
-  const auto deadline = steady::now() + patience;
+  const auto deadline = steady::now() + test_bound;
   while (client->send("lost")) REQUIRE(steady::now() < deadline);
 
   auto again = server_socket::bind({endpoint, keys});

@@ -94,14 +94,14 @@ TEST_CASE("unknown keys, wrong kinds and wrong brackets are refused with the nea
 
 TEST_CASE("events wait for connectors that start later, and nothing is told after the end", "[chat]") {
   event_tap tap;
-  std::vector<std::uint64_t> heard;
-  for (std::uint64_t id = 1; id <= 5000; ++id) tap.told(event(id));
-  tap.open([&](const records::event_record& e) { heard.push_back(e.id); });
-  REQUIRE(heard.size() == 4096);
-  CHECK(heard.front() == 905);
-  tap.told(event(5001));
-  CHECK(heard.back() == 5001);
+  std::vector<std::uint64_t> received;
+  for (std::uint64_t id = 1; id <= 5000; ++id) tap.on_event(event(id));
+  tap.open([&](const records::event_record& e) { received.push_back(e.id); });
+  REQUIRE(received.size() == 4096);
+  CHECK(received.front() == 905);
+  tap.on_event(event(5001));
+  CHECK(received.back() == 5001);
   tap.close();
-  tap.told(event(5002));
-  CHECK(heard.back() == 5001);
+  tap.on_event(event(5002));
+  CHECK(received.back() == 5001);
 }

@@ -100,13 +100,13 @@ tool_choice = "auto"
   CHECK(big.prices == integrations::token_prices{3, 15, 0.3, 3.75});
   CHECK(big.headers == std::map<std::string, std::string>{{"X-Team", "team-secret"}, {"X-Gateway", "gateway-secret"}});
   CHECK(s.models[1].provider == integrations::provider::responses);
-  const auto asked = model_of(s, s.agents[0]);
-  REQUIRE(asked);
-  CHECK(asked->answer.thinking_tokens == 8000);
-  REQUIRE(asked->fallbacks.size() == 2);
-  CHECK(asked->fallbacks[0].answer.effort == "high");
-  CHECK_FALSE(asked->fallbacks[0].answer.thinks()); // not its provider's
-  CHECK(asked->fallbacks[1].answer.tool_choice == "auto");
+  const auto chosen = model_of(s, s.agents[0]);
+  REQUIRE(chosen);
+  CHECK(chosen->answer.thinking_tokens == 8000);
+  REQUIRE(chosen->fallbacks.size() == 2);
+  CHECK(chosen->fallbacks[0].answer.effort == "high");
+  CHECK_FALSE(chosen->fallbacks[0].answer.thinks()); // not its provider's
+  CHECK(chosen->fallbacks[1].answer.tool_choice == "auto");
   CHECK(what_cannot_be_reached(s).empty());
 
   const auto printed = turn_settings_text(s);

@@ -26,8 +26,8 @@ const std::vector<std::string> near_stops{"stop the music ", "please don't stop 
 
 } // namespace
 
-said_message chatters::draw(int number, random_stream& r) const {
-  said_message m;
+chat_message chatters::draw(int number, random_stream& r) const {
+  chat_message m;
   m.number = number;
   auto& o = m.order;
   o.author.id = o.author.name = r.pick(people_in_chats);
@@ -84,7 +84,7 @@ void chatters::plan() {
   }
 }
 
-void chatters::come_again(said_message m, int tries, instant delay) {
+void chatters::come_again(chat_message m, int tries, instant delay) {
   ++waiting_;
   world_.events.after(delay, [this, m = std::move(m), tries] {
     --waiting_;
@@ -92,7 +92,7 @@ void chatters::come_again(said_message m, int tries, instant delay) {
   });
 }
 
-void chatters::say(said_message m, int tries) {
+void chatters::say(chat_message m, int tries) {
   // A message with an id is repeated until it is answered.
   const bool repeats = !m.order.client_id.empty() && tries > 1;
   auto* turn_scheduler = world_.turn_scheduler.it();
@@ -101,7 +101,7 @@ void chatters::say(said_message m, int tries) {
     return;
   }
   if (!m.first_at) m.first_at = world_.events.now();
-  ++said_;
+  ++message_count_;
   world_.note(m.order.author.id, [&] {
     return std::string(m.order.modality == modality::voice ? "says" : "writes") + " in " + m.order.scope.text() + ": " +
            m.order.text + (m.order.client_id.empty() ? "" : " (" + m.order.client_id + ")");
@@ -126,7 +126,7 @@ void chatters::maybe_hang_up(const operation_id& turn, std::uint64_t salt) {
   });
 }
 
-void chatters::asked(const operation_id& call) {
+void chatters::on_approval_required(const operation_id& call) {
   random_stream r(world_.plan.seed, mix(7200, std::hash<operation_id>{}(call)));
   for (auto n = r.below(4); n > 0; --n) {
     const random_stream own(r.next());
@@ -145,16 +145,16 @@ void chatters::decide(const operation_id& call, random_stream r) {
   decision d;
   d.approved = r.chance(650);
   d.by.id = d.by.name = r.pick(people_in_chats);
-  said_decision said{call, d.approved, d.by.id, true};
+  chat_decision made{call, d.approved, d.by.id, true};
   const bool is_operator = r.chance(350); // through the API
   const auto place = *scope_path::parse(r.pick(chat_places));
   const std::string account = r.chance(150) ? "" : r.chance(800) ? d.by.id : r.pick(people_in_chats);
   const bool is_den = place.text().starts_with("den");
-  said.may = is_operator || (oracle::below(row->scope, place) && !account.empty() && (is_den || account == "ann") &&
+  made.may = is_operator || (oracle::below(row->scope, place) && !account.empty() && (is_den || account == "ann") &&
                              row->owner.id != d.by.id && row->owner.id != account);
-  world_.turns.decides(said);
-  const auto done = [this, said](const outcome<operation_id>& answer) {
-    world_.turns.decided(said, answer.has_value());
+  world_.turns.decides(made);
+  const auto done = [this, made](const outcome<operation_id>& answer) {
+    world_.turns.decided(made, answer.has_value());
   };
   if (is_operator) return turn_scheduler->decide(call, d, done);
   turn_scheduler->decide_in_chat(call, d, place, account, done);

@@ -17,7 +17,7 @@ namespace quell::simulation {
 struct world;
 
 /// A message, and facts about it that do not depend on the product's decision.
-struct said_message {
+struct chat_message {
   int number = 0;
   controller::turns::message_order order;
   bool is_stop = false;   ///< nothing but a stop
@@ -26,7 +26,7 @@ struct said_message {
 };
 
 /// A decision about a call that waits for one.
-struct said_decision {
+struct chat_decision {
   operation_id call;
   bool approved = false;
   std::string by;
@@ -39,21 +39,21 @@ class chatters {
   /// Plans all messages.
   void plan();
   /// A call waits for a human.
-  void asked(const operation_id& call);
+  void on_approval_required(const operation_id& call);
   /// Messages that wait for an answer or a repeat.
   std::uint64_t waiting() const { return waiting_; }
-  std::uint64_t said() const { return said_; }
+  std::uint64_t message_count() const { return message_count_; }
 
  private:
-  said_message draw(int number, random_stream& r) const;
-  void say(said_message m, int tries);
-  void come_again(said_message m, int tries, instant delay);
+  chat_message draw(int number, random_stream& r) const;
+  void say(chat_message m, int tries);
+  void come_again(chat_message m, int tries, instant delay);
   void decide(const operation_id& call, random_stream r);
   void maybe_hang_up(const operation_id& turn, std::uint64_t salt);
 
   world& world_;
   std::vector<bool> is_answered_; ///< by number
-  std::uint64_t waiting_ = 0, said_ = 0;
+  std::uint64_t waiting_ = 0, message_count_ = 0;
 };
 
 } // namespace quell::simulation

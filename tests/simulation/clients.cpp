@@ -50,9 +50,9 @@ unsigned clients::depth_of(const operation_id& id) const {
 }
 
 operation_id clients::some_operation(random_stream& r) const {
-  if (asked_.empty()) return id_of<operation_id>(wall_time{milliseconds{machine_clock::wall_base_ms}}, r.next());
-  const auto newest = std::min<std::uint64_t>(asked_.size(), r.chance(600) ? 6 : 40);
-  const auto& id = asked_[asked_.size() - 1 - r.below(newest)];
+  if (requested_.empty()) return id_of<operation_id>(wall_time{milliseconds{machine_clock::wall_base_ms}}, r.next());
+  const auto newest = std::min<std::uint64_t>(requested_.size(), r.chance(600) ? 6 : 40);
+  const auto& id = requested_[requested_.size() - 1 - r.below(newest)];
   // Until the controller has returned an id, only the client that chose it knows it.
   if (named_.contains(id) || world_.truth.stands(id)) return id;
   return id_of<operation_id>(world_.controller.now().wall, r.next());
@@ -70,7 +70,8 @@ void clients::fill(create_order& o, random_stream& r) {
   if (o.by.task && o.on_parent_end == on_parent_end::detach) o.on_parent_end = on_parent_end::wait;
   if (r.chance(40)) o.supersede = "key";
   if (r.chance(50))
-    o.as_of_seq = r.between(1, std::max<std::int64_t>(1, static_cast<std::int64_t>(world_.truth.highest_seq_told())));
+    o.as_of_seq =
+        r.between(1, std::max<std::int64_t>(1, static_cast<std::int64_t>(world_.truth.highest_seq_reported())));
   o.task.command = {"work"};
   o.task.slots = r.chance(850) ? 1 : static_cast<std::uint32_t>(r.below(4));
   if (r.chance(80)) o.task.worker = world_.name(r.below(plan.workers));
@@ -110,12 +111,12 @@ void clients::start(const scheduled& s) {
   if (r.chance(600)) named_.insert(*(q.order.id = q.fresh));
   depths_[q.fresh] = q.order.parent ? depth_of(*q.order.parent) + 1 : 0;
   scopes_[q.fresh] = *q.order.scope;
-  asked_.push_back(q.fresh);
+  requested_.push_back(q.fresh);
   send(std::move(q));
 }
 
 void clients::start_nested(const operation_id& parent, std::uint64_t salt, std::size_t) {
-  if (asked_.size() > 400) return;
+  if (requested_.size() > 400) return;
   random_stream r(world_.plan.seed, mix(1200, salt));
   request q;
   q.fresh = id_of<operation_id>(world_.controller.now().wall, mix(world_.plan.seed, salt));
@@ -132,7 +133,7 @@ void clients::start_nested(const operation_id& parent, std::uint64_t salt, std::
   if (r.chance(300)) named_.insert(*(q.order.id = q.fresh));
   depths_[q.fresh] = depth_of(parent) + 1;
   scopes_[q.fresh] = q.order.scope.value_or(scopes_[parent]);
-  asked_.push_back(q.fresh);
+  requested_.push_back(q.fresh);
   send(std::move(q));
 }
 
@@ -217,8 +218,8 @@ void clients::cancel(const scheduled& s) {
     break;
   case act::cancel_scope:
     o.target = records::target_scope{scope_at(r)};
-    if (r.chance(150) && world_.truth.highest_seq_told() > 0)
-      o.up_to_seq = r.between(1, static_cast<std::int64_t>(world_.truth.highest_seq_told()));
+    if (r.chance(150) && world_.truth.highest_seq_reported() > 0)
+      o.up_to_seq = r.between(1, static_cast<std::int64_t>(world_.truth.highest_seq_reported()));
     break;
   case act::cancel_owner:
     o.target = records::target_owner{r.pick(owners), r.chance(400) ? std::optional(scope_at(r)) : std::nullopt};
@@ -239,7 +240,7 @@ void clients::cancel(const scheduled& s) {
       q.order.on_parent_end = on_parent_end::cancel;
       named_.insert(*(q.order.id = target));
       scopes_[target] = *q.order.scope;
-      asked_.push_back(target);
+      requested_.push_back(target);
       ++waiting_;
       world_.events.after(r.long_tailed(1 * us, 8 * seconds), [this, q] {
         --waiting_;
@@ -276,7 +277,7 @@ void clients::send(cancel_order o, cancel_id fresh, int tries) {
           if (world_.truth.stands(target->id)) o.must_exist = true;
         }
         ++cancels_;
-        world_.truth.cancel_asked(o);
+        world_.truth.cancel_requested(o);
         c.execute({commands::order_cancel{o, fresh},
                    [this, o](outcome<cancel_view> answer) {
                      if (!world_.controller.answers()) return;

@@ -37,7 +37,7 @@ class clients {
   void declare(const scheduled& s);
 
   unsigned depth_of(const operation_id& id) const;
-  std::uint64_t asked() const { return asked_.size(); }
+  std::uint64_t request_count() const { return requested_.size(); }
   /// Orders that wait for an answer or a repeat.
   std::uint64_t waiting() const { return waiting_; }
   std::uint64_t cancels() const { return cancels_; }
@@ -61,7 +61,7 @@ class clients {
 
   world& world_;
   random_stream random_;
-  std::vector<operation_id> asked_;
+  std::vector<operation_id> requested_;
   std::unordered_set<operation_id> named_; ///< by a client
   std::unordered_map<operation_id, scope_path> scopes_;
   std::unordered_map<operation_id, unsigned> depths_;

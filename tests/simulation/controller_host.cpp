@@ -87,7 +87,7 @@ void controller_host::publish(const records::event_record& event) {
   if (!acts()) return;
   world_.truth.published(event);
   world_.turns.published(event);
-  world_.turn_scheduler.heard(event);
+  world_.turn_scheduler.on_event(event);
 }
 
 void controller_host::signal(const actor_signal& s) {
@@ -107,12 +107,12 @@ void controller_host::output_closes(const operation_id& id) {
 }
 
 void controller_host::tell_owner(const external_signal& signal) {
-  if (acts()) world_.truth.owner_told(signal);
+  if (acts()) world_.truth.owner_notified(signal);
 }
 
-void controller_host::move_forbidden(const forbidden_move& move, std::string_view asked_by) {
+void controller_host::move_forbidden(const forbidden_move& move, std::string_view requested_by) {
   world_.violate("forbidden_move", move.operation.text() + ": from " + std::string(move.from) + " to " +
-                                       std::string(move.to) + ", asked by " + std::string(asked_by));
+                                       std::string(move.to) + ", asked by " + std::string(requested_by));
 }
 
 bool controller_host::storage_low() const { return world_.disk.low(); }

@@ -57,7 +57,7 @@ class controller_host final : public controller::commit_gate_edges {
   void signal(const controller::actor_signal& s) override;
   void ended(const controller::ended_operation& e) override;
   void command_given(const controller::command&) override {}
-  void move_forbidden(const controller::forbidden_move& move, std::string_view asked_by) override;
+  void move_forbidden(const controller::forbidden_move& move, std::string_view requested_by) override;
   bool storage_low() const override;
   void ticked(moment) override {}
   void fail_stop(const fault& why) override;

@@ -35,7 +35,7 @@ void machine::say(guardian_event event) {
   last_word_ = std::max(last_word_, world_.events.now() + random_.between(5, 150) * us);
   world_.events.at(last_word_, [this, life = life_, event = std::move(event)]() mutable {
     if (life != life_ || !worker_here_) return;
-    said_.push_back(std::move(event));
+    events_.push_back(std::move(event));
     world_.workers[worker_]->wake();
   });
 }
@@ -55,26 +55,26 @@ void machine::launch() {
   ++life_;
   guardian_lives_ = worker_here_ = true;
   guardian_was_killed_ = false;
-  said_.clear();
+  events_.clear();
   tasks_.clear();
   by_operation_.clear();
   lease_base_.reset();
 }
 
 std::vector<guardian_event> machine::receive() {
-  std::vector<guardian_event> events = std::exchange(said_, {});
+  std::vector<guardian_event> events = std::exchange(events_, {});
   // State that the guardian's client keeps (worker/guardian/client.cpp, note()).
   std::erase_if(events, [this](guardian_event& event) {
     if (auto* held = std::get_if<task_held>(&event)) {
       task* t = find(held->operation);
       if (!t || !t->hold_open) return true;
-      t->held_told = true;
+      t->held_reported = true;
     } else if (auto* refused = std::get_if<task_spawn_failed>(&event)) {
       if (task* t = find(refused->operation)) drop(t->serial);
     } else if (auto* ended = std::get_if<task_ended_here>(&event)) {
       task* t = find(ended->operation);
       if (!t) return true;
-      if (!t->went) {
+      if (!t->has_go) {
         ended->exit.reset();
         ended->sent = force::nothing;
       }
@@ -141,9 +141,9 @@ void machine::make(const operation_id& operation) {
 
 bool machine::go(const operation_id& operation) {
   task* t = find(operation);
-  if (!t || !t->held_told || !t->hold_open || !guardian_lives_) return false;
+  if (!t || !t->held_reported || !t->hold_open || !guardian_lives_) return false;
   t->hold_open = false;
-  t->went = true;
+  t->has_go = true;
   world_.truth.let_go(worker_, operation);
   on_task(t->serial, random_.between(20, 400) * us, [this](task& held) {
     if (!held.processes.empty() && held.processes[0].alive) execute(held);
@@ -155,7 +155,7 @@ void machine::stop(const stop_request& r) {
   task* t = find(r.operation);
   if (!t) return;
   t->hold_open = false;
-  const bool held = !t->went;
+  const bool held = !t->has_go;
   order([this, r, held] { obey_stop(r.operation, held, r.kill_at, r.signal_at); });
 }
 
@@ -181,7 +181,7 @@ void machine::hang_up(const operation_id& operation) {
 void machine::worker_died() {
   if (!worker_here_) return;
   worker_here_ = false;
-  said_.clear();
+  events_.clear();
   // The holds close with the process; the guardian reads the end of its socket a moment later.
   for (auto& [serial, t] : tasks_) t.hold_open = false;
   world_.events.after(random_.between(20, 900) * us, [this, life = life_] {
@@ -210,7 +210,7 @@ void machine::kill_guardian() {
   if (!tell) return;
   world_.events.after(random_.between(50, 900) * us, [this, life = life_] {
     if (life != life_ || !worker_here_) return;
-    said_.push_back(guardian_gone{"killed"});
+    events_.push_back(guardian_gone{"killed"});
     world_.workers[worker_]->wake();
   });
 }
@@ -218,7 +218,7 @@ void machine::kill_guardian() {
 void machine::reboot() {
   ++life_;
   guardian_lives_ = worker_here_ = guardian_was_killed_ = false;
-  said_.clear();
+  events_.clear();
   for (auto& [serial, t] : tasks_)
     for (auto& p : t.processes)
       if (std::exchange(p.alive, false) && t.executed) world_.truth.process_gone(worker_, t.operation);

@@ -75,7 +75,7 @@ class machine {
     std::optional<milliseconds> lease;
     std::vector<process> processes;
     // the worker's side
-    bool hold_open = true, held_told = false, went = false;
+    bool hold_open = true, held_reported = false, has_go = false;
     // the guardian's
     bool is_made = false, held = false, executed = false, exec_failed = false;
     bool stopping = false, killing = false, signalled = false, reaping = false, over = false, swept = false;
@@ -115,7 +115,7 @@ class machine {
   random_stream random_;
   std::map<std::uint64_t, task> tasks_; ///< by serial
   std::unordered_map<operation_id, std::uint64_t> by_operation_;
-  std::vector<worker::guardian_event> said_;
+  std::vector<worker::guardian_event> events_;
   bool guardian_was_killed_ = false;
   std::uint64_t serials_ = 0, life_ = 0, lease_checks_ = 0;
   instant last_order_ = 0, last_word_ = 0;

@@ -18,7 +18,7 @@ struct played_stream {
 
 class played_call final : public model_call {
  public:
-  played_call(std::shared_ptr<swarm_life> life, std::shared_ptr<played_stream> stream)
+  played_call(std::shared_ptr<scheduler_life> life, std::shared_ptr<played_stream> stream)
       : life_(std::move(life)), stream_(std::move(stream)) {}
   ~played_call() override { stream_->is_cut = true; }
   played_call(const played_call&) = delete;
@@ -28,7 +28,7 @@ class played_call final : public model_call {
   }
 
  private:
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::shared_ptr<played_stream> stream_;
 };
 
@@ -52,7 +52,7 @@ tool_call call_drawn(random_stream& r, const std::string& number) {
 
 class virtual_models final : public model_client {
  public:
-  explicit virtual_models(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
+  explicit virtual_models(std::shared_ptr<scheduler_life> life) : life_(std::move(life)) {}
 
   std::unique_ptr<model_call> ask(const model_settings&, model_request request,
                                   std::function<void(model_event)> listener) override {
@@ -62,15 +62,15 @@ class virtual_models final : public model_client {
     const std::string number = std::to_string(life_->at.controller.lives()) + "-" + std::to_string(n);
     if (request.tools.empty())
       acknowledge(r, stream);
-    else if (judge(request); !life_->at.failed())
+    else if (check_request(request); !life_->at.failed())
       answer(r, number, mark_in(request), answers_in(request), stream);
     return std::make_unique<played_call>(life_, std::move(stream));
   }
 
  private:
-  void judge(const model_request& request) {
-    life_->at.turns.asked_model(request);
-    if (life_->at.plan.voice && !life_->at.failed()) life_->at.voices.asked_model(request);
+  void check_request(const model_request& request) {
+    life_->at.turns.requested_model(request);
+    if (life_->at.plan.voice && !life_->at.failed()) life_->at.voices.requested_model(request);
   }
   /// What was said by voice is named in the answer.
   static std::string mark_in(const model_request& request) {
@@ -120,12 +120,12 @@ class virtual_models final : public model_client {
     tell(at, stream, end);
   }
 
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
 };
 
 } // namespace
 
-std::unique_ptr<model_client> played_models(const std::shared_ptr<swarm_life>& life) {
+std::unique_ptr<model_client> played_models(const std::shared_ptr<scheduler_life>& life) {
   return std::make_unique<virtual_models>(life);
 }
 

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "integrations/models/model.hpp"
-#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/scheduler_life.hpp"
 
 namespace quell::simulation {
 
-std::unique_ptr<integrations::model_client> played_models(const std::shared_ptr<swarm_life>& life);
+std::unique_ptr<integrations::model_client> played_models(const std::shared_ptr<scheduler_life>& life);
 
 } // namespace quell::simulation

@@ -94,8 +94,8 @@ void store::write(std::vector<storage::pending_batch>& group) {
     // Everything that was announced is done: a group that failed as a whole is announced batch by batch.
     for (auto& batch : group)
       if (batch.ticket <= n.ticket) batch.entries.clear();
-    told_at_ = std::max(told_at_, world_.events.now() + random_.between(5, 200) * us); // in ticket order
-    world_.events.at(told_at_, [this, life = life_, n] {
+    notified_at_ = std::max(notified_at_, world_.events.now() + random_.between(5, 200) * us); // in ticket order
+    world_.events.at(notified_at_, [this, life = life_, n] {
       if (life == life_ && notice_) notice_(n);
     });
   });

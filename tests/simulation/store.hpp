@@ -60,7 +60,7 @@ class store {
   std::vector<storage::pending_batch> group_; ///< being written now
   std::uint64_t known_refusal_ = 0;
   std::uint64_t last_ticket_ = 0, life_ = 0, looks_ = 0;
-  instant told_at_ = 0;
+  instant notified_at_ = 0;
   bool busy_ = false, slow_ = false, low_ = false;
 };
 

@@ -93,11 +93,11 @@ bool oracle::all_over() const {
   return std::all_of(rows_.begin(), rows_.end(), [this](const auto& r) { return is_terminal_row(r); });
 }
 
-void oracle::judge_the_end() {
+void oracle::check_the_end() {
   for (const auto& r : rows_) {
     if (r.living > 0) world_.violate("nothing left behind", name(r) + " has living processes at the end");
     if (!is_terminal_row(r)) world_.violate("liveness", name(r) + " never ended");
-    judge_result(r);
+    check_result(r);
   }
   for (const auto& c : cancels_) {
     const auto& report = c.record.report;
@@ -107,7 +107,7 @@ void oracle::judge_the_end() {
 }
 
 /// The status is the end of the work itself, or there is a reason for another one.
-void oracle::judge_result(const row& r) {
+void oracle::check_result(const row& r) {
   const auto& hot = r.record.hot;
   const auto wrong = [&](const std::string& text) { world_.violate("result", name(r) + " " + text); };
   if (r.record.kind != kind::task) return;

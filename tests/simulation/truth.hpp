@@ -39,11 +39,11 @@ class oracle {
   void output_closed(const operation_id& id);
   void create_answered(const controller::create_order& order, const operation_id& id,
                        const controller::outcome<controller::created>& answer);
-  void cancel_asked(const controller::cancel_order& order);
+  void cancel_requested(const controller::cancel_order& order);
   void cancel_answered(const controller::cancel_order& order,
                        const controller::outcome<controller::cancel_view>& answer);
   void controller_started();
-  void owner_told(const controller::external_signal& s);
+  void owner_notified(const controller::external_signal& s);
   void controller_turned(controller::commit_gate& core);
   void declared(const operation_id& id);
   void worker_declared(std::size_t worker);
@@ -82,14 +82,14 @@ class oracle {
   bool stands(const operation_id& id) const { return by_id_.contains(id); }
   bool is_over(const operation_id& id) const;
   bool was_answered(const operation_id& id) const { return answered_.contains(id); }
-  std::uint64_t highest_seq_told() const { return highest_seq_told_; }
+  std::uint64_t highest_seq_reported() const { return highest_seq_reported_; }
   bool cancels_settled() const;
   std::string unsettled() const;
   bool all_over() const;
   std::uint64_t operations() const { return rows_.size(); }
   std::uint64_t runs() const { return runs_; }
   /// The checks after everything has come to rest.
-  void judge_the_end();
+  void check_the_end();
 
  private:
   struct row {
@@ -104,14 +104,14 @@ class oracle {
     std::optional<exit_state> exit;  ///< of a leader that ended by itself
     std::optional<instant> ended_by; ///< a stop was applied to it: its processes are gone by then
     int terminal_events = 0, started_events = 0;
-    bool stop_told = false;                  ///< that it is being stopped, by an event or by the row that a start found
+    bool stop_reported = false;              ///< that it is being stopped, by an event or by the row that a start found
     std::optional<wall_time> owner_kills_at; ///< the nearest that its owner was told in this life of the controller
-    instant owner_told_at = 0;               ///< when that was
+    instant owner_notified_at = 0;           ///< when that was
     instant over_at = 0;                     ///< when its end was on disk
   };
   struct cancel_row {
     records::cancel_record record;
-    bool fenced_told = false, signalled_told = false;
+    bool fenced_reported = false, signalled_reported = false;
     std::set<std::string> reached;                  ///< workers that were connected when it was told to be signalled
     std::optional<milliseconds> first_grace = {};   ///< as it was accepted
     std::optional<milliseconds> nearest_grace = {}; ///< of those that joined it and were answered as durable
@@ -137,23 +137,23 @@ class oracle {
   void put(const records::operation_record& r);
   void keep(row fresh);
   void update(const operation_id& id, const records::operation_hot& hot);
-  void judge_move(const row& r, const records::operation_hot& to);
-  void judge_stop(const row& r, const records::stop_state& stop);
-  void judge_end(const row& r, const records::operation_hot& to);
+  void check_move(const row& r, const records::operation_hot& to);
+  void check_stop(const row& r, const records::stop_state& stop);
+  void check_end(const row& r, const records::operation_hot& to);
   void put(const records::cancel_record& c);
-  void judge_settled(const cancel_row& c);
+  void check_settled(const cancel_row& c);
   void put(const records::event_record& e);
-  void judge_whole(const cancel_row& c);
+  void check_whole(const cancel_row& c);
   bool matches(const records::recovered_state& state, std::string& difference) const;
-  void judge_result(const row& r);
+  void check_result(const row& r);
   void check_gone(const operation_id& id);
   void strays_must_go(const std::string& worker);
 
   void start_leaves(const controller::outgoing_frame& f, const wire::start& s);
   void stop_leaves(const wire::stop& s);
-  void judge_told(std::size_t worker);
-  void judge_owners(const cancel_row& c, milliseconds grace);
-  bool is_told(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const;
+  void check_reports(std::size_t worker);
+  void check_owners(const cancel_row& c, milliseconds grace);
+  bool is_reported(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const;
   void lease_leaves(const std::string& worker, milliseconds length, const char* what);
 
   world& world_;
@@ -165,7 +165,7 @@ class oracle {
   std::map<operation_id, records::tombstone_record> tombstones_;
   std::map<std::string, records::worker_record> worker_rows_;
   std::unordered_map<std::uint64_t, std::string> seq_of_; ///< who has this number
-  std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_told_ = 0, runs_ = 0, last_seq_ = 0;
+  std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_reported_ = 0, runs_ = 0, last_seq_ = 0;
   std::vector<storage::pending_batch> uncertain_;
   bool arrives_one_by_one_ = false;
   std::unordered_set<cancel_id> unwritten_cancels_;

@@ -61,7 +61,7 @@ void oracle::start_leaves(const outgoing_frame& f, const wire::start& s) {
   if (s.seq != r->record.seq || s.as_of != r->record.as_of)
     world_.violate("order", "the START of " + name(*r) + " has other numbers");
   for (const auto& c : cancels_)
-    if (c.fenced_told && covers(c, *r))
+    if (c.fenced_reported && covers(c, *r))
       return world_.violate("no escape",
                             "the START of " + name(*r) + " leaves after " + world_.label(c.record.id) + " was fenced");
 }
@@ -82,7 +82,7 @@ void oracle::published(const records::event_record& e) {
   if (e.operation && e.type.starts_with("operation_")) {
     row* r = find(*e.operation);
     if (!r) return world_.violate("order", e.type + " is told of an operation that is not on disk");
-    r->stop_told = r->stop_told || e.type == "operation_cancelling";
+    r->stop_reported = r->stop_reported || e.type == "operation_cancelling";
     const bool ends =
         e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled";
     if (ends && "operation_" + std::string(name_of(r->record.hot.now)) != e.type)
@@ -94,14 +94,14 @@ void oracle::published(const records::event_record& e) {
       if (world_.name(w) == *e.worker && e.type != "worker_draining") workers_[w].is_there = e.type == "worker_joined";
   if (e.type == "worker_joined" && e.worker) strays_must_go(*e.worker);
   for (std::size_t w = 0; w < workers_.size() && e.type == "worker_joined"; ++w)
-    if (world_.name(w) == e.worker) judge_told(w);
+    if (world_.name(w) == e.worker) check_reports(w);
   if (!e.cancel) return;
   const auto at = cancel_by_id_.find(*e.cancel);
   if (at == cancel_by_id_.end()) return;
   auto& c = cancels_[at->second];
-  if (e.type == "cancel_fenced") c.fenced_told = true;
+  if (e.type == "cancel_fenced") c.fenced_reported = true;
   if (e.type == "cancel_signalled" && world_.controller.gate()) {
-    c.signalled_told = true;
+    c.signalled_reported = true;
     for (std::size_t w = 0; w < workers_.size(); ++w)
       if (workers_[w].is_there) c.reached.insert(world_.name(w));
   }
@@ -122,10 +122,10 @@ void oracle::create_answered(const create_order& order, const operation_id& id, 
   (void)order;
   const row* r = find(answer->id);
   if (!r) return world_.violate("order", "a create is answered and not on disk");
-  highest_seq_told_ = std::max(highest_seq_told_, r->record.seq);
+  highest_seq_reported_ = std::max(highest_seq_reported_, r->record.seq);
 }
 
-void oracle::cancel_asked(const cancel_order&) {}
+void oracle::cancel_requested(const cancel_order&) {}
 
 void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_view>& answer) {
   if (!answer) {
@@ -145,16 +145,16 @@ void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_vie
     return;
   }
   auto& c = cancels_[at->second];
-  c.fenced_told = true;
+  c.fenced_reported = true;
   if (order.grace && record.outcome == cancel_outcome::joined) {
     c.nearest_grace = std::min(c.nearest_grace.value_or(*order.grace), *order.grace);
     const auto kept = c.record.tighter ? c.record.tighter : c.record.grace;
     if (c.record.status != cancel_status::settled && (!kept || *kept > *order.grace))
       world_.violate("order", world_.label(record.id) + " is answered as tighter, and that is not on disk");
   }
-  for (std::size_t w = 0; w < workers_.size(); ++w) judge_told(w);
-  if (order.grace) judge_owners(c, *order.grace);
-  highest_seq_told_ = std::max(highest_seq_told_, record.seq);
+  for (std::size_t w = 0; w < workers_.size(); ++w) check_reports(w);
+  if (order.grace) check_owners(c, *order.grace);
+  highest_seq_reported_ = std::max(highest_seq_reported_, record.seq);
 }
 
 /// Capacity is in use as long as a process that uses it lives.

@@ -91,7 +91,7 @@ void oracle::let_go(std::size_t worker, const operation_id& id) {
     if (r->start && stop_names(s, *r->start))
       return wrong("after stop " + std::to_string(s.seq) + " was applied there");
   for (const auto& c : cancels_)
-    if (c.signalled_told && c.reached.contains(world_.name(worker)) && covers(c, *r))
+    if (c.signalled_reported && c.reached.contains(world_.name(worker)) && covers(c, *r))
       return wrong("after " + world_.label(c.record.id) + " was said to be applied there");
 }
 

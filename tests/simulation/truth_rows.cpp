@@ -41,7 +41,7 @@ void oracle::committed(const std::vector<records::entry>& rows) {
   }
   for (const auto& e : rows)
     if (const auto* c = std::get_if<records::put_cancel>(&e); c && !world_.failed())
-      judge_whole(cancels_[cancel_by_id_.at(c->record.id)]);
+      check_whole(cancels_[cancel_by_id_.at(c->record.id)]);
   if (world_.plan.chats && !world_.failed()) world_.turns.committed(rows);
   if (world_.plan.voice && !world_.failed()) world_.voices.committed(rows);
 }
@@ -104,12 +104,12 @@ void oracle::keep(row fresh) {
 void oracle::update(const operation_id& id, const records::operation_hot& hot) {
   row* r = find(id);
   if (!r) return world_.violate("store", "an operation was changed that is not there");
-  judge_move(*r, hot);
+  check_move(*r, hot);
   const auto& before = r->record.hot;
   if (hot.stop && (!before.stop || before.stop->cause != hot.stop->cause || before.stop->cancel != hot.stop->cancel))
-    judge_stop(*r, *hot.stop);
+    check_stop(*r, *hot.stop);
   const bool ends = (is_terminal(hot.now) && !is_terminal(before.now)) || (hot.self_status && !before.self_status);
-  if (ends) judge_end(*r, hot);
+  if (ends) check_end(*r, hot);
   if (hot.now != before.now || hot.worker != before.worker)
     world_.note("disk", [&] {
       return name(*r) + " is " + std::string(name_of(hot.now)) + (hot.worker ? " on " + *hot.worker : "") +
@@ -121,7 +121,7 @@ void oracle::update(const operation_id& id, const records::operation_hot& hot) {
   r->record.hot = hot;
 }
 
-void oracle::judge_move(const row& r, const records::operation_hot& to) {
+void oracle::check_move(const row& r, const records::operation_hot& to) {
   const auto& from = r.record.hot;
   const auto wrong = [&](const char* invariant, const std::string& text) {
     world_.violate(invariant, name(r) + " " + text);
@@ -146,7 +146,7 @@ void oracle::judge_move(const row& r, const records::operation_hot& to) {
 }
 
 /// Only intended stops: the cause of a stop must be true.
-void oracle::judge_stop(const row& r, const records::stop_state& stop) {
+void oracle::check_stop(const row& r, const records::stop_state& stop) {
   const auto wrong = [&](const std::string& text) { world_.violate("only what was meant", name(r) + " " + text); };
   switch (stop.cause) {
   case stop_cause::cancel: {
@@ -173,10 +173,10 @@ void oracle::judge_stop(const row& r, const records::stop_state& stop) {
     return;
   case stop_cause::drain:
   case stop_cause::worker_lost: {
-    const bool somebody_said = std::any_of(workers_.begin(), workers_.end(), [&](const auto& w) {
+    const bool has_reporter = std::any_of(workers_.begin(), workers_.end(), [&](const auto& w) {
       return stop.cause == stop_cause::drain ? w.ordered_away : w.was_declared;
     });
-    if (!somebody_said) wrong("is stopped for its worker, and nobody ordered that");
+    if (!has_reporter) wrong("is stopped for its worker, and nobody ordered that");
     return;
   }
   case stop_cause::disconnect:
@@ -188,7 +188,7 @@ void oracle::judge_stop(const row& r, const records::stop_state& stop) {
 }
 
 /// An end is written with proof only.
-void oracle::judge_end(const row& r, const records::operation_hot& to) {
+void oracle::check_end(const row& r, const records::operation_hot& to) {
   if (r.was_declared || (to.stop && to.stop->how == receipt::declared)) return;
   const auto wrong = [&](const char* invariant, const std::string& text) {
     world_.violate(invariant, name(r) + " " + text);
@@ -243,10 +243,10 @@ void oracle::put(const records::cancel_record& c) {
       wrong("report", "covers another number than at first");
     old.record = c;
   }
-  if (c.status == cancel_status::settled) judge_settled(cancels_[cancel_by_id_.at(c.id)]);
+  if (c.status == cancel_status::settled) check_settled(cancels_[cancel_by_id_.at(c.id)]);
 }
 
-void oracle::judge_settled(const cancel_row& c) {
+void oracle::check_settled(const cancel_row& c) {
   for (const auto& r : rows_) {
     // An end that a full disk refused is an end nevertheless; its processes are gone.
     const bool is_over = is_terminal_row(r) || r.was_declared || (writes_failed_ && r.living == 0);

@@ -28,12 +28,12 @@ void turn_truth::committed(const std::vector<records::entry>& rows) {
     } else if (const auto* d = std::get_if<records::discard_message>(&e)) {
       if (const auto at = turns_.find(d->turn); at != turns_.end()) at->second.is_discarded = true;
     } else if (const auto* o = std::get_if<records::put_operation>(&e)) {
-      judge_new_operation(o->record);
+      check_new_operation(o->record);
     } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       put(event->record);
     }
   }
-  judge_calls(rows);
+  check_calls(rows);
 }
 
 void turn_truth::put(const records::message_record& m) {
@@ -57,7 +57,7 @@ void turn_truth::put(const records::call_record& c) {
 }
 
 /// Guarantee 13: the transaction that closes a call contains its result.
-void turn_truth::judge_calls(const std::vector<records::entry>& rows) {
+void turn_truth::check_calls(const std::vector<records::entry>& rows) {
   if (world_.failed() || world_.truth.writes_failed()) return;
   for (const auto& e : rows) {
     const auto* u = std::get_if<records::update_operation>(&e);
@@ -77,7 +77,7 @@ void turn_truth::judge_calls(const std::vector<records::entry>& rows) {
 }
 
 /// A call starts its work once, and after a human's approval if it needs one.
-void turn_truth::judge_new_operation(const records::operation_record& r) {
+void turn_truth::check_new_operation(const records::operation_record& r) {
   if (!r.parent || (r.kind != kind::task && r.kind != kind::sub_agent)) return;
   const auto at = calls_.find(*r.parent);
   if (at == calls_.end()) return;
@@ -91,10 +91,10 @@ void turn_truth::judge_new_operation(const records::operation_record& r) {
 }
 
 void turn_truth::put(const records::event_record& e) {
-  if (e.type == "acknowledgement") return judge_acknowledgement(e);
-  if (e.type == "message_decided") return judge_announcement(e);
+  if (e.type == "acknowledgement") return check_acknowledgement(e);
+  if (e.type == "message_decided") return check_announcement(e);
   if (!e.operation) return;
-  if (e.type == "turn_start") return judge_turn_start(*e.operation);
+  if (e.type == "turn_start") return check_turn_start(*e.operation);
   if (e.type == "turn_complete" || e.type == "turn_abort") {
     if (++turns_[*e.operation].ends > 1)
       world_.violate("answered once", "the end of " + world_.label(*e.operation) + " is told twice");
@@ -108,12 +108,12 @@ void turn_truth::put(const records::event_record& e) {
   if (call == calls_.end()) return;
   if (e.type == "operation_started" && ++call->second.begun > 1)
     world_.violate("a call runs once", world_.label(*e.operation) + " begins a second time");
-  if (e.type == "approval_required") call->second.was_asked = true;
-  if (e.type == "approval_resolved") judge_resolved(e);
+  if (e.type == "approval_required") call->second.was_requested = true;
+  if (e.type == "approval_resolved") check_resolved(e);
 }
 
 /// One turn after the other in each scope, in the order of the messages.
-void turn_truth::judge_turn_start(const operation_id& turn) {
+void turn_truth::check_turn_start(const operation_id& turn) {
   auto& mine = turns_[turn];
   if (++mine.starts > 1) return world_.violate("one turn at a time", world_.label(turn) + " begins twice");
   if (!mine.is_of_scope || world_.truth.writes_failed()) return;
@@ -175,7 +175,7 @@ void turn_truth::recovered() {
 }
 
 /// Everything is at rest: each answer with calls is followed by its results, and each message has its one end.
-void turn_truth::judge_the_end() {
+void turn_truth::check_the_end() {
   if (world_.truth.writes_failed()) return;
   recovered(); // announced messages must be on disk
   for (const auto& [seq, m] : messages_) {

@@ -31,28 +31,28 @@ class turn_truth {
   struct look {
     std::set<operation_id> live_in_scope;
   };
-  look look_at(const said_message& m) const;
-  void answered(const said_message& m, const look& sent,
+  look look_at(const chat_message& m) const;
+  void answered(const chat_message& m, const look& sent,
                 const controller::outcome<controller::turns::message_answer>& answer);
-  void decides(const said_decision& d) { decisions_[d.call].push_back(d); }
-  void decided(const said_decision& d, bool is_taken);
+  void decides(const chat_decision& d) { decisions_[d.call].push_back(d); }
+  void decided(const chat_decision& d, bool is_taken);
 
   std::optional<operation_id> turn_of(const std::string& text) const;
 
   // ---- models
   /// Called before a model gets this request.
-  void asked_model(const model_request& request);
+  void requested_model(const model_request& request);
 
   /// A turn that waits although none is before it; "" = none.
   std::string forgotten() const;
-  void judge_the_end();
+  void check_the_end();
 
  private:
   struct call_truth {
     records::call_record record;
     std::optional<records::call_outcome> outcome; ///< the first
     int runs = 0, decisions = 0, begun = 0;
-    bool was_asked = false, was_approved = false;
+    bool was_requested = false, was_approved = false;
   };
   struct turn_state {
     scope_path scope;
@@ -65,16 +65,16 @@ class turn_truth {
   void put(const records::message_record& m);
   void put(const records::call_record& c);
   void put(const records::event_record& e);
-  void judge_calls(const std::vector<records::entry>& rows);
-  void judge_new_operation(const records::operation_record& r);
-  void judge_turn_start(const operation_id& turn);
-  void judge_resolved(const records::event_record& e);
-  void judge_acknowledgement(const records::event_record& e);
-  void judge_announcement(const records::event_record& e);
-  void judge_stop_said(const said_message& m, const controller::turns::message_answer& a);
-  void judge_same(const said_message& m, const controller::turns::message_answer& a);
-  void judge_whole(const conversation& messages) const;
-  void judge_requests(const conversation& messages) const;
+  void check_calls(const std::vector<records::entry>& rows);
+  void check_new_operation(const records::operation_record& r);
+  void check_turn_start(const operation_id& turn);
+  void check_resolved(const records::event_record& e);
+  void check_acknowledgement(const records::event_record& e);
+  void check_announcement(const records::event_record& e);
+  void check_stop_reports(const chat_message& m, const controller::turns::message_answer& a);
+  void check_same(const chat_message& m, const controller::turns::message_answer& a);
+  void check_whole(const conversation& messages) const;
+  void check_requests(const conversation& messages) const;
 
   world& world_;
   std::map<std::uint64_t, records::message_record> messages_; ///< by seq
@@ -82,7 +82,7 @@ class turn_truth {
   std::unordered_map<operation_id, turn_state> turns_;
   std::unordered_map<std::string, operation_id> turn_of_text_;
   std::map<std::pair<std::string, std::string>, message_id> by_client_id_;
-  std::unordered_map<operation_id, std::vector<said_decision>> decisions_;
+  std::unordered_map<operation_id, std::vector<chat_decision>> decisions_;
   std::map<int, controller::turns::message_answer> answers_;
   std::set<std::string> announced_; ///< messages whose decision the watchers were told
 };

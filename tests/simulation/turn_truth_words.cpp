@@ -16,17 +16,17 @@ namespace {
 /// An upper bound for the time of any message between the controller and an agent, with everything queued before it.
 constexpr instant reaction_time = 50 * ms;
 
-bool is_addressed(const said_message& m) { return m.order.addressed.value_or(m.names_bot); }
+bool is_addressed(const chat_message& m) { return m.order.addressed.value_or(m.names_bot); }
 
 } // namespace
 
-turn_truth::look turn_truth::look_at(const said_message& m) const {
+turn_truth::look turn_truth::look_at(const chat_message& m) const {
   look l;
   world_.truth.each_live_in(m.order.scope, [&](const records::operation_record& r) { l.live_in_scope.insert(r.id); });
   return l;
 }
 
-void turn_truth::answered(const said_message& m, const look& sent, const outcome<message_answer>& answer) {
+void turn_truth::answered(const chat_message& m, const look& sent, const outcome<message_answer>& answer) {
   if (world_.failed()) return;
   if (!answer) {
     world_.note(m.order.author.id, [&] { return "is refused: " + answer.error().error.code; });
@@ -48,9 +48,9 @@ void turn_truth::answered(const said_message& m, const look& sent, const outcome
   if (a.decision == message_answer::decided::turn && !world_.truth.writes_failed() &&
       (!a.turn || !world_.truth.stands(*a.turn) || !turns_.contains(*a.turn)))
     return world_.violate("not lost", "message #" + std::to_string(m.number) + " is answered and not on disk");
-  judge_same(m, a);
+  check_same(m, a);
   if (is_cancel && !m.is_stop) return wrong("stops, and says something else");
-  if (is_cancel) return judge_stop_said(m, a);
+  if (is_cancel) return check_stop_reports(m, a);
   // A stop that counts for every author: work lives there, before and after.
   const bool counts_always = m.order.modality == modality::text || is_addressed(m);
   if (!m.is_stop || !m.order.is_final || !counts_always || a.is_duplicate || world_.truth.writes_failed()) return;
@@ -59,7 +59,7 @@ void turn_truth::answered(const said_message& m, const look& sent, const outcome
 }
 
 /// A stop comes from an author with standing, and stops the place where it was said.
-void turn_truth::judge_stop_said(const said_message& m, const message_answer& a) {
+void turn_truth::check_stop_reports(const chat_message& m, const message_answer& a) {
   const auto wrong = [&](const std::string& text) {
     world_.violate("words that stop", "\"" + m.order.text + "\" of " + m.order.author.id + " in " +
                                           m.order.scope.text() + " (#" + std::to_string(m.number) + ") " + text);
@@ -78,7 +78,7 @@ void turn_truth::judge_stop_said(const said_message& m, const message_answer& a)
 }
 
 /// A repeated message is decided once.
-void turn_truth::judge_same(const said_message& m, const message_answer& a) {
+void turn_truth::check_same(const chat_message& m, const message_answer& a) {
   if (m.order.client_id.empty() || a.decision == message_answer::decided::ignored || !a.durable) return;
   const auto [at, is_first] = answers_.emplace(m.number, a);
   if (is_first || world_.truth.writes_failed()) return;
@@ -86,14 +86,14 @@ void turn_truth::judge_same(const said_message& m, const message_answer& a) {
     world_.violate("answered once", "message #" + std::to_string(m.number) + " came twice and was decided anew");
 }
 
-void turn_truth::decided(const said_decision& d, bool is_taken) {
+void turn_truth::decided(const chat_decision& d, bool is_taken) {
   world_.note(d.by, [&] {
     return std::string(d.approved ? "approves " : "denies ") + world_.label(d.call) + (is_taken ? "" : ": refused");
   });
   if (is_taken && !d.may) world_.violate("approval", d.by + " decides about " + world_.label(d.call) + " and may not");
 }
 
-void turn_truth::judge_resolved(const records::event_record& e) {
+void turn_truth::check_resolved(const records::event_record& e) {
   auto& call = calls_.at(*e.operation);
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   const auto what = data.is_object() ? data.value("decision", "") : "";
@@ -102,17 +102,17 @@ void turn_truth::judge_resolved(const records::event_record& e) {
   if (++call.decisions > 1) world_.violate("approval", "two decisions about " + world_.label(*e.operation) + " count");
   const auto& all = decisions_[*e.operation];
   if (std::none_of(all.begin(), all.end(),
-                   [&](const said_decision& d) { return d.may && d.by == by && d.approved == (what == "approved"); }))
+                   [&](const chat_decision& d) { return d.may && d.by == by && d.approved == (what == "approved"); }))
     world_.violate("approval", world_.label(*e.operation) + " is " + what + " by " + by + ", who may not or did not");
   call.was_approved = call.was_approved || what == "approved";
 }
 
 void turn_truth::published(const records::event_record& e) {
-  if (e.type == "approval_required" && e.operation) world_.chat.asked(*e.operation);
+  if (e.type == "approval_required" && e.operation) world_.chat.on_approval_required(*e.operation);
 }
 
 /// The decision about a message is told once.
-void turn_truth::judge_announcement(const records::event_record& e) {
+void turn_truth::check_announcement(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   const auto message = data.is_object() ? data.value("message", nlohmann::json()) : nlohmann::json();
   if (!message.is_string() || announced_.insert(message.get<std::string>()).second) return;
@@ -120,7 +120,7 @@ void turn_truth::judge_announcement(const records::event_record& e) {
 }
 
 /// "Stopped" is sent with proof only; a model's words claim the same.
-void turn_truth::judge_acknowledgement(const records::event_record& e) {
+void turn_truth::check_acknowledgement(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   if (!data.is_object() || !e.cancel || world_.truth.writes_failed()) return;
   const auto state = data.value("state", "");
@@ -139,9 +139,9 @@ void turn_truth::judge_acknowledgement(const records::event_record& e) {
     wrong("while " + world_.label(*alive) + " has processes");
 }
 
-void turn_truth::asked_model(const model_request& request) {
-  judge_whole(request.messages);
-  if (!world_.failed()) judge_requests(request.messages);
+void turn_truth::requested_model(const model_request& request) {
+  check_whole(request.messages);
+  if (!world_.failed()) check_requests(request.messages);
 }
 
 std::optional<operation_id> turn_truth::turn_of(const std::string& text) const {
@@ -150,7 +150,7 @@ std::optional<operation_id> turn_truth::turn_of(const std::string& text) const {
 }
 
 /// Each answer with calls is followed by the results of exactly these calls.
-void turn_truth::judge_whole(const conversation& messages) const {
+void turn_truth::check_whole(const conversation& messages) const {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto wrong = [&](const std::string& text) {
       world_.violate("one result per call", "a model is asked with " + text);
@@ -171,7 +171,7 @@ void turn_truth::judge_whole(const conversation& messages) const {
 }
 
 /// The request to be answered is not stopped, and stopped ones are marked as stopped.
-void turn_truth::judge_requests(const conversation& messages) const {
+void turn_truth::check_requests(const conversation& messages) const {
   std::optional<std::size_t> own;
   for (std::size_t i = 0; i < messages.size(); ++i)
     if (const auto* u = std::get_if<user_message>(&messages[i]); u && !is_note(u->text)) own = i;

@@ -18,7 +18,7 @@ enum class urgency_of_mail { normal, urgent };
 /// Takes one message after the other; each takes a moment. After close it drops all messages.
 class virtual_mailbox : public std::enable_shared_from_this<virtual_mailbox> {
  public:
-  explicit virtual_mailbox(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
+  explicit virtual_mailbox(std::shared_ptr<scheduler_life> life) : life_(std::move(life)) {}
   void put(std::function<void()> what, urgency_of_mail how = urgency_of_mail::normal) {
     if (is_closed_) return;
     (how == urgency_of_mail::urgent ? urgent_ : normal_).push_back(std::move(what));
@@ -38,7 +38,7 @@ class virtual_mailbox : public std::enable_shared_from_this<virtual_mailbox> {
     from.pop_front();
     what();
   }
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::deque<std::function<void()>> urgent_, normal_;
   bool is_closed_ = false;
 };
@@ -50,7 +50,7 @@ struct virtual_tool {
 
 class virtual_agent final : public agent_loop, public std::enable_shared_from_this<virtual_agent> {
  public:
-  virtual_agent(std::shared_ptr<swarm_life> life, agent_start start)
+  virtual_agent(std::shared_ptr<scheduler_life> life, agent_start start)
       : life_(std::move(life)), mail_(std::make_shared<virtual_mailbox>(life_)), start_(std::move(start)) {}
 
   void begin() {
@@ -139,7 +139,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     });
   }
 
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::shared_ptr<virtual_mailbox> mail_;
   agent_start start_;
   std::unique_ptr<agent> it_;
@@ -149,9 +149,9 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   bool is_over_ = false;
 };
 
-class virtual_line final : public agent_handle {
+class virtual_handle final : public agent_handle {
  public:
-  explicit virtual_line(std::shared_ptr<virtual_agent> to) : to_(std::move(to)) {}
+  explicit virtual_handle(std::shared_ptr<virtual_agent> to) : to_(std::move(to)) {}
   void stop(abort_reason why, const std::string& reason) override {
     to_->take([why, reason](agent& it) { it.stop(why, reason); }, urgency_of_mail::urgent);
   }
@@ -172,10 +172,10 @@ class virtual_line final : public agent_handle {
 
 } // namespace
 
-std::shared_ptr<agent_handle> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life, agent_start start) {
+std::shared_ptr<agent_handle> spawn_virtual_agent(const std::shared_ptr<scheduler_life>& life, agent_start start) {
   auto made = std::make_shared<virtual_agent>(life, std::move(start));
   made->begin();
-  return std::make_shared<virtual_line>(std::move(made));
+  return std::make_shared<virtual_handle>(std::move(made));
 }
 
 } // namespace quell::simulation

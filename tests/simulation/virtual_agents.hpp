@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "actors/agent/start.hpp"
-#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/scheduler_life.hpp"
 
 namespace quell::simulation {
 
-std::shared_ptr<actors::agent_handle> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life,
+std::shared_ptr<actors::agent_handle> spawn_virtual_agent(const std::shared_ptr<scheduler_life>& life,
                                                           actors::agent_start start);
 
 } // namespace quell::simulation

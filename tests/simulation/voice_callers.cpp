@@ -42,7 +42,7 @@ class voice_caller {
   bool is_answered() const { return !peer_ || !peer_->is_open() || owed_ == 0; }
   void leave() {
     if (peer_ && peer_->is_open()) {
-      world_.voices.judge_answered(number_);
+      world_.voices.check_answered(number_);
       peer_->close();
     }
     peer_.reset();
@@ -110,7 +110,7 @@ class voice_caller {
     world_.voices.frame_comes(number_, f);
     is_ready_ = is_ready_ || f.tag == tag::ready;
     if (f.tag == tag::notice && f.payload == "cancelled" && owed_ > 0) --owed_;
-    client_->gateway_said(f);
+    client_->on_gateway_message(f);
     perform();
   }
 

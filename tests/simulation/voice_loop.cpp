@@ -1,7 +1,7 @@
 // Both ends of a connection, and posted calls in order.
 #include "tests/simulation/voice_loop.hpp"
 
-#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/scheduler_life.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {
@@ -11,7 +11,7 @@ using namespace quell::integrations::voice;
 /// The gateway's end.
 class voice_link final : public frame_link, public std::enable_shared_from_this<voice_link> {
  public:
-  voice_link(std::shared_ptr<swarm_life> life, std::shared_ptr<voice_peer> far, direction reads, bool is_loopback)
+  voice_link(std::shared_ptr<scheduler_life> life, std::shared_ptr<voice_peer> far, direction reads, bool is_loopback)
       : life_(std::move(life)), far_(std::move(far)), reader_(reads), is_loopback_(is_loopback) {}
 
   void begin(hooks h) override {
@@ -38,15 +38,15 @@ class voice_link final : public frame_link, public std::enable_shared_from_this<
       const auto f = reader_.next();
       if (!f && hooks_.broken) return std::exchange(hooks_, {}).broken(f.error());
       if (!f || !*f) return;
-      const auto said = hooks_.said; // a copy: the callback can close this connection
-      if (said) said(**f);
+      const auto stated = hooks_.stated; // a copy: the callback can close this connection
+      if (stated) stated(**f);
     }
   }
   void lose() {
     if (std::exchange(is_over_, true)) return;
     if (const auto gone = std::exchange(hooks_, {}).gone) gone();
   }
-  std::shared_ptr<swarm_life> life() const { return life_; }
+  std::shared_ptr<scheduler_life> life() const { return life_; }
 
  private:
   void down(std::function<void(voice_peer&)> what) {
@@ -54,7 +54,7 @@ class voice_link final : public frame_link, public std::enable_shared_from_this<
       if (far->is_open_ && !far->world_.failed()) what(*far);
     });
   }
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::shared_ptr<voice_peer> far_;
   frame_reader reader_;
   hooks hooks_;
@@ -99,7 +99,7 @@ void voice_peer::take(const std::string& bytes) {
   for (auto f = reader_.next(); is_open_; f = reader_.next()) {
     if (!f) return world_.violate("codec", "a frame of the voice gateway cannot be read: " + f.error().detail);
     if (!*f) return;
-    hooks_.said(**f);
+    hooks_.stated(**f);
   }
 }
 

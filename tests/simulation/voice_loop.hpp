@@ -14,14 +14,14 @@
 namespace quell::simulation {
 
 struct world;
-struct swarm_life;
+struct scheduler_life;
 class voice_link;
 
 /// The far end of a connection: a client's or a brain's. Outlives the gateway's life.
 class voice_peer : public std::enable_shared_from_this<voice_peer> {
  public:
   struct hooks {
-    std::function<void(const integrations::voice::frame&)> said;
+    std::function<void(const integrations::voice::frame&)> stated;
     std::function<void()> gone; ///< the gateway has closed the connection, or died
     /// Called when a frame leaves the gateway, before it is on its way.
     std::function<void(const integrations::voice::frame&)> leaves;
@@ -50,7 +50,7 @@ class voice_peer : public std::enable_shared_from_this<voice_peer> {
 
 class virtual_voice_loop final : public integrations::voice::voice_loop {
  public:
-  explicit virtual_voice_loop(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
+  explicit virtual_voice_loop(std::shared_ptr<scheduler_life> life) : life_(std::move(life)) {}
 
   result<std::uint16_t> listen(const integrations::voice::listening_place& at,
                                std::function<void(std::shared_ptr<integrations::voice::frame_link>)> came) override;
@@ -66,7 +66,7 @@ class virtual_voice_loop final : public integrations::voice::voice_loop {
     integrations::voice::direction reads;
     std::function<void(std::shared_ptr<integrations::voice::frame_link>)> came;
   };
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::vector<entrance> entrances_;
   std::vector<std::weak_ptr<voice_link>> links_;
   instant last_post_ = 0;

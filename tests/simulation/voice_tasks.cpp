@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/scheduler_life.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {
@@ -27,7 +27,7 @@ struct played_task {
 
 class played_output_store final : public output_store {
  public:
-  explicit played_output_store(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
+  explicit played_output_store(std::shared_ptr<scheduler_life> life) : life_(std::move(life)) {}
 
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit) override {
     slice s;
@@ -118,14 +118,14 @@ class played_output_store final : public output_store {
     write(id, 1 * us, {}, true);
   }
 
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::map<operation_id, played_task> tasks_;
   std::uint64_t tickets_ = 0;
 };
 
 } // namespace
 
-std::unique_ptr<output_store> played_output(const std::shared_ptr<swarm_life>& life) {
+std::unique_ptr<output_store> played_output(const std::shared_ptr<scheduler_life>& life) {
   return std::make_unique<played_output_store>(life);
 }
 

@@ -9,10 +9,10 @@
 
 namespace quell::simulation {
 
-struct swarm_life;
+struct scheduler_life;
 
 inline const std::string played_ear = "quell-ear", played_mouth = "quell-mouth"; ///< their commands
 
-std::unique_ptr<controller::output_store> played_output(const std::shared_ptr<swarm_life>& life);
+std::unique_ptr<controller::output_store> played_output(const std::shared_ptr<scheduler_life>& life);
 
 } // namespace quell::simulation

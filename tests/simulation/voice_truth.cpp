@@ -59,7 +59,7 @@ void voice_truth::cancels(int connection, bool by_key) {
   t.borders.push_back(last);
   if (by_key) {
     t.keyed = last;
-    t.heard.erase(last); // the one that was answered last is cancelled; older ones can still be replayed
+    t.received.erase(last); // the one that was answered last is cancelled; older ones can still be replayed
     t.playing.clear();
   }
   for (const auto& [utterance, at] : t.spoken)
@@ -68,19 +68,19 @@ void voice_truth::cancels(int connection, bool by_key) {
 
 void voice_truth::frame_leaves(int connection, const frame& f) {
   if (f.tag == tag::speech)
-    for (const int u : utterances_in(f.payload)) judge_cancelled(u);
+    for (const int u : utterances_in(f.payload)) check_cancelled(u);
   auto& t = of(connection);
   // The answer to words without a mark (a stop that stopped nothing) can have used up the context.
   if (f.tag == tag::text && f.payload.starts_with(ai_prefix) && utterances_in(f.payload).empty()) {
-    t.due_after = t.last_asked = 0;
+    t.due_after = t.last_query = 0;
     t.had_context = false;
   }
   if (f.tag == tag::notice && f.payload == cancelled_notice && t.left < t.borders.size())
-    judge_fenced(connection, t.borders[t.left++]);
+    check_fenced(connection, t.borders[t.left++]);
 }
 
 /// A cancel through any interface: what it covers is silent a moment after it is on disk.
-void voice_truth::judge_cancelled(int utterance) {
+void voice_truth::check_cancelled(int utterance) {
   const auto exchange = exchange_of(utterance);
   const auto since = exchange ? world_.truth.closed_since(*exchange) : std::nullopt;
   if (since && world_.events.now() - *since > reaction_time)
@@ -89,7 +89,7 @@ void voice_truth::judge_cancelled(int utterance) {
 }
 
 /// `cancelled` leaves when the cancel is durable.
-void voice_truth::judge_fenced(int connection, int border) {
+void voice_truth::check_fenced(int connection, int border) {
   if (world_.truth.writes_failed()) return;
   for (const auto& [utterance, at] : of(connection).spoken) {
     const auto exchange = utterance <= border ? exchange_of(utterance) : std::nullopt;
@@ -124,7 +124,7 @@ void voice_truth::plays(int connection, const std::string& samples) {
   auto& t = of(connection);
   for (const int u : utterances_in(samples)) {
     t.playing.insert(u);
-    if (u <= t.keyed && t.spoken.contains(u) && !t.heard.contains(u))
+    if (u <= t.keyed && t.spoken.contains(u) && !t.received.contains(u))
       world_.violate("cancelled speech",
                      "utterance " + std::to_string(u) + " was cancelled by key, and its answer is played");
   }
@@ -132,10 +132,10 @@ void voice_truth::plays(int connection, const std::string& samples) {
 
 void voice_truth::stops_playing(int connection) {
   auto& t = of(connection);
-  t.heard.merge(std::exchange(t.playing, {}));
+  t.received.merge(std::exchange(t.playing, {}));
 }
 
-void voice_truth::judge_answered(int connection) {
+void voice_truth::check_answered(int connection) {
   const auto& t = of(connection);
   if (t.answered != t.borders.size())
     world_.violate("one answer to a 07", "a client sent " + std::to_string(t.borders.size()) + " cancels and got " +
@@ -148,7 +148,7 @@ std::optional<operation_id> voice_truth::exchange_of(int utterance) const {
   return row ? row->parent : std::nullopt;
 }
 
-void voice_truth::asked_model(const model_request& request) {
+void voice_truth::requested_model(const model_request& request) {
   const auto* own = own_message(request.messages);
   if (!own) return;
   for (const auto& m : request.messages) {
@@ -159,13 +159,13 @@ void voice_truth::asked_model(const model_request& request) {
     if (u != own || at != 0 || u->text.find(cancel_context, 1) != std::string::npos)
       return world_.violate("cancel context", "it stands in a prompt elsewhere than once at its beginning");
   }
-  judge_unheard(request, *own);
+  check_unheard(request, *own);
   if (const auto mine = utterances_in(own->text); mine.size() == 1 && !world_.failed())
-    judge_context(own->text, *mine.begin());
+    check_context(own->text, *mine.begin());
 }
 
 /// The answer of an exchange whose cancel was on disk before this turn began.
-void voice_truth::judge_unheard(const model_request& request, const user_message& own) {
+void voice_truth::check_unheard(const model_request& request, const user_message& own) {
   const auto turn = world_.turns.turn_of(without_context(own.text));
   const auto began = turn ? turn_began_.find(*turn) : turn_began_.end();
   if (began == turn_began_.end()) return;
@@ -183,14 +183,14 @@ void voice_truth::judge_unheard(const model_request& request, const user_message
 }
 
 /// After a cancel the next prompt begins with the context, without one it does not.
-void voice_truth::judge_context(const std::string& prompt, int utterance) {
+void voice_truth::check_context(const std::string& prompt, int utterance) {
   const auto whose = connection_of_.find(utterance);
   if (whose == connection_of_.end()) return;
   auto& t = of(whose->second);
   const auto spoken = t.spoken.at(utterance);
   const bool has_it = prompt.starts_with(cancel_context);
-  if (t.last_asked == utterance) return;
-  const int before = std::exchange(t.last_asked, utterance);
+  if (t.last_query == utterance) return;
+  const int before = std::exchange(t.last_query, utterance);
   const auto exchange = before > 0 ? exchange_of(before) : std::nullopt;
   const auto* row = exchange ? world_.truth.record_of(*exchange) : nullptr;
   const auto since = exchange ? world_.truth.closed_since(*exchange) : std::nullopt;
@@ -221,12 +221,12 @@ void voice_truth::committed(const std::vector<records::entry>& rows) {
       if (!is_terminal(o->record.hot.now)) live_.insert(o->record.id);
       if (o->record.hot.stop) ++stops_;
     } else if (const auto* u = std::get_if<records::update_operation>(&e)) {
-      judge_row(*u);
+      check_row(*u);
     } else if (const auto* m = std::get_if<records::put_message>(&e)) {
       if (m->record.role != records::message_role::user || !m->record.turn || m->record.aside) continue;
       for (const int n : utterances_in(m->record.text)) turn_of_.emplace(n, *m->record.turn);
     } else if (const auto* c = std::get_if<records::put_cancel>(&e)) {
-      judge_spoken_stop(c->record);
+      check_spoken_stop(c->record);
     } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       if (event->record.type == "turn_start" && event->record.operation)
         turn_began_.emplace(*event->record.operation, world_.events.now());
@@ -234,7 +234,7 @@ void voice_truth::committed(const std::vector<records::entry>& rows) {
   }
 }
 
-void voice_truth::judge_row(const records::update_operation& u) {
+void voice_truth::check_row(const records::update_operation& u) {
   if (!live_.contains(u.id)) return;
   if (u.hot.stop) ++stops_;
   if (!is_terminal(u.hot.now)) return;
@@ -246,7 +246,7 @@ void voice_truth::judge_row(const records::update_operation& u) {
 }
 
 /// The scope of a spoken stop is one where its author has said it.
-void voice_truth::judge_spoken_stop(const records::cancel_record& c) {
+void voice_truth::check_spoken_stop(const records::cancel_record& c) {
   const auto* target = std::get_if<records::target_scope>(&c.target);
   if (!target || c.via_channel != "voice") return;
   if (!stop_sayers_.contains({c.by.id, target->scope.text()}))

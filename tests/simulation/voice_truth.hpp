@@ -45,11 +45,11 @@ class voice_truth {
   /// What plays has ended: it was heard whole, or talked over.
   void stops_playing(int connection);
   /// Everything is healed and at rest.
-  void judge_answered(int connection);
+  void check_answered(int connection);
 
   // ---- the disk and the models
   void committed(const std::vector<records::entry>& rows);
-  void asked_model(const model_request& request);
+  void requested_model(const model_request& request);
   /// An exchange that lives; "" = none.
   std::string forgotten() const;
   std::uint64_t exchanges() const { return exchanges_; }
@@ -58,22 +58,22 @@ class voice_truth {
   struct talk {
     bool is_speaking = false;
     std::map<int, instant> spoken;
-    std::set<int> playing, heard;       ///< utterances whose answers play, and have ended without a cancel
+    std::set<int> playing, received;    ///< utterances whose answers play, and have ended without a cancel
     std::vector<int> borders;           ///< for each 07 the last utterance before it
     int keyed = 0, silent = 0;          ///< utterances up to here are cancelled: by key, and answered
     std::size_t left = 0, answered = 0; ///< of the 07s
-    int due_after = 0, last_asked = 0;  ///< utterances: cancelled after the brain was asked; of the last prompt
+    int due_after = 0, last_query = 0;  ///< utterances: cancelled after the brain was asked; of the last prompt
     bool had_context = false;           ///< the last prompt
     std::uint64_t cancels_then = 0;     ///< of this client and others, at the last prompt
   };
   talk& of(int connection) { return talks_[connection]; }
   std::optional<operation_id> exchange_of(int utterance) const;
-  void judge_fenced(int connection, int border);
-  void judge_cancelled(int utterance);
-  void judge_row(const records::update_operation& u);
-  void judge_spoken_stop(const records::cancel_record& c);
-  void judge_unheard(const model_request& request, const user_message& own);
-  void judge_context(const std::string& prompt, int utterance);
+  void check_fenced(int connection, int border);
+  void check_cancelled(int utterance);
+  void check_row(const records::update_operation& u);
+  void check_spoken_stop(const records::cancel_record& c);
+  void check_unheard(const model_request& request, const user_message& own);
+  void check_context(const std::string& prompt, int utterance);
 
   world& world_;
   std::map<int, talk> talks_;

@@ -66,7 +66,7 @@ void worker_host::arm() {
   if (!life_ || frozen_) return;
   boot_time until = life_->session.next_tick();
   if (const auto tick = life_->table.next_tick()) until = std::min(until, *tick);
-  if (life_->leave_asked > 0) until = std::min(until, boot() + 100ms);
+  if (life_->leave_requested > 0) until = std::min(until, boot() + 100ms);
   if (life_->table.pumpable()) until = boot();
   if (life_->session.next_frame() && world_.net.connected(number_)) until = std::min(until, boot() + 10ms);
   at_turn(std::max(machine_.clock.when(until), world_.events.now() + 1 * us));
@@ -135,7 +135,7 @@ void worker_host::perform(effects& list) {
     if (auto* t = std::get_if<tell>(&e)) {
       life_->session.tell(std::move(t->body), boot());
     } else if (const auto* g = std::get_if<let_go>(&e)) {
-      life_->table.went(g->operation, machine_.go(g->operation), now());
+      life_->table.go_result(g->operation, machine_.go(g->operation), now());
     } else if (auto* s = std::get_if<spawn_task>(&e)) {
       machine_.spawn(s->order);
     } else if (const auto* x = std::get_if<stop_request>(&e)) {

@@ -54,7 +54,7 @@ class worker_host {
     incarnation_id incarnation;
     std::vector<operation_id> finished; ///< output that is complete
     worker::controller_session::phase shown = worker::controller_session::phase::apart;
-    int leave_asked = 0;
+    int leave_requested = 0;
     std::optional<boot_time> all_ended_at, farewell_at;
     boot_time stored_at{};
     bool sweeping = false;

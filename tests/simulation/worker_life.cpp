@@ -132,22 +132,22 @@ void worker_host::renew_guardian(int tries) {
 
 void worker_host::leave(bool at_once) {
   if (!life_ || frozen_ || life_->sweeping) return;
-  life_->leave_asked += at_once ? 2 : 1;
+  life_->leave_requested += at_once ? 2 : 1;
   world_.note(world_.name(number_), [] { return std::string("leaves"); });
   world_.truth.worker_leaves(number_);
   effects list;
-  life_->table.leave(now(), life_->leave_asked > 1, list);
+  life_->table.leave(now(), life_->leave_requested > 1, list);
   perform(list);
   wake();
 }
 
 bool worker_host::leave_done() {
-  if (life_->leave_asked == 0 || life_->table.live() > 0) return false;
+  if (life_->leave_requested == 0 || life_->table.live() > 0) return false;
   if (!life_->all_ended_at) life_->all_ended_at = boot();
   const auto waited = boot() - *life_->all_ended_at;
   const bool apart = life_->session.at() != phase::open;
-  const bool said_farewell = apart && life_->farewell_at;
-  if (life_->table.unstored() > 0 && !said_farewell && waited < (apart ? 3s : 10s)) return false;
+  const bool has_sent_farewell = apart && life_->farewell_at;
+  if (life_->table.unstored() > 0 && !has_sent_farewell && waited < (apart ? 3s : 10s)) return false;
   if (!apart) {
     if (!life_->farewell_at) {
       life_->session.tell(wire::farewell{"the worker was stopped"}, boot());

@@ -9,7 +9,7 @@ namespace quell::simulation {
 
 namespace {
 /// Longer than any lease, handover, grace and bound after the last fault.
-constexpr instant patience = 150 * seconds;
+constexpr instant longest_settling = 150 * seconds;
 } // namespace
 
 world::world(scenario s, bool traced)
@@ -155,25 +155,26 @@ outcome_of_run world::play() {
     return controller.is_up() && people.waiting() == 0 && chat.waiting() == 0 && callers.waiting() == 0 &&
            truth.cancels_settled();
   };
-  if (!run_until(events.now() + patience, settled))
+  if (!run_until(events.now() + longest_settling, settled))
     violate("liveness", "150 s after the last fault these are not settled:" + truth.unsettled());
-  if (!run_until(events.now() + patience, [this] { return turns.forgotten().empty(); }) && !truth.writes_failed())
+  if (!run_until(events.now() + longest_settling, [this] { return turns.forgotten().empty(); }) &&
+      !truth.writes_failed())
     violate("not lost", "150 s after the last fault nobody has begun turn " + turns.forgotten());
-  if (!run_until(events.now() + patience, [this] { return callers.are_answered(); }))
+  if (!run_until(events.now() + longest_settling, [this] { return callers.are_answered(); }))
     violate("one answer to a 07", "150 s after the last fault a client waits for its answer");
   callers.leave();
-  if (!run_until(events.now() + patience, [this] { return voices.forgotten().empty(); }))
+  if (!run_until(events.now() + longest_settling, [this] { return voices.forgotten().empty(); }))
     violate("exchange ends", "150 s after all clients have left " + voices.forgotten() + " lives");
   people.cancel_everything();
-  if (!run_until(events.now() + patience, [this] { return quiet(); })) {
+  if (!run_until(events.now() + longest_settling, [this] { return quiet(); })) {
     std::string busy;
     for (const auto& w : workers)
       if (!w->idle()) busy += " " + w->key().substr(7, w->key().find('.') - 7);
     violate("liveness", "150 s after a cancel of everything there is still life:" + truth.unsettled() +
                             (busy.empty() ? "" : "; workers:" + busy));
   }
-  if (!failed()) truth.judge_the_end();
-  if (!failed()) turns.judge_the_end();
+  if (!failed()) truth.check_the_end();
+  if (!failed()) turns.check_the_end();
 
   outcome_of_run out;
   out.broken = broken;
@@ -182,7 +183,7 @@ outcome_of_run world::play() {
   out.operations = truth.operations();
   out.cancels = people.cancels();
   out.runs = truth.runs();
-  out.messages = chat.said();
+  out.messages = chat.message_count();
   out.exchanges = voices.exchanges();
   out.restarts = controller.lives();
   return out;

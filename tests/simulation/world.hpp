@@ -13,8 +13,8 @@
 #include "tests/simulation/events.hpp"
 #include "tests/simulation/network.hpp"
 #include "tests/simulation/scenario.hpp"
+#include "tests/simulation/scheduler_host.hpp"
 #include "tests/simulation/store.hpp"
-#include "tests/simulation/swarm_host.hpp"
 #include "tests/simulation/truth.hpp"
 #include "tests/simulation/turn_truth.hpp"
 #include "tests/simulation/voice_callers.hpp"
@@ -73,7 +73,7 @@ struct world {
   chatters chat;
   voice_truth voices;
   voice_callers callers;
-  swarm_host turn_scheduler; ///< its end needs all of the above
+  scheduler_host turn_scheduler; ///< its end needs all of the above
 
  private:
   void add_note(const std::string& who, const std::string& text);

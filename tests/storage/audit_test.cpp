@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-event_record said(std::uint64_t id, wall_time at) {
+event_record audit_event(std::uint64_t id, wall_time at) {
   auto e = event(id, "audit");
   e.at = at;
   e.data = "{\"action\":\"a" + std::to_string(id) + "\"}";
@@ -39,14 +39,14 @@ const wall_time noon{std::chrono::hours{490'000}};
 TEST_CASE("each audit event is the next entry of the chain, and only such an event", "[audit]") {
   temp_directory directory;
   store s(directory.path());
-  REQUIRE_FALSE(
-      s.write({put_event{said(1, noon)}, put_event{event(2, "cancel_fenced")}, put_event{said(3, noon + 1ms)}}));
-  REQUIRE_FALSE(s.write({put_event{said(4, noon + 2ms)}}));
+  REQUIRE_FALSE(s.write(
+      {put_event{audit_event(1, noon)}, put_event{event(2, "cancel_fenced")}, put_event{audit_event(3, noon + 1ms)}}));
+  REQUIRE_FALSE(s.write({put_event{audit_event(4, noon + 2ms)}}));
   const auto found = all(directory.path());
   REQUIRE(found.size() == 3);
   CHECK(found[0].previous == audit_origin());
   CHECK(found[2].n == 3);
-  CHECK(found[1].data == said(3, noon).data);
+  CHECK(found[1].data == audit_event(3, noon).data);
   CHECK(found[1].at == noon + 1ms);
   CHECK(all(directory.path(), 1, 1) == std::vector<audit_record>{found[1]});
   auto changed = found[1];
@@ -58,9 +58,9 @@ TEST_CASE("a batch that fails leaves no entry behind", "[audit]") {
   temp_directory directory;
   store s(directory.path());
   REQUIRE_FALSE(s.write({put_operation{operation(1, "a")}}));
-  REQUIRE(s.write({put_event{said(1, noon)}, put_operation{operation(1, "a")}}));
+  REQUIRE(s.write({put_event{audit_event(1, noon)}, put_operation{operation(1, "a")}}));
   CHECK(all(directory.path()).empty());
-  REQUIRE_FALSE(s.write({put_event{said(2, noon)}}));
+  REQUIRE_FALSE(s.write({put_event{audit_event(2, noon)}}));
   CHECK(all(directory.path()).front().n == 1);
 }
 
@@ -68,15 +68,15 @@ TEST_CASE("entries go by their own time, and numbers go on", "[audit]") {
   temp_directory directory;
   store s(directory.path());
   REQUIRE(keep_audit(directory.path(), 10s));
-  for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE_FALSE(s.write({put_event{said(i, noon + i * 1s)}}));
+  for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE_FALSE(s.write({put_event{audit_event(i, noon + i * 1s)}}));
   CHECK(all(directory.path()).size() == 5);
   REQUIRE_FALSE(s.write({drop_events{1'000}})); // the events' own retention has no effect here
   CHECK(all(directory.path()).size() == 5);
-  REQUIRE_FALSE(s.write({put_event{said(6, noon + 13s)}}));
+  REQUIRE_FALSE(s.write({put_event{audit_event(6, noon + 13s)}}));
   const auto found = all(directory.path());
   REQUIRE(found.size() == 4);
   CHECK(found.front().n == 3); // exactly at the age limit
   REQUIRE(keep_audit(directory.path(), 0ms));
-  REQUIRE_FALSE(s.write({put_event{said(7, noon + 99h)}}));
+  REQUIRE_FALSE(s.write({put_event{audit_event(7, noon + 99h)}}));
   CHECK(all(directory.path()).size() == 5);
 }

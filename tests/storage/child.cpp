@@ -15,25 +15,25 @@ std::string in_child(const std::function<std::string()>& body) {
   if (pid < 0) return "no fork";
   if (pid == 0) {
     close(ends[0]);
-    std::string said;
+    std::string output;
     try {
-      said = body();
+      output = body();
     } catch (const std::exception& e) {
-      said = std::string("exception: ") + e.what();
+      output = std::string("exception: ") + e.what();
     }
-    [[maybe_unused]] const auto written = write(ends[1], said.data(), said.size());
+    [[maybe_unused]] const auto written = write(ends[1], output.data(), output.size());
     _exit(0);
   }
   close(ends[1]);
-  std::string said;
+  std::string output;
   char buffer[4096];
   for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) > 0;)
-    said.append(buffer, static_cast<std::size_t>(size));
+    output.append(buffer, static_cast<std::size_t>(size));
   close(ends[0]);
   int status = 0;
   waitpid(pid, &status, 0);
-  if (WIFSIGNALED(status)) said += "(died of signal " + std::to_string(WTERMSIG(status)) + ")";
-  return said;
+  if (WIFSIGNALED(status)) output += "(died of signal " + std::to_string(WTERMSIG(status)) + ")";
+  return output;
 }
 
 } // namespace quell::storage::test

@@ -39,13 +39,13 @@ std::vector<entry> batch_of(std::uint64_t n) {
   }
   batch.push_back(put_event{event(n + 1, "operation_created")});
   for (const std::uint64_t i : {6, 7}) {
-    auto said = message(first + i, "team/a", i == 6 ? message_role::assistant : message_role::tool);
-    said.id = id_of<message_id>(said.seq);
+    auto stored = message(first + i, "team/a", i == 6 ? message_role::assistant : message_role::tool);
+    stored.id = id_of<message_id>(stored.seq);
     for (std::uint32_t position = 0; position < 2 && i == 6; ++position) {
-      batch.push_back(put_call{call(said, position)});
+      batch.push_back(put_call{call(stored, position)});
       std::get<put_call>(batch.back()).record.operation = id_of(first + position);
     }
-    batch.push_back(put_message{std::move(said)});
+    batch.push_back(put_message{std::move(stored)});
   }
   if (n > 0) {
     operation_hot hot;
@@ -101,17 +101,17 @@ TEST_CASE(
       write_for_ever(directory.path(), batches, ends[1]);
     }
     close(ends[1]);
-    std::uint64_t told = batches;
+    std::uint64_t confirmed = batches;
     const auto stop_after = std::uniform_int_distribution<std::uint64_t>(0, 120)(random);
-    std::uint64_t heard = 0;
+    std::uint64_t received = 0;
     bool killed = false;
-    for (std::uint64_t value = 0;; ++heard) {
-      if (!killed && heard == stop_after) {
+    for (std::uint64_t value = 0;; ++received) {
+      if (!killed && received == stop_after) {
         REQUIRE(kill(child, SIGKILL) == 0);
         killed = true;
       }
       if (read(ends[0], &value, sizeof value) != sizeof value) break;
-      told = value;
+      confirmed = value;
     }
     close(ends[0]);
     int status = 0;
@@ -122,8 +122,8 @@ TEST_CASE(
     store s(directory.path());
     std::vector<std::uint64_t> expected;
     const auto found = std::stoull(ask(directory.path(), "SELECT coalesce(max(id), 0) FROM event"));
-    INFO("round " << round << ": " << told << " batches told, " << found << " found");
-    REQUIRE(found >= told);
+    INFO("round " << round << ": " << confirmed << " batches told, " << found << " found");
+    REQUIRE(found >= confirmed);
     for (std::uint64_t n = 0; n < found; ++n)
       for (std::uint64_t i = n + 1 < found ? 1 : 0; i < rows_per_batch; ++i) expected.push_back(1 + n * 10 + i);
     CHECK(seqs(s.recovered.live) == expected);

@@ -54,18 +54,18 @@ std::vector<entry> big_batch(std::uint64_t first_seq, int kilobytes) {
 /// Runs `body` with a tmpfs of `mebibytes` in its own mount namespace; false if that is not permitted.
 bool on_small_disk(int mebibytes, const std::function<std::string(const std::string&)>& body) {
   temp_directory mount_point;
-  const auto said = in_child([&]() -> std::string {
+  const auto child_output = in_child([&]() -> std::string {
     const auto size = "size=" + std::to_string(mebibytes) + "m";
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         mount("tmpfs", mount_point.path().c_str(), "tmpfs", 0, size.c_str()) != 0)
       return "skip";
     return body(mount_point.path());
   });
-  if (said == "skip") {
+  if (child_output == "skip") {
     WARN("skipped: no right to mount a file system");
     return false;
   }
-  CHECK(said == "");
+  CHECK(child_output == "");
   return true;
 }
 
@@ -95,9 +95,9 @@ TEST_CASE("on a full disk cancels and ends are still written, large batches fail
     // A batch that is too large, and a small one beside it: they may share a transaction, but not the failure.
     const auto large = s.log->submit(big_batch(1'000, 12 << 10));
     const auto small = s.log->submit({put_cancel{cancel_of(target_everything{}, ++seq)}});
-    f.expect(!s.heard.outcome(small), "a cancel fails with its neighbour");
+    f.expect(!s.log_notices.outcome(small), "a cancel fails with its neighbour");
     ++cancels;
-    const auto failed = s.heard.outcome(large);
+    const auto failed = s.log_notices.outcome(large);
     f.expect(failed && failed->code == "disk_full",
              "12 MiB fit on a full disk: " + (failed ? failed->detail : "written"));
     f.expect(ask(state, "SELECT count(*) FROM operation") == "1", "a part of the failed batch is there");

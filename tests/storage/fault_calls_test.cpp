@@ -120,14 +120,14 @@ TEST_CASE("a write whose n-th read, open, map or truncate fails is told the trut
   for (std::uint64_t nth = 1; reached; ++nth) {
     INFO("trouble " << static_cast<int>(what) << " at " << name(calls) << " " << nth);
     temp_directory directory("/dev/shm");
-    std::vector<bool> told;
+    std::vector<bool> accepted;
     {
       store s(directory.path());
       disk.fail(what, nth, calls);
       for (std::uint64_t n = 1; n <= batches; ++n) {
         const auto refused = s.write(batch_of(n));
         if (refused) check_fault(*refused, directory.path());
-        told.push_back(!refused);
+        accepted.push_back(!refused);
       }
       s.log->close(); // a checkpoint, and the WAL is truncated
       reached = disk.has_failed();
@@ -139,7 +139,7 @@ TEST_CASE("a write whose n-th read, open, map or truncate fails is told the trut
       const auto found =
           std::stoull(ask(directory.path(), "SELECT count(*) FROM operation WHERE seq / 100 = " + std::to_string(n)));
       CHECK((found == 0 || found == rows));
-      if (told[n - 1]) CHECK(found == rows);
+      if (accepted[n - 1]) CHECK(found == rows);
     }
     CHECK(integrity(directory.path()) == "ok");
     REQUIRE(nth < 1000);

@@ -67,7 +67,7 @@ std::unique_ptr<journal> opened(journal::options o) {
 }
 } // namespace
 
-store::store(journal::options o) : log(opened(std::move(o))), heard(*log), recovered(log->take_recovered()) {}
+store::store(journal::options o) : log(opened(std::move(o))), log_notices(*log), recovered(log->take_recovered()) {}
 
 scope_path scope(const std::string& text) {
   auto parsed = scope_path::parse(text);

@@ -47,10 +47,10 @@ class store {
   explicit store(const std::string& directory) : store(journal::options{.directory = directory}) {}
   explicit store(journal::options o);
   /// Submits and waits.
-  std::optional<fault> write(std::vector<entry> batch) { return heard.outcome(log->submit(std::move(batch))); }
+  std::optional<fault> write(std::vector<entry> batch) { return log_notices.outcome(log->submit(std::move(batch))); }
 
   std::unique_ptr<journal> log;
-  notices heard;
+  notices log_notices;
   recovered_state recovered;
 };
 

@@ -46,7 +46,7 @@ struct long_history {
       }
       last = s.log->submit(std::move(batch));
     }
-    REQUIRE_FALSE(s.heard.outcome(last));
+    REQUIRE_FALSE(s.log_notices.outcome(last));
     return directory / database_file;
   }
 

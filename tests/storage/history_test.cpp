@@ -139,14 +139,14 @@ TEST_CASE("a message or a call that is there already fails its batch and stays a
 TEST_CASE("only the user's message of the turn that never began is discarded") {
   history h;
   const auto turn = operation_id::fresh(), other = operation_id::fresh();
-  auto asked = message(1, "a", message_role::user), next = message(2, "a", message_role::user),
+  auto question_message = message(1, "a", message_role::user), next = message(2, "a", message_role::user),
        loose = message(3, "a", message_role::user), answer = message(4, "a", message_role::assistant);
-  asked.turn = answer.turn = turn;
+  question_message.turn = answer.turn = turn;
   next.turn = other;
-  REQUIRE_FALSE(h.s.write({put_message{asked}, put_message{next}, put_message{loose}, put_message{answer}}));
+  REQUIRE_FALSE(h.s.write({put_message{question_message}, put_message{next}, put_message{loose}, put_message{answer}}));
   REQUIRE_FALSE(h.s.write({discard_message{turn}, discard_message{turn}, discard_message{operation_id::fresh()}}));
-  asked.discarded = true;
-  CHECK((h.read(in("a")) == std::vector<kept_message>{{asked, {}}, {next, {}}, {loose, {}}, {answer, {}}}));
+  question_message.discarded = true;
+  CHECK((h.read(in("a")) == std::vector<kept_message>{{question_message, {}}, {next, {}}, {loose, {}}, {answer, {}}}));
 }
 
 TEST_CASE("an answer and the results behind it carry the same calls, in their order, wherever a page is cut") {

@@ -18,10 +18,10 @@ TEST_CASE("a batch with one bad entry leaves nothing, and its neighbours are wri
   const auto bad =
       s.log->submit({put_operation{operation(2, "a")}, put_operation{twice}, put_operation{operation(3, "a")}});
   const auto last = s.log->submit({put_operation{operation(4, "a")}});
-  CHECK_FALSE(s.heard.outcome(last));
-  CHECK_FALSE(s.heard.outcome(first));
-  REQUIRE(s.heard.outcome(bad));
-  CHECK(s.heard.outcome(bad)->code == "store_error");
+  CHECK_FALSE(s.log_notices.outcome(last));
+  CHECK_FALSE(s.log_notices.outcome(first));
+  REQUIRE(s.log_notices.outcome(bad));
+  CHECK(s.log_notices.outcome(bad)->code == "store_error");
   CHECK(ask(directory.path(), "SELECT group_concat(seq) FROM operation") == "1,4");
   CHECK(integrity(directory.path()) == "ok");
 }
@@ -37,9 +37,9 @@ TEST_CASE("notices come in ticket order and leave none out, whoever submits") {
         for (std::uint64_t i = 0; i < each; ++i) s.log->submit({put_operation{operation(1 + t * each + i, "a")}});
       });
   }
-  s.heard.outcome(threads * each);
+  s.log_notices.outcome(threads * each);
   std::uint64_t before = 0;
-  for (const auto& notice : s.heard.all()) {
+  for (const auto& notice : s.log_notices.all()) {
     CHECK(notice.ticket > before);
     CHECK_FALSE(notice.failure);
     before = notice.ticket;
@@ -58,7 +58,7 @@ TEST_CASE("a later entry of one key wins, also across batches of one commit") {
     worker.version = std::to_string(i);
     last = s.log->submit({put_worker{worker}});
   }
-  s.heard.outcome(last);
+  s.log_notices.outcome(last);
   s.log->close();
   CHECK(store(directory.path()).recovered.workers.at(0).version == "499");
 }
@@ -73,7 +73,7 @@ TEST_CASE("the keys that follow a worker's come back with its row") {
   worker.next_key = "next";
   worker.key_changed_at = wall_time{milliseconds{1'800'000'000'000}};
   worker.controller_key = "controller's next";
-  s.heard.outcome(s.log->submit({put_worker{worker}}));
+  s.log_notices.outcome(s.log->submit({put_worker{worker}}));
   s.log->close();
   CHECK(store(directory.path()).recovered.workers.at(0) == worker);
 }
@@ -84,10 +84,10 @@ TEST_CASE("an empty batch is a barrier, and nothing is taken after the close") {
   const auto row = s.log->submit({put_operation{operation(1, "a")}});
   const auto barrier = s.log->submit({});
   CHECK(barrier == row + 1);
-  CHECK_FALSE(s.heard.outcome(barrier));
+  CHECK_FALSE(s.log_notices.outcome(barrier));
   const auto queued = s.log->submit({put_operation{operation(2, "a")}});
   s.log->close();
-  CHECK(s.heard.all().back().ticket == queued);
+  CHECK(s.log_notices.all().back().ticket == queued);
   CHECK(s.log->submit({put_operation{operation(3, "a")}}) == 0);
   s.log->close();
   CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "2");

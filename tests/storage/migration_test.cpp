@@ -70,18 +70,18 @@ struct old_store {
     CHECK(s.recovered.next_seq == 1'000);
     CHECK(s.recovered.next_event == 8);
     CHECK(ask(directory.path(), "PRAGMA user_version") == std::to_string(schema_version));
-    auto said = message(s.recovered.next_seq, "team/a", message_role::user);
+    auto stored = message(s.recovered.next_seq, "team/a", message_role::user);
     auto turn = operation(s.recovered.next_seq + 1, "team/a");
     turn.kind = kind::turn;
     turn.task = {};
     turn.via_token_id = "service:irc";
     turn.kind_data = R"({"agent":"coder"})";
-    REQUIRE_FALSE(s.write({put_message{said}, put_operation{turn}}));
+    REQUIRE_FALSE(s.write({put_message{stored}, put_operation{turn}}));
     auto q = open_reader(directory.path());
     REQUIRE(q);
     const auto history = (*q)->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}}).value();
     REQUIRE(history.size() == 1);
-    CHECK(history.front().message == said);
+    CHECK(history.front().message == stored);
     CHECK((*q)->operation(turn.id).value() == turn);
     for (const auto& o : kept) CHECK((*q)->operation(o.id).value() == o);
     CHECK(integrity(directory.path()) == "ok");
@@ -92,12 +92,12 @@ struct old_store {
 
 TEST_CASE("a store of version 3 keeps its messages, and what it could not know of them is nothing") {
   temp_directory directory{"/dev/shm"};
-  auto said = message(100, "team/a", message_role::user);
-  said.decision = "f00d"; // the hash of a body in that version
-  said.acknowledged.reset();
+  auto stored = message(100, "team/a", message_role::user);
+  stored.decision = "f00d"; // the hash of a body in that version
+  stored.acknowledged.reset();
   {
     store s(directory.path());
-    REQUIRE_FALSE(s.write({reserve_seq{1'000}, put_message{said}}));
+    REQUIRE_FALSE(s.write({reserve_seq{1'000}, put_message{stored}}));
   }
   {
     SQLite::Database database(directory.path() + "/" + database_file, SQLite::OPEN_READWRITE);
@@ -108,11 +108,11 @@ TEST_CASE("a store of version 3 keeps its messages, and what it could not know o
     database.exec("PRAGMA user_version=3");
   }
   store s(directory.path());
-  said.decision.clear();
+  stored.decision.clear();
   const auto history =
       open_reader(directory.path()).value()->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}});
   REQUIRE(history.value().size() == 1);
-  CHECK(history.value().front().message == said);
+  CHECK(history.value().front().message == stored);
   CHECK(integrity(directory.path()) == "ok");
 }
 

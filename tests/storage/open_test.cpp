@@ -61,11 +61,11 @@ TEST_CASE("a second controller on the same directory is refused, and told the pi
     const auto refused = fault_of(directory.path());
     CHECK(refused.code == "state_in_use");
     CHECK_THAT(refused.detail, Contains("process " + std::to_string(getpid())) && Contains(directory.path()));
-    const auto said = in_child([&] {
+    const auto child_output = in_child([&] {
       const auto f = fault_of(directory.path());
       return f.code + ": " + f.detail;
     });
-    CHECK_THAT(said, Contains("state_in_use") && Contains("process " + std::to_string(getpid())));
+    CHECK_THAT(child_output, Contains("state_in_use") && Contains("process " + std::to_string(getpid())));
     REQUIRE_FALSE(first.write({reserve_seq{10}}));
   }
   CHECK(store(directory.path()).recovered.next_seq == 10);

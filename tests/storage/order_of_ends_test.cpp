@@ -28,7 +28,7 @@ struct refusing_store {
   /// Submits a row that exists already: the whole batch fails, and with it the end of `one`.
   std::uint64_t refused_end() {
     const auto ticket = s.log->submit({ended(one, 50), put_operation{two}});
-    REQUIRE(s.heard.outcome(ticket));
+    REQUIRE(s.log_notices.outcome(ticket));
     return ticket;
   }
   std::optional<fault> settle() { return s.write({put_cancel{settled}}); }
@@ -49,7 +49,7 @@ TEST_CASE("a cancel does not settle on disk behind an end that was refused, unti
   // Only the newest refusal counts: the batches above were refused after it.
   r.s.log->refusal_known(ticket);
   CHECK(r.settle());
-  r.s.log->refusal_known(r.s.heard.all().back().ticket);
+  r.s.log->refusal_known(r.s.log_notices.all().back().ticket);
   CHECK_FALSE(r.s.write({ended(r.one, 50), put_cancel{r.settled}}));
   CHECK(integrity(r.directory.path()) == "ok");
 }

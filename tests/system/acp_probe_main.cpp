@@ -70,7 +70,7 @@ class probe {
     std::printf("failed %s %s\n", e.why.code.c_str(), e.why.detail.c_str());
   }
   void operator()(const acp_effects::late& e) const { std::printf("late %s\n", e.what.c_str()); }
-  void operator()(const acp_effects::complaint& e) const { std::printf("complaint %s\n", e.what.c_str()); }
+  void operator()(const acp_effects::bad_message& e) const { std::printf("complaint %s\n", e.what.c_str()); }
 
  private:
   template <class What>

@@ -70,17 +70,17 @@ std::string broken_conversation(const conversation& messages) {
   return {};
 }
 
-std::string judge(const std::string& line) {
+std::string decided_json(const std::string& line) {
   auto kept = read(json::parse(line));
   records::kept_message next;
   next.message.turn = operation_id::fresh();
   next.message.text = "and what now?";
   kept.push_back(next);
-  const auto told = controller::turns::history_for(kept, *next.message.turn);
-  if (const auto wrong = broken_conversation(told.messages); !wrong.empty()) return "conversation: " + wrong;
+  const auto for_model = controller::turns::history_for(kept, *next.message.turn);
+  if (const auto wrong = broken_conversation(for_model.messages); !wrong.empty()) return "conversation: " + wrong;
   integrations::model_settings settings;
   settings.name = settings.model = "m";
-  model_request request{"You help.", told.messages, {}};
+  model_request request{"You help.", for_model.messages, {}};
   for (const bool is_anthropic : {true, false}) {
     settings.provider = is_anthropic ? integrations::provider::anthropic : integrations::provider::openai;
     const auto made = is_anthropic ? integrations::anthropic_request(settings, request)
@@ -89,7 +89,7 @@ std::string judge(const std::string& line) {
     if (!made) return whose + made.error().detail;
     if (const auto wrong = integrations::broken_rule(settings.provider, made->body)) return whose + *wrong;
   }
-  return "ok " + std::to_string(told.messages.size());
+  return "ok " + std::to_string(for_model.messages.size());
 }
 
 } // namespace
@@ -98,7 +98,7 @@ int main() {
   std::string line;
   while (std::getline(std::cin, line)) {
     try {
-      std::puts(judge(line).c_str());
+      std::puts(decided_json(line).c_str());
     } catch (const std::exception& e) {
       std::printf("unreadable: %s\n", e.what());
     }

@@ -35,11 +35,11 @@ using namespace quell::integrations;
 namespace {
 
 /// The schema of each open question, by the call's id and the question's number.
-using asked_forms = std::map<std::pair<std::string, std::uint64_t>, std::string>;
+using open_forms = std::map<std::pair<std::string, std::uint64_t>, std::string>;
 
 struct event_printer {
   std::string id;
-  std::shared_ptr<asked_forms> forms;
+  std::shared_ptr<open_forms> forms;
   void operator()(const mcp_call_events::progress& e) const {
     std::printf("progress %s %g %g %s\n", id.c_str(), e.progress, e.total.value_or(-1), e.message.c_str());
   }
@@ -76,7 +76,7 @@ mcp_hooks printing_hooks() {
     std::printf("ready %s %s %s\n", protocol.c_str(), name.c_str(), version.c_str());
   };
   hooks.tools_changed = [] { std::puts("changed tools"); };
-  hooks.complaint = [](std::string what) { std::printf("complaint %s\n", what.c_str()); };
+  hooks.warning = [](std::string what) { std::printf("complaint %s\n", what.c_str()); };
   return hooks;
 }
 
@@ -144,7 +144,7 @@ class logins {
 
 void obey(mcp_server& server, logins* accounts) {
   std::map<std::string, std::unique_ptr<mcp_call>> calls;
-  std::map<std::string, std::shared_ptr<asked_forms>> forms; // one per call: written on another thread, one at a time
+  std::map<std::string, std::shared_ptr<open_forms>> forms; // one per call: written on another thread, one at a time
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string what, id, rest;
@@ -166,7 +166,7 @@ void obey(mcp_server& server, logins* accounts) {
       std::string tool;
       words >> tool;
       std::getline(words >> std::ws, rest);
-      forms[id] = std::make_shared<asked_forms>();
+      forms[id] = std::make_shared<open_forms>();
       calls[id] = server.call(
           tool, rest, [printer = event_printer{id, forms[id]}](mcp_call_event event) { std::visit(printer, event); });
     } else if (what == "answer" && calls.contains(id)) {

@@ -17,8 +17,8 @@ namespace quell::testing {
 
 class probed_program {
  public:
-  /// `said` and then `ended` are called on the reading thread.
-  probed_program(char** command, std::function<void(std::string_view)> said, std::function<void()> ended) {
+  /// `on_output` and then `ended` are called on the reading thread.
+  probed_program(char** command, std::function<void(std::string_view)> on_output, std::function<void()> ended) {
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) return;
     posix_spawn_file_actions_t files;
@@ -31,12 +31,12 @@ class probed_program {
     ::close(out[1]);
     to_ = in[1];
     from_ = out[0];
-    reader_ = std::thread([this, said = std::move(said), ended = std::move(ended)] {
+    reader_ = std::thread([this, on_output = std::move(on_output), ended = std::move(ended)] {
       char bytes[4096];
       for (;;) {
         const auto count = ::read(from_, bytes, sizeof bytes);
         if (count <= 0) return ended();
-        said({bytes, static_cast<std::size_t>(count)});
+        on_output({bytes, static_cast<std::size_t>(count)});
       }
     });
   }

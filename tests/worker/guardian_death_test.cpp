@@ -120,7 +120,7 @@ TEST_CASE("when worker and guardian are killed together, the tasks die all the s
         ward w(level, true, subtree);
         w.shell(stubborn(mark), mark);
         const pid_t guardian = w.client->pid();
-        [[maybe_unused]] const auto told = ::write(ends[1], &guardian, sizeof guardian);
+        [[maybe_unused]] const auto wrote = ::write(ends[1], &guardian, sizeof guardian);
         while (true) w.hear(1000);
       });
       pid_t guardian = 0;
@@ -152,7 +152,7 @@ TEST_CASE("a worker that starts again finds nothing of the life before, however 
           w.shell("trap '' TERM; i=0; while [ $i -lt 100 ]; do sleep 1000." + mark + " & i=$((i+1)); done; wait; wait",
                   mark);
           const pid_t guardian = w.client->pid();
-          [[maybe_unused]] const auto told = ::write(ends[1], &guardian, sizeof guardian);
+          [[maybe_unused]] const auto wrote = ::write(ends[1], &guardian, sizeof guardian);
           while (true) w.hear(1000);
         });
         pid_t guardian = 0;

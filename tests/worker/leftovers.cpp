@@ -37,7 +37,7 @@ TEST_CASE("a doubt lasts until a session has begun with it, however many lives t
   {
     life third(state, true);
     CHECK_FALSE(third.absence_is_proof());
-    third.told();
+    third.mark_reported();
     CHECK(third.absence_is_proof());
   }
   CHECK(life(state, true).absence_is_proof());
@@ -49,17 +49,17 @@ TEST_CASE("a guardian that dies in this life leaves a doubt until the results of
   const auto one = operation_id::fresh(), other = operation_id::fresh();
   {
     life first(state, true);
-    first.told();
+    first.mark_reported();
     first.guardian_died({one, other});
     CHECK_FALSE(first.absence_is_proof());
-    first.told();
+    first.mark_reported();
     first.forgotten([&](const operation_id& id) { return id == one; });
     CHECK_FALSE(first.absence_is_proof());
   }
   CHECK_FALSE(life(state, true).absence_is_proof()); // killed before the second result was stored
   {
     life second(state, true);
-    second.told();
+    second.mark_reported();
     second.guardian_died({one});
     second.forgotten(all);
     CHECK_FALSE(second.absence_is_proof()); // for the rest of this life

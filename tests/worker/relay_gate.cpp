@@ -20,9 +20,9 @@ struct gated : relay_gate {
 
 TEST_CASE("the relay takes a first request with the token of a task that lives here", "[relay]") {
   gated g;
-  CHECK(g.judge(request("Authorization: Bearer qt_secret\r\n")) == verdict::admit);
-  CHECK(g.judge(request("authorization:  bearer   qt_secret \r\n")) == verdict::admit);
-  CHECK(g.judge(request("A: b\r\nAuthorization: Bearer qt_secret\r\nC: d\r\n") + "{body") == verdict::admit);
+  CHECK(g.classify(request("Authorization: Bearer qt_secret\r\n")) == verdict::admit);
+  CHECK(g.classify(request("authorization:  bearer   qt_secret \r\n")) == verdict::admit);
+  CHECK(g.classify(request("A: b\r\nAuthorization: Bearer qt_secret\r\nC: d\r\n") + "{body") == verdict::admit);
 }
 
 TEST_CASE("the relay refuses everybody else", "[relay]") {
@@ -32,23 +32,23 @@ TEST_CASE("the relay refuses everybody else", "[relay]") {
         "Authorization: Basic qt_secret\r\n", "X-Authorization: Bearer qt_secret\r\n", "Authorization: qt_secret\r\n",
         "Authorization: Bearer other\r\nAuthorization: Bearer qt_secret\r\n"}) {
     CAPTURE(headers);
-    CHECK(g.judge(request(headers)) == verdict::refuse);
+    CHECK(g.classify(request(headers)) == verdict::refuse);
   }
   // In the body, where the sender of a form could have put it.
-  CHECK(g.judge(request("") + "\r\nAuthorization: Bearer qt_secret\r\n\r\n") == verdict::refuse);
+  CHECK(g.classify(request("") + "\r\nAuthorization: Bearer qt_secret\r\n\r\n") == verdict::refuse);
 }
 
 TEST_CASE("a token goes with its task, and a task without one opens nothing", "[relay]") {
   gated g;
   g.task_ends(g.task);
-  CHECK(g.judge(request("Authorization: Bearer qt_secret\r\n")) == verdict::refuse);
+  CHECK(g.classify(request("Authorization: Bearer qt_secret\r\n")) == verdict::refuse);
   g.task_begins(operation_id::fresh(), "");
-  CHECK(g.judge(request("Authorization: Bearer \r\n")) == verdict::refuse);
+  CHECK(g.classify(request("Authorization: Bearer \r\n")) == verdict::refuse);
 }
 
 TEST_CASE("a head is waited for, but not for ever", "[relay]") {
   gated g;
   const auto whole = request("Authorization: Bearer qt_secret\r\n");
-  for (std::size_t n = 0; n < whole.size(); ++n) CHECK(g.judge(whole.substr(0, n)) == verdict::wait);
-  CHECK(g.judge(std::string(relay_gate::most_head_bytes, 'x')) == verdict::refuse);
+  for (std::size_t n = 0; n < whole.size(); ++n) CHECK(g.classify(whole.substr(0, n)) == verdict::wait);
+  CHECK(g.classify(std::string(relay_gate::most_head_bytes, 'x')) == verdict::refuse);
 }

@@ -14,7 +14,7 @@ using quell::test::worker_process;
 
 namespace {
 
-std::string complaint(const std::string& toml) {
+std::string error_text(const std::string& toml) {
   const auto parsed = settings_from_toml(toml, "worker.toml");
   REQUIRE_FALSE(parsed);
   CHECK(parsed.error().code == "bad_config");
@@ -48,31 +48,31 @@ join = "qwj1.x"
 }
 
 TEST_CASE("users that tasks may ask for are a list, and only root can permit others", "[settings]") {
-  CHECK(complaint("[worker]\nusers = \"nobody\"\n").find("worker.users must be a list") != std::string::npos);
-  CHECK(complaint("[worker]\nusers = [1]\n").find("must hold strings") != std::string::npos);
+  CHECK(error_text("[worker]\nusers = \"nobody\"\n").find("worker.users must be a list") != std::string::npos);
+  CHECK(error_text("[worker]\nusers = [1]\n").find("must hold strings") != std::string::npos);
   CHECK(settings_from_environment({{"QUELL_WORKER_WORKER_USERS", "a,b"}})->users == std::vector<std::string>{"a", "b"});
-  CHECK(account_book::look_up({"no-such-user"}).error().detail.find("no-such-user") != std::string::npos);
-  const account_book own;
+  CHECK(account_table::look_up({"no-such-user"}).error().detail.find("no-such-user") != std::string::npos);
+  const account_table own;
   CHECK(*own.find(std::nullopt) == nullptr);
   CHECK(own.find("no-such-user").error().code == "not_permitted");
   if (::geteuid() != 0) return;
-  const auto book = account_book::look_up({"nobody", "root"});
-  REQUIRE(book);
-  CHECK(*book->find("root") == nullptr);
-  REQUIRE(*book->find("nobody"));
-  CHECK((*book->find("nobody"))->account.uid != 0);
-  CHECK(book->find("daemon").error().detail.find("nobody") != std::string::npos);
+  const auto accounts = account_table::look_up({"nobody", "root"});
+  REQUIRE(accounts);
+  CHECK(*accounts->find("root") == nullptr);
+  REQUIRE(*accounts->find("nobody"));
+  CHECK((*accounts->find("nobody"))->account.uid != 0);
+  CHECK(accounts->find("daemon").error().detail.find("nobody") != std::string::npos);
 }
 
 TEST_CASE("a wrong configuration says where and what", "[settings]") {
-  CHECK(complaint("[worker]\nslot = 3\n")
+  CHECK(error_text("[worker]\nslot = 3\n")
             .find("worker.toml:2: unknown key worker.slot; the nearest known one is worker.slots") == 0);
-  CHECK(complaint("[controler]\njoin = \"x\"\n").find("controller.join") != std::string::npos);
-  CHECK(complaint("[worker]\nslots = \"many\"\n").find("must be a whole number") != std::string::npos);
-  CHECK(complaint("[worker]\nslots = 0\n").find("from 1 to 100000") != std::string::npos);
-  CHECK(complaint("[worker]\nlabels = { gpu = 1 }\n").find("worker.labels.gpu must be a string") != std::string::npos);
-  CHECK(complaint("[worker]\ncontainment = \"vm\"\n").find("cgroup+pidns") != std::string::npos);
-  CHECK(complaint("[worker\n").find("worker.toml:1") == 0);
+  CHECK(error_text("[controler]\njoin = \"x\"\n").find("controller.join") != std::string::npos);
+  CHECK(error_text("[worker]\nslots = \"many\"\n").find("must be a whole number") != std::string::npos);
+  CHECK(error_text("[worker]\nslots = 0\n").find("from 1 to 100000") != std::string::npos);
+  CHECK(error_text("[worker]\nlabels = { gpu = 1 }\n").find("worker.labels.gpu must be a string") != std::string::npos);
+  CHECK(error_text("[worker]\ncontainment = \"vm\"\n").find("cgroup+pidns") != std::string::npos);
+  CHECK(error_text("[worker\n").find("worker.toml:1") == 0);
   CHECK(settings_from_file("/no/such/file.toml").error().detail.find("/no/such/file.toml") != std::string::npos);
 }
 

@@ -16,7 +16,7 @@ struct table_fixture {
   worker::task_table table;
   moment now{wall_time{milliseconds{1'000'000}}, boot_time{1'000'000'000}};
   std::map<std::string, operation_id> ids;
-  std::vector<wire::message> told;
+  std::vector<wire::message> messages;
   std::vector<worker::stop_request> stops;
   std::vector<operation_id> spawned, gone, hung_up, finishing, looked;
   bool guardian_gives_go = true;
@@ -43,10 +43,10 @@ struct table_fixture {
     for (std::size_t i = 0; i < list.size(); ++i) {
       auto e = std::move(list[i]);
       if (auto* t = std::get_if<worker::tell>(&e))
-        told.push_back(t->body);
+        messages.push_back(t->body);
       else if (auto* g = std::get_if<worker::let_go>(&e)) {
         if (guardian_gives_go) gone.push_back(g->operation);
-        table.went(g->operation, guardian_gives_go, now);
+        table.go_result(g->operation, guardian_gives_go, now);
       } else if (auto* s = std::get_if<worker::spawn_task>(&e))
         spawned.push_back(s->order.operation);
       else if (auto* x = std::get_if<worker::stop_request>(&e))
@@ -136,12 +136,12 @@ struct table_fixture {
     return h;
   }
   const wire::task_ended* end_of(const std::string& name) {
-    for (const auto& m : told)
+    for (const auto& m : messages)
       if (const auto* e = std::get_if<wire::task_ended>(&m); e && e->operation == id(name)) return e;
     return nullptr;
   }
-  std::size_t ends_told(const std::string& name) {
-    return static_cast<std::size_t>(std::count_if(told.begin(), told.end(), [&](const auto& m) {
+  std::size_t end_reports(const std::string& name) {
+    return static_cast<std::size_t>(std::count_if(messages.begin(), messages.end(), [&](const auto& m) {
       const auto* e = std::get_if<wire::task_ended>(&m);
       return e && e->operation == id(name);
     }));

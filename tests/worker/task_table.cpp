@@ -14,9 +14,9 @@ TEST_CASE("a start is spawned, held, let go, and ends once with its exit", "[tab
   CHECK_FALSE(f.was_let_go("a"));
   f.held("a");
   CHECK(f.was_let_go("a"));
-  CHECK(f.told.empty());
+  CHECK(f.messages.empty());
   f.executes("a");
-  CHECK(std::get<wire::task_started>(f.told.at(0)).pid == 4242);
+  CHECK(std::get<wire::task_started>(f.messages.at(0)).pid == 4242);
   f.dies("a", {3, std::nullopt});
   REQUIRE(f.end_of("a"));
   CHECK(f.end_of("a")->exit == exit_state{3, std::nullopt});
@@ -94,7 +94,7 @@ TEST_CASE("a task that is stopped between go and exec never shows as running", "
   f.executes("a");
   f.hears(worker::task_ended_here{f.id("a"), std::nullopt, table_fixture::force::signalled, proof::cgroup_empty});
   f.output_read("a");
-  CHECK(std::none_of(f.told.begin(), f.told.end(),
+  CHECK(std::none_of(f.messages.begin(), f.messages.end(),
                      [](const auto& m) { return std::holds_alternative<wire::task_started>(m); }));
   CHECK(f.end_of("a")->how == receipt::never_started);
 }
@@ -138,7 +138,7 @@ TEST_CASE("the kill comes a grace after the receipt, the task's own unless the s
   f.operation_stopped("b", 6, 100ms);
   CHECK(f.stops.at(0).kill_at == f.now.boot + 7s);
   CHECK(f.stops.at(1).kill_at == f.now.boot + 100ms);
-  const auto& stopping = std::get<wire::task_stopping>(f.told.at(2));
+  const auto& stopping = std::get<wire::task_stopping>(f.messages.at(2));
   CHECK(stopping.kill_at == f.now.wall + 7s);
 }
 
@@ -305,7 +305,7 @@ TEST_CASE("a repeated start never runs twice: alive, ended, or long forgotten", 
   CHECK_FALSE(f.table.knows(f.id("a")));
   f.start_arrives("a", 1);
   CHECK(f.spawned.size() == 1);
-  CHECK(f.ends_told("a") == 1);
+  CHECK(f.end_reports("a") == 1);
 }
 
 TEST_CASE("a result is in every hello until it is stored", "[table]") {
@@ -354,20 +354,20 @@ TEST_CASE("a task that is still there is reported with what comes next", "[table
   table_fixture f;
   f.runs("a", 1);
   f.scope_stopped("team", 5, 2s);
-  f.told.clear();
+  f.messages.clear();
   f.pass(600ms);
   worker::effects list;
   f.table.tick(f.now, list);
   f.perform(list);
   CHECK(f.looked.size() == 1);
   f.hears(worker::task_still_there{f.id("a"), unproven_why::in_grace, 3, {{1, "S", "x"}}, std::nullopt});
-  const auto in_grace = std::get<wire::task_unproven>(f.told.at(0));
+  const auto in_grace = std::get<wire::task_unproven>(f.messages.at(0));
   CHECK(in_grace.why == unproven_why::in_grace);
   CHECK(in_grace.next == next_action::kill);
   CHECK(in_grace.processes_total == 3);
   f.pass(3s);
   f.hears(worker::task_still_there{f.id("a"), unproven_why::stuck_in_kernel, 1, {}, f.now.boot + 1s});
-  const auto stuck = std::get<wire::task_unproven>(f.told.at(1));
+  const auto stuck = std::get<wire::task_unproven>(f.messages.at(1));
   CHECK(stuck.why == unproven_why::stuck_in_kernel);
   CHECK(stuck.next == next_action::kill_again);
   CHECK(stuck.next_at == f.now.wall + 1s);

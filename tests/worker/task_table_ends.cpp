@@ -124,7 +124,7 @@ TEST_CASE("after the guardian's death everything that lived is dead, stopped or 
   CHECK(f.end_of("stopped")->how == receipt::killed);
   CHECK(f.end_of("unborn")->evidence == proof::never_ran);
   f.dies("lost"); // late events of the dead guardian
-  CHECK(f.ends_told("lost") == 1);
+  CHECK(f.end_reports("lost") == 1);
 }
 
 TEST_CASE("where only parentage says who belonged to a task, the guardian's death leaves the ends unproven",
@@ -163,7 +163,7 @@ TEST_CASE("what was never let go is given back by a worker that cannot start tas
   CHECK(f.table.knows(f.id("runs")));
   CHECK(!f.table.knows(f.id("failed")));
   CHECK(!f.table.knows(f.id("queued")));
-  CHECK(f.ends_told("failed") + f.ends_told("queued") == 0);
+  CHECK(f.end_reports("failed") + f.end_reports("queued") == 0);
   CHECK(f.end_of("stopped")->how == receipt::never_started);
   CHECK(f.table.slots_used() == 1);
   wire::hello h;
@@ -196,18 +196,18 @@ TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of t
 }
 
 TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[table]") {
-  worker::applied_stops book(3);
+  worker::applied_stops applied(3);
   table_fixture f;
-  for (const char* name : {"a", "b", "c", "d"}) book.close(f.id(name), 7);
-  CHECK_FALSE(book.closed(f.id("a")));
-  CHECK(book.closed(f.id("d")));
+  for (const char* name : {"a", "b", "c", "d"}) applied.close(f.id(name), 7);
+  CHECK_FALSE(applied.closed(f.id("a")));
+  CHECK(applied.closed(f.id("d")));
   for (int i = 0; i < 100; ++i) {
     wire::stop s;
     s.seq = s.cutoff = static_cast<std::uint64_t>(i);
     s.scope = *scope_path::parse("s" + std::to_string(i));
-    book.record(s);
+    applied.record(s);
   }
-  CHECK(book.size() == 6);
+  CHECK(applied.size() == 6);
 }
 
 TEST_CASE("what had its go and was not executed never started: not in a hello, not in its result", "[table]") {

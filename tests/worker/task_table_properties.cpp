@@ -123,7 +123,7 @@ struct random_life {
     for (const auto& item : hello.inventory) RC_ASSERT(known.insert(item.operation).second);
     for (const auto& r : hello.results) RC_ASSERT(known.insert(r.operation).second);
     for (const auto& name : sent) {
-      RC_ASSERT(f.ends_told(name) <= 1U);
+      RC_ASSERT(f.end_reports(name) <= 1U);
       RC_ASSERT(std::count(f.spawned.begin(), f.spawned.end(), f.id(name)) <= 1);
       // Every task that was ever accepted is in every hello until its result is stored.
       RC_ASSERT(known.contains(f.id(name)) != stored.contains(name));
@@ -143,7 +143,7 @@ struct random_life {
         end(name);
         read(name);
       }
-    for (const auto& name : sent) RC_ASSERT(f.ends_told(name) == 1U);
+    for (const auto& name : sent) RC_ASSERT(f.end_reports(name) == 1U);
     RC_ASSERT(f.table.live() == 0U);
   }
 };

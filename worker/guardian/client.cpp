@@ -92,7 +92,7 @@ class connected_client final : public guardian_client {
     const char byte = 1;
     const bool written = ::send(at->second.hold.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
     at->second.hold.reset();
-    at->second.went = written;
+    at->second.go_written = written;
     return written;
   }
 
@@ -100,7 +100,7 @@ class connected_client final : public guardian_client {
     auto at = tasks_.find(r.operation);
     if (at == tasks_.end()) return;
     at->second.hold.reset(); // a task without its go will never get one
-    stop_order order{r.operation, !at->second.went, r.kill_at,
+    stop_order order{r.operation, !at->second.go_written, r.kill_at,
                      r.signal_at ? std::max<std::int64_t>(r.signal_at->ns, 0) : -1};
     send({encode_stop(order), {}});
   }
@@ -124,7 +124,7 @@ class connected_client final : public guardian_client {
  private:
   struct known_task {
     unique_fd hold; ///< the writing end: if it is closed without a byte, the task never runs
-    bool held = false, went = false;
+    bool held = false, go_written = false;
   };
   struct datagram {
     std::string bytes;
@@ -251,7 +251,7 @@ class connected_client final : public guardian_client {
     } else if (auto* ended = std::get_if<task_ended_here>(&event)) {
       auto at = tasks_.find(ended->operation);
       if (at == tasks_.end()) return false;
-      if (!at->second.went) { // only this side knows for certain that there was no go
+      if (!at->second.go_written) { // only this side knows for certain that there was no go
         ended->exit.reset();
         ended->sent = task_ended_here::force::nothing;
       }
@@ -263,7 +263,7 @@ class connected_client final : public guardian_client {
   void say_here(guardian_event event) {
     local_events_.push_back(std::move(event));
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto told = ::write(local_.get(), &one, sizeof one);
+    [[maybe_unused]] const auto wrote = ::write(local_.get(), &one, sizeof one);
   }
 
   void lost(std::vector<guardian_event>& events) {

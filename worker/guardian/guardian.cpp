@@ -86,7 +86,7 @@ void guardian::turn() {
   // Renewals that queued up while this process could not run are read one after the other. Only the last one counts, so
   // no lease is judged before all of them are read.
   if (worker || clock || more_to_hear_) hear_worker();
-  if (!more_to_hear_ && std::exchange(lease_told_, false)) check_leases();
+  if (!more_to_hear_ && std::exchange(sent_lease_, false)) check_leases();
   if (clock) clock_rang();
   flush();
 }

@@ -135,7 +135,7 @@ class guardian {
   std::optional<boot_time> lease_base_;
   std::chrono::milliseconds lease_length_{0};
   std::int64_t lease_check_at_ = guarded_task::never;
-  bool lease_told_ = false;   ///< a renewal was read, and no lease has been judged by it yet
+  bool sent_lease_ = false;   ///< a renewal was read, and no lease has been judged by it yet
   bool more_to_hear_ = false; ///< the worker's socket was not read to its end
   int turns_unheard_ = 0;     ///< iterations in a row in which that was so
 

@@ -257,7 +257,7 @@ void guardian::apply(guarded_task& task, const keeper_report& report, pid_t send
 void guardian::renew(boot_time base, std::chrono::milliseconds length) {
   lease_base_ = base;
   lease_length_ = length;
-  lease_told_ = true;
+  sent_lease_ = true;
 }
 
 bool guardian::lease_over(const guarded_task& task, boot_time now) const {

@@ -49,7 +49,7 @@ std::string setup_failure(const keeper_report& known, const std::string& directo
 
 void note_left(task_ended_here& ended, const keeper_report& known) {
   ended.left_total = known.left_total;
-  for (std::uint32_t i = 0; i < std::min(known.left_total, most_left_told); ++i)
+  for (std::uint32_t i = 0; i < std::min(known.left_total, most_left_reported); ++i)
     ended.left.push_back({known.left[i].pid, std::string(1, known.left[i].state), known.left[i].command});
 }
 

@@ -127,15 +127,15 @@ class keeper {
   /// before it.
   void settle_exec() {
     if (exec_pipe_ < 0) return;
-    exec_failure said;
+    exec_failure failure;
     ssize_t got = 0;
-    while ((got = ::read(exec_pipe_, &said, sizeof said)) < 0 && errno == EINTR) {
+    while ((got = ::read(exec_pipe_, &failure, sizeof failure)) < 0 && errno == EINTR) {
     }
-    if (got == static_cast<ssize_t>(sizeof said)) {
-      known_.exec = said.never ? exec_state::never : exec_state::failed;
-      known_.step = said.step;
-      known_.error = said.error;
-      known_.code = said.code;
+    if (got == static_cast<ssize_t>(sizeof failure)) {
+      known_.exec = failure.never ? exec_state::never : exec_state::failed;
+      known_.step = failure.step;
+      known_.error = failure.error;
+      known_.code = failure.code;
     } else {
       // A killed process closes its pipes before it can be waited for, so only the kernel's own record tells the two
       // cases apart.
@@ -183,11 +183,11 @@ class keeper {
       if (pid == leader_) continue;
       const auto view = view_of(pid);
       if (view.state.empty() || view.state == "Z" || view.state == "X") continue;
-      if (known_.left_total < most_left_told) {
-        auto& told = known_.left[known_.left_total];
-        told.pid = pid;
-        told.state = view.state.front();
-        view.command.copy(told.command, sizeof told.command - 1);
+      if (known_.left_total < most_left_reported) {
+        auto& left_process = known_.left[known_.left_total];
+        left_process.pid = pid;
+        left_process.state = view.state.front();
+        view.command.copy(left_process.command, sizeof left_process.command - 1);
       }
       ++known_.left_total;
     }

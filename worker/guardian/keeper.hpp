@@ -64,7 +64,7 @@ struct left_process {
   char state = 0;
   char command[67] = {};
 };
-constexpr std::uint32_t most_left_told = 8, most_left_counted = 1'000;
+constexpr std::uint32_t most_left_reported = 8, most_left_counted = 1'000;
 
 /// Keeper to guardian: everything known so far; sent whenever it grows. `held` comes from the leader itself, with its
 /// credentials.
@@ -78,7 +78,7 @@ struct keeper_report {
   std::int32_t wait_status = 0; ///< of the leader, as from waitpid
   // With on_leader_exit=kill: what lived at the leader's end. At most `most_left_counted` are counted.
   std::uint32_t left_total = 0;
-  left_process left[most_left_told];
+  left_process left[most_left_reported];
 };
 
 /// Leader to keeper, over the pipe that exec closes.

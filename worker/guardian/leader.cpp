@@ -53,8 +53,8 @@ int execute(const char* file, const keeper_orders& orders) {
 /// The shell's rule: 127 if the file does not exist, 126 if it exists and cannot be executed.
 int code_of(int error, const char* file) {
   if (error != ENOENT && error != ENOTDIR) return 126;
-  struct stat there {};
-  return ::stat(file, &there) == 0 ? 126 : 127; // the file exists, so its interpreter is missing
+  struct stat exists {};
+  return ::stat(file, &exists) == 0 ? 126 : 127; // the file exists, so its interpreter is missing
 }
 
 exec_failure execute_along_path(const keeper_orders& orders) {

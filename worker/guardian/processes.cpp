@@ -59,8 +59,8 @@ std::vector<pid_t> descendants_by_scan(pid_t root, std::size_t limit, const std:
 }
 
 bool has_children_files() {
-  static const bool there = ::access("/proc/thread-self/children", F_OK) == 0;
-  return there;
+  static const bool exists = ::access("/proc/thread-self/children", F_OK) == 0;
+  return exists;
 }
 
 } // namespace

@@ -64,8 +64,8 @@ sandbox_options sandbox_of(char** words) {
 }
 
 int fail(int worker, const std::string& why) {
-  const auto said = encode_launch_failure(why);
-  ::send(worker, said.data(), said.size(), MSG_NOSIGNAL);
+  const auto failure = encode_launch_failure(why);
+  ::send(worker, failure.data(), failure.size(), MSG_NOSIGNAL);
   return 1;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "integrations/chat/admission.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 
 namespace quell::integrations::chat::discord {
 namespace {
@@ -56,7 +56,7 @@ bot::bot(discord_settings settings, host& at)
           },
           [this](const operation_id& turn) { outbox_.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { log("discord: " + sentence); },
-          [this](said message, std::string answers) { say(std::move(message), std::move(answers)); },
+          [this](incoming_message message, std::string answers) { say(std::move(message), std::move(answers)); },
       }),
       outbox_(rules(settings_.log)), notes_(settings_.memory),
       door_(settings_.public_key, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())) {}
@@ -106,8 +106,8 @@ void bot::run(std::function<void()> job) {
   if (!is_over_) loop_->run(std::move(job));
 }
 
-void bot::told(const event& e) {
-  if (!is_over_) loop_->run([this, e] { outbox_.told(e, web_loop::now()); });
+void bot::on_event(const event& e) {
+  if (!is_over_) loop_->run([this, e] { outbox_.on_event(e, web_loop::now()); });
 }
 
 void bot::called(web_call call, std::function<void(web_answer)> done) {
@@ -146,7 +146,7 @@ std::optional<boot_time> bot::turn(boot_time now) {
   sooner(notes_.keep(version(), now, [this] { return to_keep(); }));
   if (!later_.empty()) sooner(later_.begin()->first);
   for (const auto& [id, one] : open_)
-    if (one.done) sooner(one.patience_ends);
+    if (one.done) sooner(one.waits_until);
   return next;
 }
 
@@ -182,8 +182,8 @@ void bot::perform(gateway_machine::effects effects) {
     } else if (const auto* close = std::get_if<gateway_effects::hang_up>(&effect)) {
       socket_->hang_up(close->code);
       connection_ = 0;
-    } else if (const auto* told = std::get_if<gateway_effects::heard>(&effect)) {
-      heard(told->type, told->data);
+    } else if (const auto* dispatched = std::get_if<gateway_effects::dispatch>(&effect)) {
+      on_dispatch(dispatched->type, dispatched->data);
     } else if (const auto* end = std::get_if<gateway_effects::gave_up>(&effect)) {
       log("discord gives up: " + end->why);
     }

@@ -21,7 +21,7 @@
 #include "integrations/chat/discord/threads.hpp"
 #include "integrations/chat/discord/write.hpp"
 #include "integrations/chat/follow_ups.hpp"
-#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
@@ -35,7 +35,7 @@ class bot final : public std::enable_shared_from_this<bot> {
 
   result<void> start();
   // Any thread:
-  void told(const event& e);
+  void on_event(const event& e);
   void called(web_call call, std::function<void(web_answer)> done);
   std::string state() const;
   void stop();
@@ -44,7 +44,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   /// An interaction that is not answered yet, or only with "thinking".
   struct open_answer {
     std::function<void(web_answer)> done; ///< empty: deferred
-    boot_time patience_ends{};
+    boot_time waits_until{};
     std::string application, token;
   };
 
@@ -63,20 +63,20 @@ class bot final : public std::enable_shared_from_this<bot> {
   bool is_admitted(std::string_view guild, const person& who, const scope_path& where);
   web_request request_to(const rest_request& r) const;
   // hearing.cpp
-  void heard(const std::string& type, const std::string& data);
+  void on_dispatch(const std::string& type, const std::string& data);
   void hear_message(const std::string& data);
   void hear_edit(const std::string& data);
   void hear_deletion(const std::string& id);
   void hear_end_of(const scope_path& place, const std::string& what);
   /// `answers`: the id of the message to which the reply is attached.
-  void say(said message, std::string answers);
+  void say(incoming_message message, std::string answers);
   /// Threads below the place in which somebody has written to us.
   std::vector<scope_path> threads_below(const scope_path& place) const;
-  /// Stops all operations in them; `told_at`: an additional place where the stop is reported.
-  void stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> told_at);
-  bool stop_with_threads(const said& message);
-  bool is_cancel(const said& message) const;
-  static bool is_for_another(const said& message, bool stops, const std::string& data);
+  /// Stops all operations in them; `shown_at`: an additional place where the stop is reported.
+  void stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> shown_at);
+  bool stop_with_threads(const incoming_message& message);
+  bool is_cancel(const incoming_message& message) const;
+  static bool is_for_another(const incoming_message& message, bool stops, const std::string& data);
   // catching_up.cpp
   void recall();
   std::uint64_t version() const { return outbox_.changes() + marks_.changes(); }
@@ -113,7 +113,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   boot_time turned_away_at_{}; ///< when the log last reported that somebody is not admitted
   gateway_machine machine_;
   follow_ups follow_ups_;
-  heard_marks marks_;
+  handled_marks marks_;
   threads threads_;
   std::map<std::string, missed_messages<std::string>> held_; ///< by place whose history is being fetched
   outbox outbox_;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "integrations/chat/discord/bot.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 
 namespace quell::integrations::chat::discord {
 namespace {
@@ -89,8 +89,9 @@ void bot::missed(const std::string& place, unsigned pages, unsigned tries, const
     return caught_up(place);
   }
   std::erase_if(list.get_ref<json::array_t&>(), [](const json& m) { return !is_snowflake(text_of(m, "id")); });
-  std::sort(list.begin(), list.end(),
-            [](const json& a, const json& b) { return heard_marks::by_number{}(text_of(a, "id"), text_of(b, "id")); });
+  std::sort(list.begin(), list.end(), [](const json& a, const json& b) {
+    return handled_marks::by_number{}(text_of(a, "id"), text_of(b, "id"));
+  });
   const auto guild = std::string(scope_path::parse(place)->segments()[1]);
   for (auto& m : list) {
     if (guild != "dm") m["guild_id"] = guild; // this request leaves it out

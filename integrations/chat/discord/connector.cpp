@@ -14,7 +14,7 @@ class bot_connector final : public connector {
   ~bot_connector() override { bot_->stop(); }
 
   std::string_view name() const override { return "discord"; }
-  void told(const event& e) override { bot_->told(e); }
+  void on_event(const event& e) override { bot_->on_event(e); }
   void called(web_call call, std::function<void(web_answer)> done) override {
     bot_->called(std::move(call), std::move(done));
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "integrations/chat/discord/gateway_words.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 
 namespace quell::integrations::chat::discord {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::duration_cast;
 
-constexpr milliseconds greeting_patience{20'000}, entering_patience{60'000}, first_backoff{1'000},
+constexpr milliseconds greeting_timeout{20'000}, entering_timeout{60'000}, first_backoff{1'000},
     longest_backoff{60'000}, least_interval{100}, most_interval{600'000};
 /// A connection that ends sooner counts as a failure: a bot that is disconnected at once must not reconnect at once.
 constexpr std::chrono::seconds settled_after{10};
@@ -48,7 +48,7 @@ gateway_machine::effects gateway_machine::start(boot_time now) { return begin(no
 
 gateway_machine::effects gateway_machine::begin(boot_time now) {
   if (session_ && failures_ > most_failures_of_session) session_.reset();
-  due_ = now + greeting_patience;
+  due_ = now + greeting_timeout;
   stage_ = stage::connecting;
   if (session_) return only(gateway_effects::connect{gateway_url(session_->url)});
   seq_ = 0;
@@ -60,7 +60,7 @@ gateway_machine::effects gateway_machine::begin(boot_time now) {
 gateway_machine::effects gateway_machine::found_address(std::string url, boot_time now) {
   if (stage_ != stage::asking) return {};
   stage_ = stage::connecting;
-  due_ = now + greeting_patience;
+  due_ = now + greeting_timeout;
   return only(gateway_effects::connect{gateway_url(url)});
 }
 
@@ -73,7 +73,7 @@ gateway_machine::effects gateway_machine::no_address(std::string why, bool is_fi
 gateway_machine::effects gateway_machine::connected(boot_time now) {
   if (stage_ != stage::connecting) return {};
   stage_ = stage::greeting;
-  due_ = now + greeting_patience;
+  due_ = now + greeting_timeout;
   return {};
 }
 
@@ -99,7 +99,7 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
       own_name_ = text_of(member_of(data, "user"), "username");
     }
     if (type == "READY" || type == "RESUMED") became_ready(now);
-    if (is_listened_to(type)) return only(gateway_effects::heard{type, written(data)});
+    if (is_listened_to(type)) return only(gateway_effects::dispatch{type, written(data)});
     return {};
   }
   case 1: // heartbeat request
@@ -137,7 +137,7 @@ gateway_machine::effects gateway_machine::greeted(std::int64_t interval_ms, boot
   beat_at_ = now + std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(interval_.count()) * jitter));
   is_answered_ = true;
   stage_ = stage::entering;
-  due_ = now + entering_patience;
+  due_ = now + entering_timeout;
   return only(gateway_effects::send{entrance()});
 }
 

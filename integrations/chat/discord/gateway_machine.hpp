@@ -35,7 +35,7 @@ struct hang_up {
   std::uint16_t code = 4000;
 };
 /// A dispatch of a used type (`is_listened_to`), and its `d` as JSON text.
-struct heard {
+struct dispatch {
   std::string type;
   std::string data;
 };
@@ -46,7 +46,7 @@ struct gave_up {
 } // namespace gateway_effects
 
 using gateway_effect = std::variant<gateway_effects::find_address, gateway_effects::connect, gateway_effects::send,
-                                    gateway_effects::hang_up, gateway_effects::heard, gateway_effects::gave_up>;
+                                    gateway_effects::hang_up, gateway_effects::dispatch, gateway_effects::gave_up>;
 
 /// Single-threaded. Each input returns the actions to take now, in order. `jitter` is a fresh random number from 0 to
 /// 1.

@@ -38,7 +38,7 @@ namespace beast = boost::beast;
 using error_code = beast::error_code;
 
 constexpr std::size_t most_message_bytes = 16 << 20, most_waiting_bytes = 1 << 20;
-constexpr std::chrono::seconds connect_patience{20}, close_patience{5};
+constexpr std::chrono::seconds connect_timeout{20}, close_timeout{5};
 
 auto into(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
@@ -58,9 +58,9 @@ template <class Stream>
 class socket_of final : public any_socket, public std::enable_shared_from_this<socket_of<Stream>> {
  public:
   template <class... Arguments>
-  socket_of(asio::io_context& io, const gateway_socket::listener& told, std::uint64_t number, web_address to,
+  socket_of(asio::io_context& io, const gateway_socket::listener& notify, std::uint64_t number, web_address to,
             Arguments&... more)
-      : io_(io), told_(told), number_(number), to_(std::move(to)), stream_(io, more...) {}
+      : io_(io), notify_(notify), number_(number), to_(std::move(to)), stream_(io, more...) {}
 
   void start() {
     asio::co_spawn(
@@ -107,7 +107,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     asio::ip::tcp::resolver resolver(io_);
     const auto places = co_await resolver.async_resolve(to_.host, to_.port, into(error));
     if (error || is_silent_) co_return;
-    tcp.expires_after(connect_patience);
+    tcp.expires_after(connect_timeout);
     co_await tcp.async_connect(places, into(error));
     if (error || is_silent_) co_return;
     tcp.socket().set_option(asio::ip::tcp::no_delay(true));
@@ -120,7 +120,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     }
     tcp.expires_never(); // from here on the websocket handles timeouts
     stream_.set_option(
-        beast::websocket::stream_base::timeout{connect_patience, beast::websocket::stream_base::none(), false});
+        beast::websocket::stream_base::timeout{connect_timeout, beast::websocket::stream_base::none(), false});
     stream_.set_option(beast::websocket::stream_base::decorator([](beast::websocket::request_type& request) {
       request.set(beast::http::field::user_agent, "DiscordBot (quell, 0.1)");
     }));
@@ -129,10 +129,10 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     co_await stream_.async_handshake(host + ":" + to_.port, to_.target, into(error));
     if (error || is_silent_) co_return;
     stream_.set_option(
-        beast::websocket::stream_base::timeout{close_patience, beast::websocket::stream_base::none(), false});
+        beast::websocket::stream_base::timeout{close_timeout, beast::websocket::stream_base::none(), false});
     stream_.text(true);
     is_open_ = true;
-    told_.connected(number_);
+    notify_.connected(number_);
   }
 
   asio::awaitable<void> listen(error_code& error) {
@@ -140,7 +140,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     while (!error && !is_silent_) {
       co_await stream_.async_read(buffer, into(error));
       if (error || is_silent_) break;
-      told_.received(number_, std::string(static_cast<const char*>(buffer.cdata().data()), buffer.size()));
+      notify_.received(number_, std::string(static_cast<const char*>(buffer.cdata().data()), buffer.size()));
       buffer.consume(buffer.size());
       if (buffer.capacity() > 1 << 20) buffer.shrink_to_fit();
     }
@@ -160,7 +160,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
   void lose(std::uint16_t code, std::string why) {
     if (std::exchange(is_silent_, true)) return; // it was hung up, which closes it in time
     cut();
-    told_.lost(number_, code, std::move(why));
+    notify_.lost(number_, code, std::move(why));
   }
 
   void cut() {
@@ -169,7 +169,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
   }
 
   asio::io_context& io_;
-  const gateway_socket::listener& told_;
+  const gateway_socket::listener& notify_;
   const std::uint64_t number_;
   const web_address to_;
   Stream stream_;
@@ -180,8 +180,8 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
 
 } // namespace
 
-struct gateway_socket::core {
-  listener told;
+struct gateway_socket::implementation {
+  listener notify;
   asio::io_context io;
   asio::ssl::context tls{asio::ssl::context::tls_client};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
@@ -191,7 +191,7 @@ struct gateway_socket::core {
 
   void connect(std::uint64_t number, const std::string& url) {
     auto to = websocket_address(url);
-    if (!to) return told.lost(number, 0, "\"" + url.substr(0, 200) + "\" is not an address of a websocket");
+    if (!to) return notify.lost(number, 0, "\"" + url.substr(0, 200) + "\" is not an address of a websocket");
     if (to->tls)
       open<tls_socket>(number, std::move(*to), tls);
     else
@@ -199,19 +199,19 @@ struct gateway_socket::core {
   }
   template <class Stream, class... Arguments>
   void open(std::uint64_t number, web_address to, Arguments&... more) {
-    const auto made = std::make_shared<socket_of<Stream>>(io, told, number, std::move(to), more...);
+    const auto made = std::make_shared<socket_of<Stream>>(io, notify, number, std::move(to), more...);
     socket = made;
     made->start();
   }
 };
 
-gateway_socket::gateway_socket(std::unique_ptr<core> c) : core_(std::move(c)) {}
+gateway_socket::gateway_socket(std::unique_ptr<implementation> c) : implementation_(std::move(c)) {}
 gateway_socket::~gateway_socket() { stop(); }
 
-result<std::unique_ptr<gateway_socket>> gateway_socket::start(listener told, const std::string& ca_file) {
+result<std::unique_ptr<gateway_socket>> gateway_socket::start(listener notify, const std::string& ca_file) {
   try {
-    auto c = std::make_unique<core>();
-    c->told = std::move(told);
+    auto c = std::make_unique<implementation>();
+    c->notify = std::move(notify);
     error_code error;
     c->tls.set_verify_mode(asio::ssl::verify_peer, error);
     if (ca_file.empty())
@@ -227,28 +227,28 @@ result<std::unique_ptr<gateway_socket>> gateway_socket::start(listener told, con
 }
 
 std::uint64_t gateway_socket::connect(const std::string& url) {
-  const auto number = ++core_->last_number;
-  asio::post(core_->io, [c = core_.get(), number, url] { c->connect(number, url); });
+  const auto number = ++implementation_->last_number;
+  asio::post(implementation_->io, [c = implementation_.get(), number, url] { c->connect(number, url); });
   return number;
 }
 
 void gateway_socket::send(std::string text) {
-  asio::post(core_->io, [c = core_.get(), text = std::move(text)]() mutable {
+  asio::post(implementation_->io, [c = implementation_.get(), text = std::move(text)]() mutable {
     if (const auto socket = c->socket.lock()) socket->send(std::move(text));
   });
 }
 
 void gateway_socket::hang_up(std::uint16_t code) {
-  asio::post(core_->io, [c = core_.get(), code] {
+  asio::post(implementation_->io, [c = implementation_.get(), code] {
     if (const auto socket = c->socket.lock()) socket->hang_up(code);
     c->socket.reset();
   });
 }
 
 void gateway_socket::stop() {
-  if (!core_->thread.joinable()) return;
-  core_->io.stop();
-  core_->thread.join();
+  if (!implementation_->thread.joinable()) return;
+  implementation_->io.stop();
+  implementation_->thread.join();
 }
 
 } // namespace quell::integrations::chat::discord

@@ -22,7 +22,7 @@ class gateway_socket {
     std::function<void(std::uint64_t connection, std::uint16_t code, std::string why)> lost;
   };
   /// Fault `invalid_field`: the file of authorities cannot be read. A message above 16 MiB ends the connection.
-  static result<std::unique_ptr<gateway_socket>> start(listener told, const std::string& ca_file);
+  static result<std::unique_ptr<gateway_socket>> start(listener notify, const std::string& ca_file);
   ~gateway_socket();
   gateway_socket(const gateway_socket&) = delete;
   gateway_socket& operator=(const gateway_socket&) = delete;
@@ -36,9 +36,9 @@ class gateway_socket {
   void stop();
 
  private:
-  struct core;
-  explicit gateway_socket(std::unique_ptr<core> c);
-  std::unique_ptr<core> core_;
+  struct implementation;
+  explicit gateway_socket(std::unique_ptr<implementation> c);
+  std::unique_ptr<implementation> implementation_;
 };
 
 } // namespace quell::integrations::chat::discord

@@ -3,7 +3,7 @@
 
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/bot.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat::discord {
@@ -17,7 +17,7 @@ person discord_itself() { return {"discord", "Discord", {}}; }
 
 } // namespace
 
-void bot::heard(const std::string& type, const std::string& data) {
+void bot::on_dispatch(const std::string& type, const std::string& data) {
   if (type == "READY") {
     const auto ready = json::parse(data, nullptr, false);
     log("discord: " + machine_.state(web_loop::now()));
@@ -47,12 +47,12 @@ void bot::heard(const std::string& type, const std::string& data) {
     hear_end_of(*place, type == "THREAD_DELETE" ? "its thread was deleted" : "its channel was deleted");
 }
 
-bool bot::is_cancel(const said& message) const {
+bool bot::is_cancel(const incoming_message& message) const {
   return settings_.is_cancel && settings_.is_cancel(message.text, message.bot_names);
 }
 
 /// Whether the message tells somebody else to stop.
-bool bot::is_for_another(const said& message, bool stops, const std::string& data) {
+bool bot::is_for_another(const incoming_message& message, bool stops, const std::string& data) {
   return stops && !message.addressed.value_or(true) && answers_another(data);
 }
 
@@ -79,7 +79,7 @@ void bot::hear_message(const std::string& data) {
   if (!settings_.only_addressed) message->addressed = true;
   message->text = with_attached(std::move(message->text), attached_to(data), stops);
   const auto key = message->id;
-  if (!follow_ups_.said_now(key, *message)) return ignored(); // repeated delivery
+  if (!follow_ups_.message_posted(key, *message)) return ignored(); // repeated delivery
   if (stops && stop_with_threads(*message)) return ignored();
   say(std::move(*message), key);
 }
@@ -93,17 +93,17 @@ std::vector<scope_path> bot::threads_below(const scope_path& place) const {
   return all;
 }
 
-void bot::stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> told_at) {
-  const auto is_told = std::make_shared<bool>(!told_at);
+void bot::stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> shown_at) {
+  const auto is_reported = std::make_shared<bool>(!shown_at);
   for (const auto& thread : all) {
     outbox_.drop_all(thread, web_loop::now());
     host_.stop({thread, {}, by, "stopped in its channel"},
-               [weak = weak_from_this(), thread, told_at, is_told](result<stop_answer> what) {
+               [weak = weak_from_this(), thread, shown_at, is_reported](result<stop_answer> what) {
                  const auto self = weak.lock();
                  if (!self || !what || what->operations == 0) return;
-                 self->run([bot = self.get(), thread, told_at, is_told, cancel = what->cancel] {
+                 self->run([bot = self.get(), thread, shown_at, is_reported, cancel = what->cancel] {
                    bot->outbox_.stopping(thread, cancel, web_loop::now());
-                   if (!std::exchange(*is_told, true)) bot->outbox_.stopping(*told_at, cancel, web_loop::now());
+                   if (!std::exchange(*is_reported, true)) bot->outbox_.stopping(*shown_at, cancel, web_loop::now());
                  });
                });
   }
@@ -111,7 +111,7 @@ void bot::stop_threads(const std::vector<scope_path>& all, const person& by, std
 
 /// A stop in a channel also applies to its threads. Returns true if that is all: nothing runs in the channel itself,
 /// where the word would be taken for an ordinary message.
-bool bot::stop_with_threads(const said& message) {
+bool bot::stop_with_threads(const incoming_message& message) {
   const auto all = threads_below(message.scope);
   const bool is_theirs = !outbox_.speaks_in(message.scope) &&
                          std::any_of(all.begin(), all.end(), [&](const scope_path& t) { return outbox_.speaks_in(t); });
@@ -120,7 +120,7 @@ bool bot::stop_with_threads(const said& message) {
   return is_theirs;
 }
 
-void bot::say(said message, std::string answers) {
+void bot::say(incoming_message message, std::string answers) {
   const auto scope = message.scope;
   const auto id = message.id;
   host_.say(std::move(message), [weak = weak_from_this(), scope, id, answers](result<decision> what) {
@@ -133,7 +133,7 @@ void bot::say(said message, std::string answers) {
       if (is_snowflake(own) && (what || !is_transient(what.error())) && !bot->held_.contains(scope.text()))
         bot->marks_.done(scope.text(), own);
       if (what) {
-        bot->outbox_.heard(scope, *what, answers, now);
+        bot->outbox_.on_decision(scope, *what, answers, now);
       } else {
         bot->log("discord: a message in " + scope.text() + " was not taken: " + what.error().detail);
         bot->outbox_.note(scope, "⚠️ " + std::string(utf8_prefix(what.error().detail, 500)), answers, now);

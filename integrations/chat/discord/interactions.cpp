@@ -28,19 +28,21 @@ void bot::interact(const web_call& call, std::function<void(web_answer)> done) {
   if (auto no = door_.refusal(call, wall)) return done(std::move(*no));
   const auto i = read_interaction(call.body);
   if (!i) return done({400, i.error().detail + "\n"});
-  if (i->what == asked::ping) return done(json_answer(pong()));
-  if (!is_admitted(i->guild, i->by, *i->scope)) return done(json_answer(told_alone("This bot does not work here.")));
-  if (open_.size() >= most_open) return done(json_answer(told_alone("Too much is going on; try again in a moment.")));
+  if (i->what == interaction_kind::ping) return done(json_answer(pong()));
+  if (!is_admitted(i->guild, i->by, *i->scope))
+    return done(json_answer(private_message("This bot does not work here.")));
+  if (open_.size() >= most_open)
+    return done(json_answer(private_message("Too much is going on; try again in a moment.")));
   if (!door_.is_first(i->id, wall)) return done({409, "this interaction came before\n"});
-  if (i->what == asked::other) return done(json_answer(told_alone("This is not known here.")));
+  if (i->what == interaction_kind::other) return done(json_answer(private_message("This is not known here.")));
   open_[i->id] = {std::move(done), web_loop::now() + answer_within, i->application, i->token};
-  if (i->what == asked::ask) return ask(*i);
-  if (i->what == asked::stop || i->what == asked::stop_turn) return order_stop(*i);
+  if (i->what == interaction_kind::ask) return ask(*i);
+  if (i->what == interaction_kind::stop || i->what == interaction_kind::stop_turn) return order_stop(*i);
   order_approval(*i);
 }
 
 void bot::ask(const interaction& i) {
-  said s;
+  incoming_message s;
   s.scope = *i.scope;
   s.id = "discord:i" + i.id; // not a channel message that could be replied to
   s.text = i.text;
@@ -61,19 +63,20 @@ void bot::ask(const interaction& i) {
 void bot::order_stop(const interaction& i) {
   const auto now = web_loop::now();
   // Drops all unsent text, even before the stop is fenced.
-  if (i.what == asked::stop_turn)
+  if (i.what == interaction_kind::stop_turn)
     outbox_.drop(*i.target, now);
   else
     outbox_.drop_all(*i.scope, now);
-  if (const auto held = held_.find(i.scope->text()); i.what == asked::stop && held != held_.end())
+  if (const auto held = held_.find(i.scope->text()); i.what == interaction_kind::stop && held != held_.end())
     held->second.stop(*i.scope, i.id);
-  if (i.what == asked::stop) stop_threads(threads_below(*i.scope), i.by, {});
+  if (i.what == interaction_kind::stop) stop_threads(threads_below(*i.scope), i.by, {});
   stop_order order;
   order.scope = *i.scope;
-  if (i.what == asked::stop_turn) order.operation = i.target;
+  if (i.what == interaction_kind::stop_turn) order.operation = i.target;
   order.by = i.by;
-  order.reason = i.what == asked::stop ? "/stop" : "Stop button";
-  const auto place = i.what == asked::stop ? i.scope : std::nullopt; // for a button the reply is marked instead
+  order.reason = i.what == interaction_kind::stop ? "/stop" : "Stop button";
+  const auto place =
+      i.what == interaction_kind::stop ? i.scope : std::nullopt; // for a button the reply is marked instead
   host_.stop(std::move(order), [weak = weak_from_this(), id = i.id, place](result<stop_answer> what) {
     if (const auto self = weak.lock())
       self->run([bot = self.get(), id, place, what = std::move(what)] {
@@ -84,7 +87,7 @@ void bot::order_stop(const interaction& i) {
 }
 
 void bot::order_approval(const interaction& i) {
-  const bool is_yes = i.what == asked::approve;
+  const bool is_yes = i.what == interaction_kind::approve;
   host_.approve({*i.scope, *i.target, is_yes, i.by, is_yes ? "approved with a button" : "denied with a button"},
                 [weak = weak_from_this(), id = i.id, is_yes](result<void> what) {
                   if (const auto self = weak.lock())
@@ -100,7 +103,7 @@ void bot::answer(const std::string& id, const std::string& text, bool for_all) {
   if (at == open_.end()) return;
   const auto open = std::move(at->second);
   open_.erase(at);
-  if (open.done) return open.done(json_answer(for_all ? told_all(text) : told_alone(text)));
+  if (open.done) return open.done(json_answer(for_all ? public_message(text) : private_message(text)));
   if (open.application.empty() || open.token.empty()) return;
   auto request = request_to(answer_later(open.application, open.token, text));
   request.headers.erase(request.headers.begin()); // the token in the path is the authorisation
@@ -111,7 +114,7 @@ void bot::answer(const std::string& id, const std::string& text, bool for_all) {
 
 void bot::defer_what_takes_long(boot_time now) {
   for (auto& [id, open] : open_)
-    if (open.done && open.patience_ends <= now) {
+    if (open.done && open.waits_until <= now) {
       const auto done = std::exchange(open.done, nullptr);
       done(json_answer(deferred()));
     }

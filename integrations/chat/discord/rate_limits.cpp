@@ -48,10 +48,12 @@ rate_limits::verdict rate_limits::answered(const std::string& route, long status
   }
   auto seconds = seconds_of(value_of(all, "retry-after"));
   bool is_global = value_of(all, "x-ratelimit-global") == "true" || value_of(all, "x-ratelimit-scope") == "global";
-  if (const auto told = nlohmann::json::parse(body, nullptr, false); told.is_object()) {
+  if (const auto answer_json = nlohmann::json::parse(body, nullptr, false); answer_json.is_object()) {
     // More exact than the header, which has whole seconds.
-    if (const auto at = told.find("retry_after"); at != told.end() && at->is_number()) seconds = at->get<double>();
-    if (const auto at = told.find("global"); at != told.end() && at->is_boolean()) is_global |= at->get<bool>();
+    if (const auto at = answer_json.find("retry_after"); at != answer_json.end() && at->is_number())
+      seconds = at->get<double>();
+    if (const auto at = answer_json.find("global"); at != answer_json.end() && at->is_boolean())
+      is_global |= at->get<bool>();
   }
   verdict v{whole(std::max(seconds.value_or(1), shortest_seconds)), is_global};
   (is_global ? all_free_at_ : free_at_[route]) = now + v.wait;

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "integrations/chat/attached.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat::discord {
@@ -103,21 +103,21 @@ void read_button(const std::string& id, interaction& into) {
   into.target = operation_id::parse(id.substr(colon + 1));
   if (!into.target) return;
   const auto word = id.substr(0, colon);
-  if (word == "stop") into.what = asked::stop_turn;
-  if (word == "approve") into.what = asked::approve;
-  if (word == "deny") into.what = asked::deny;
+  if (word == "stop") into.what = interaction_kind::stop_turn;
+  if (word == "approve") into.what = interaction_kind::approve;
+  if (word == "deny") into.what = interaction_kind::deny;
 }
 
 void read_command(const json& data, interaction& into) {
   if (number_of(data, "type", chat_input) != chat_input) return;
   const auto name = text_of(data, "name");
-  if (name == "stop") into.what = asked::stop;
+  if (name == "stop") into.what = interaction_kind::stop;
   if (name != "ask") return;
   const auto& options = member_of(data, "options");
   if (!options.is_array()) return;
   for (const auto& option : options)
     if (text_of(option, "name") == "text") into.text = trimmed(text_of(option, "value"));
-  if (!into.text.empty()) into.what = asked::ask;
+  if (!into.text.empty()) into.what = interaction_kind::ask;
 }
 
 } // namespace
@@ -140,7 +140,7 @@ std::string channel_of(const scope_path& scope) {
   return std::string(parts[2]);
 }
 
-std::optional<said> read_message(std::string_view text, std::string_view own_id) {
+std::optional<incoming_message> read_message(std::string_view text, std::string_view own_id) {
   const auto message = json::parse(text, nullptr, false);
   const auto& author = member_of(message, "author");
   const auto id = snowflake_of(message, "id");
@@ -150,7 +150,7 @@ std::optional<said> read_message(std::string_view text, std::string_view own_id)
   if (id.empty() || !scope || is_true(author, "bot") || !member_of(message, "webhook_id").is_null() ||
       (type != ordinary_message && type != reply_message))
     return std::nullopt;
-  said s;
+  incoming_message s;
   s.scope = *scope;
   s.id = "discord:" + id;
   s.author = person_of(author, member_of(message, "member"));
@@ -182,7 +182,7 @@ result<interaction> read_interaction(std::string_view text) {
   const auto type = number_of(body, "type", 0);
   interaction i;
   if (type == ping) {
-    i.what = asked::ping;
+    i.what = interaction_kind::ping;
     return i;
   }
   i.id = snowflake_of(body, "id");

@@ -22,17 +22,17 @@ std::string channel_of(const scope_path& scope);
 /// A human's message in the form for quelld: its id is `discord:<id>`, the bot's mention is removed, and it is
 /// addressed if it mentions the bot, replies to it, or is a direct message. nullopt: it is from a bot, a webhook or the
 /// system, has neither text nor attachments, or is not a message at all.
-std::optional<said> read_message(std::string_view json, std::string_view own_id);
+std::optional<incoming_message> read_message(std::string_view json, std::string_view own_id);
 /// Whether it is a reply to another person's message (or a bot's; `addressed` says whether that bot is us).
 bool answers_another(std::string_view message);
 /// Its attachments, described: files, stickers, a poll, a forwarded message. "" = none.
 std::string attached_to(std::string_view json);
 
-enum class asked : std::uint8_t { ping, ask, stop, stop_turn, approve, deny, other };
+enum class interaction_kind : std::uint8_t { ping, ask, stop, stop_turn, approve, deny, other };
 
 /// Somebody used a command or a button.
 struct interaction {
-  asked what = asked::other;
+  interaction_kind what = interaction_kind::other;
   std::string id, application, token; ///< the token can edit the answer for 15 minutes; a secret
   std::string guild;                  ///< "": a direct message
   std::optional<scope_path> scope;

@@ -1,6 +1,6 @@
 // Carries actions from the send queue to Discord's REST API and outcomes back, within its rate limits.
 #include "integrations/chat/discord/bot.hpp"
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 
 namespace quell::integrations::chat::discord {
 namespace {

@@ -1,7 +1,7 @@
 // Records threads and their channels.
 #include "integrations/chat/discord/threads.hpp"
 
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 #include "integrations/chat/discord/read.hpp"
 
 namespace quell::integrations::chat::discord {

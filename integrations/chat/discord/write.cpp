@@ -1,7 +1,7 @@
 // Converts values to JSON.
 #include "integrations/chat/discord/write.hpp"
 
-#include "integrations/chat/discord/look.hpp"
+#include "integrations/chat/discord/json_access.hpp"
 #include "integrations/chat/discord/read.hpp"
 #include "integrations/chat/text_length.hpp"
 
@@ -91,8 +91,8 @@ rest_request answer_later(const std::string& application, const std::string& tok
 }
 
 std::string pong() { return R"({"type":1})"; }
-std::string told_alone(const std::string& text) { return answer(text, only_the_asker); }
-std::string told_all(const std::string& text) { return answer(text, 0); }
+std::string private_message(const std::string& text) { return answer(text, only_the_asker); }
+std::string public_message(const std::string& text) { return answer(text, 0); }
 std::string deferred() { return written({{"type", 5}, {"data", {{"flags", only_the_asker}}}}); }
 
 std::string quoted(const std::string& who, const std::string& text) {

@@ -27,8 +27,8 @@ rest_request answer_later(const std::string& application, const std::string& tok
 /// Answers to interactions.
 std::string pong();
 /// Shown to the asker alone, or to everybody in the channel. Mentions nobody.
-std::string told_alone(const std::string& text);
-std::string told_all(const std::string& text);
+std::string private_message(const std::string& text);
+std::string public_message(const std::string& text);
 /// "The bot is thinking", shown to the asker alone until `answer_later`.
 std::string deferred();
 

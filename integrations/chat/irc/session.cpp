@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto registration_patience = 60s, steady_after = 10s;
+constexpr auto registration_timeout = 60s, steady_after = 10s;
 constexpr std::size_t line_bytes = 400; ///< of text; a line with a long prefix is cut once more
 
 outbox_rules rules_of(const irc_settings& s) {
@@ -39,17 +39,17 @@ void session::connected(boot_time now) {
   phase_ = phase::registering;
   reader_.clear();
   out_.clear();
-  wish_.reset();
+  disconnect_.reset();
   is_leaving_ = false;
   nick_ = settings_.nick;
   prefix_.clear();
   nick_tries_ = 0;
-  is_authenticated_ = is_asked_ = is_steady_ = knows_accounts_ = false;
+  is_authenticated_ = is_requested_ = is_steady_ = knows_accounts_ = false;
   offered_.clear();
   mapping_ = case_mapping::rfc1459;
   channel_letters_ = "#&";
   status_letters_ = "@+";
-  began_at_ = heard_at_ = now;
+  began_at_ = last_received_ = now;
   join_at_.reset();
   nick_at_.reset();
   channels_.clear();
@@ -58,8 +58,8 @@ void session::connected(boot_time now) {
 }
 
 void session::received(std::string_view bytes, boot_time now) {
-  heard_at_ = now;
-  is_asked_ = false;
+  last_received_ = now;
+  is_requested_ = false;
   reader_.feed(bytes);
   while (const auto text = reader_.next()) {
     if (is_leaving_) break; // a connection that is being closed is not read any more
@@ -79,15 +79,15 @@ void session::lost(const std::string&, boot_time now) {
 
 void session::tick(boot_time now) {
   if (is_leaving_) return;
-  if (phase_ == phase::registering && now - began_at_ >= registration_patience)
+  if (phase_ == phase::registering && now - began_at_ >= registration_timeout)
     hang_up("the server does not finish the registration within 60 s", redial::soon);
   if (phase_ != phase::down) {
-    const auto quiet = now - heard_at_;
+    const auto quiet = now - last_received_;
     if (quiet >= settings_.silence) {
       hang_up("the server has been silent for " + std::to_string(settings_.silence.count() / 1000) + " s",
               redial::soon);
-    } else if (!is_asked_ && phase_ == phase::up && quiet >= settings_.silence / 2) {
-      is_asked_ = true;
+    } else if (!is_requested_ && phase_ == phase::up && quiet >= settings_.silence / 2) {
+      is_requested_ = true;
       send({"PING"}, "quell");
     }
   }
@@ -144,9 +144,9 @@ void session::plan(boot_time now) {
   due_.reset();
   const auto at = [&](boot_time when) { due_ = due_ ? std::min(*due_, when) : when; };
   if (phase_ == phase::down || is_leaving_) return;
-  at(heard_at_ + settings_.silence);
-  if (phase_ == phase::registering) return at(began_at_ + registration_patience);
-  if (!is_asked_) at(heard_at_ + settings_.silence / 2);
+  at(last_received_ + settings_.silence);
+  if (phase_ == phase::registering) return at(began_at_ + registration_timeout);
+  if (!is_requested_) at(last_received_ + settings_.silence / 2);
   if (!is_steady_) at(up_at_ + steady_after);
   if (join_at_) at(*join_at_);
   if (nick_at_) at(*nick_at_);

@@ -89,8 +89,8 @@ class session : public line_chat_session {
   std::set<std::string> offered_;                ///< capabilities
   case_mapping mapping_ = case_mapping::rfc1459; ///< the default if the server does not say (RFC 2812)
   std::string channel_letters_ = "#&", status_letters_ = "@+";
-  boot_time began_at_{}, heard_at_{}, up_at_{};
-  bool is_asked_ = false; ///< whether a PING is waiting for its answer
+  boot_time began_at_{}, last_received_{}, up_at_{};
+  bool is_requested_ = false; ///< whether a PING is waiting for its answer
   std::optional<boot_time> join_at_, nick_at_;
   std::map<std::string, channel> channels_; ///< by folded name
 

@@ -124,16 +124,16 @@ void bot::take(web_call c, answer done) {
 void bot::take_event(const web_call& c, const answer& done) {
   auto read = read_event(c.body, user_);
   if (!read) return done({400, read.error().detail + "\n"});
-  if (const auto* asked = std::get_if<challenge>(&*read)) return done({200, asked->text});
+  if (const auto* url_challenge = std::get_if<challenge>(&*read)) return done({200, url_challenge->text});
   if (const auto* gone = std::get_if<channel_end>(&*read)) end_of(*gone);
   auto* m = std::get_if<message>(&*read);
   if (!m) return done({200, ""});
   take_message(std::move(*m), done);
 }
 
-std::optional<bot::judged> bot::judge(const message& m) const {
+std::optional<bot::classified> bot::classify(const message& m) const {
   if (m.ts.size() > 128 || m.user.size() > 128) return std::nullopt;
-  judged j;
+  classified j;
   if (!name_.empty()) j.names.push_back(name_);
   j.is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, j.names);
   // In the channel itself, a cancel word applies to the whole channel; any other message opens its own thread.
@@ -147,26 +147,26 @@ std::optional<bot::judged> bot::judge(const message& m) const {
 }
 
 void bot::take_message(message m, const answer& done) {
-  const bool is_new = m.what == message::news::said;
+  const bool is_new = m.what == message::news::posted;
   if (m.what == message::news::deleted) {
     if (m.channel.empty()) return done({200, ""});
     const auto channel = scope(m.team, m.channel, "");
     const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
-    if (past == pasts_.end() || !past->second.said.forget(m.ts)) after_words.deleted(m.channel + "/" + m.ts);
+    if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) after_words.deleted(m.channel + "/" + m.ts);
     return done({200, ""});
   }
   const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
-  const auto what = judge(m);
+  const auto what = classify(m);
   if (!what || !is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
   if (is_new) comes(m, what->where);
   const auto ignored = [&] {
-    if (is_new) is_heard(m, what->where);
+    if (is_new) mark_handled(m, what->where);
     done({200, ""});
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
-  said s;
+  incoming_message s;
   s.scope = what->where;
   s.id = m.ts;
   s.text = with_attached(m.text, m.attached, what->is_cancel);
@@ -184,21 +184,21 @@ void bot::take_message(message m, const answer& done) {
     after_words.edited(own, std::move(s), m.stamp, what->is_cancel);
     return done({200, ""});
   }
-  after_words.said_now(own, s);
+  after_words.message_posted(own, s);
   tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done](const result<decision>& d) {
     if (!d && is_transient(d.error())) return done({503, "try again\n"});
     events_.add(key);
-    is_heard(m, where);
+    mark_handled(m, where);
     done({200, ""}); // repeating it would not help
   });
 }
 
-void bot::tell(said s, const std::string& channel, const std::string& answers,
+void bot::tell(incoming_message s, const std::string& channel, const std::string& answers,
                std::function<void(const result<decision>&)> then) {
   in_turn(channel,
           [this, s = std::move(s), channel, answers, then = std::move(then)](const std::function<void()>& next) {
             say(s, [this, s, channel, answers, then, next](const result<decision>& d) {
-              if (d) box.heard(s.scope, *d, answers, web_loop::now());
+              if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
               if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
               after_words.decided(channel + "/" + s.id, d);
               then(d);
@@ -207,7 +207,7 @@ void bot::tell(said s, const std::string& channel, const std::string& answers,
           });
 }
 
-void bot::say_again(said message, std::string answers) {
+void bot::say_again(incoming_message message, std::string answers) {
   const auto to = destination_of(message.scope);
   tell(std::move(message), to.channel, answers, [](const result<decision>&) {});
 }
@@ -264,7 +264,7 @@ void bot::take_command(const web_call& c, const answer& done) {
 
 void bot::say_command(const command& c, const scope_path& where, const answer& done) {
   if (c.text.empty()) return done(only_for_you("Write what you want behind " + c.name + "."));
-  said s;
+  incoming_message s;
   s.scope = where;
   s.id = c.trigger.size() <= 128 ? c.trigger : "";
   s.text = c.text;
@@ -316,9 +316,9 @@ result<std::unique_ptr<connector>> start_slack(slack_settings settings, host& at
     return failure("invalid_field", "Slack needs a bot token and the app's signing secret");
   if (settings.bot_token.find_first_of("\r\n") != std::string::npos)
     return failure("invalid_field", "the bot token is not a token: it has a line break in it");
-  auto core = std::make_shared<slack::bot>(std::move(settings), at);
-  if (auto started = core->start(); !started) return tl::unexpected(started.error());
-  return wrapped("slack", std::move(core));
+  auto made_bot = std::make_shared<slack::bot>(std::move(settings), at);
+  if (auto started = made_bot->start(); !started) return tl::unexpected(started.error());
+  return wrapped("slack", std::move(made_bot));
 }
 
 } // namespace quell::integrations::chat

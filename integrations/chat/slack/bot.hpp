@@ -4,9 +4,9 @@
 #include <deque>
 #include <map>
 
-#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/missed_messages.hpp"
-#include "integrations/chat/seen.hpp"
+#include "integrations/chat/recent_set.hpp"
 #include "integrations/chat/slack/history.hpp"
 #include "integrations/chat/slack/read.hpp"
 #include "integrations/chat/slack/settings.hpp"
@@ -24,7 +24,7 @@ class bot final : public web_connector {
   void hear(const event& e) override;
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
-  void say_again(said message, std::string answers) override;
+  void say_again(incoming_message message, std::string answers) override;
   std::string more_to_keep() const override;
   std::uint64_t more_changes() const override { return marks_.changes() + thread_marks_.changes(); }
   void recall_more(const std::string& kept) override;
@@ -32,19 +32,19 @@ class bot final : public web_connector {
  private:
   using answer = std::function<void(web_answer)>;
   /// The interpretation of a message.
-  struct judged {
+  struct classified {
     scope_path where; ///< the scope that a cancel word stops; the scope where other messages are answered
     bool is_meant = false, is_cancel = false;
     std::vector<std::string> names;
   };
-  std::optional<judged> judge(const message& m) const;
+  std::optional<classified> classify(const message& m) const;
   void introduce();
   void introduced(const web_response& r);
   void take_event(const web_call& call, const answer& done);
   void take_message(message m, const answer& done);
   /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
   /// reply.
-  void tell(said s, const std::string& channel, const std::string& answers,
+  void tell(incoming_message s, const std::string& channel, const std::string& answers,
             std::function<void(const result<decision>&)> then);
   void end_of(const channel_end& gone);
   void take_command(const web_call& call, const answer& done);
@@ -60,12 +60,12 @@ class bot final : public web_connector {
   bool is_new_signature(const web_call& call);
   // catching_up.cpp
   void comes(const message& m, const scope_path& where);
-  void is_heard(const message& m, const scope_path& where);
+  void mark_handled(const message& m, const scope_path& where);
   /// Called before the first delivery: from now on new messages wait for the missed ones.
   void plan_to_catch_up();
   void catch_up_next();
   /// Takes the message if it must wait.
-  bool holds(const message& m, const judged& what);
+  bool holds(const message& m, const classified& what);
   void ask_missed(history_question q, unsigned pages, unsigned tries);
   void missed(const history_question& q, unsigned pages, unsigned tries, history_answer a);
   void hear_missed(message m);
@@ -83,14 +83,14 @@ class bot final : public web_connector {
   std::map<std::string, std::deque<step>> lines_; ///< by channel; the first step of each is in progress
   std::string user_, name_;                       ///< our identity, once Slack has told us
   unsigned introductions_ = 0;
-  seen events_{20'000};              ///< ids of finished deliveries
-  seen signatures_{20'000};          ///< of commands and buttons: a copy of one has no effect
-  seen threads_{20'000};             ///< scopes in which the bot speaks: every message there is for it
-  heard_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks
+  recent_set events_{20'000};          ///< ids of finished deliveries
+  recent_set signatures_{20'000};      ///< of commands and buttons: a copy of one has no effect
+  recent_set threads_{20'000};         ///< scopes in which the bot speaks: every message there is for it
+  handled_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks
 
   /// A channel whose history is being fetched, or will be.
   struct past {
-    missed_messages<message> said;
+    missed_messages<message> missed_here;
     std::deque<std::string> threads{}; ///< still to be fetched
     bool is_waited_for = false;        ///< somebody has written there since
   };

@@ -17,18 +17,18 @@ namespace {
 using nlohmann::json;
 
 constexpr unsigned most_pages = 5, most_tries = 6;
-constexpr std::size_t most_asked = 200, most_threads = 20; ///< channels; threads of one
-constexpr std::chrono::hours oldest{24};                   ///< as long as repeated messages are recognised
-constexpr milliseconds patience{30'000};                   ///< longest wait of new messages
+constexpr std::size_t most_requested = 200, most_threads = 20; ///< channels; threads of one
+constexpr std::chrono::hours oldest{24};                       ///< as long as repeated messages are recognised
+constexpr milliseconds longest_wait{30'000};                   ///< longest wait of new messages
 
 /// ts, or the time one day ago if ts is older.
 std::string not_too_old(const std::string& ts) {
   const auto now = std::chrono::system_clock::now().time_since_epoch() - oldest;
   auto least = ts_of(std::chrono::duration_cast<std::chrono::seconds>(now).count());
-  return heard_marks::by_number{}(ts, least) ? least : ts;
+  return handled_marks::by_number{}(ts, least) ? least : ts;
 }
 
-void take_over(heard_marks& marks, const json& known, const char* name,
+void take_over(handled_marks& marks, const json& known, const char* name,
                const std::function<void(const std::string&)>& each) {
   if (!known.is_object() || !known.contains(name) || !known[name].is_object()) return;
   for (const auto& [place, ts] : known[name].items()) {
@@ -57,7 +57,7 @@ void bot::comes(const message& m, const scope_path& where) {
     thread_marks_.comes(where.text(), m.ts);
 }
 
-void bot::is_heard(const message& m, const scope_path& where) {
+void bot::mark_handled(const message& m, const scope_path& where) {
   const auto channel = scope(m.team, m.channel, "");
   if (pasts_.contains(channel->text())) return;
   if (m.thread.empty())
@@ -74,9 +74,9 @@ void bot::plan_to_catch_up() {
     to_ask_.push_back({(*texts)[1], (*texts)[2], "", not_too_old(ts)});
   }
   std::stable_sort(to_ask_.begin(), to_ask_.end(), [](const history_question& a, const history_question& b) {
-    return heard_marks::by_number{}(b.after, a.after);
+    return handled_marks::by_number{}(b.after, a.after);
   });
-  if (to_ask_.size() > most_asked) to_ask_.resize(most_asked);
+  if (to_ask_.size() > most_requested) to_ask_.resize(most_requested);
   for (const auto& q : to_ask_) {
     auto& p = pasts_[scope(q.team, q.channel, "")->text()];
     for (const auto& [place, ts] : thread_marks_.all()) {
@@ -86,7 +86,7 @@ void bot::plan_to_catch_up() {
         p.threads.push_back(texts->back());
     }
     std::sort(p.threads.begin(), p.threads.end(), [](const std::string& a, const std::string& b) {
-      return heard_marks::by_number{}(b, a); // newest first
+      return handled_marks::by_number{}(b, a); // newest first
     });
   }
 }
@@ -105,19 +105,19 @@ void bot::catch_up_next() {
   }
 }
 
-bool bot::holds(const message& m, const judged& what) {
+bool bot::holds(const message& m, const classified& what) {
   const auto channel = scope(m.team, m.channel, "")->text();
   const auto past = pasts_.find(channel);
   if (past == pasts_.end() || what.is_cancel) return false;
   auto& p = past->second;
   if (m.what == message::news::edited) {
     auto now = m;
-    now.what = message::news::said;
-    return p.said.change(m.ts, std::move(now));
+    now.what = message::news::posted;
+    return p.missed_here.change(m.ts, std::move(now));
   }
-  p.said.add(what.where, m.ts, m);
+  p.missed_here.add(what.where, m.ts, m);
   if (!std::exchange(p.is_waited_for, true))
-    after(patience, [this, channel] {
+    after(longest_wait, [this, channel] {
       if (!pasts_.contains(channel)) return;
       log("what was said in " + channel + " while quelld was away was not to be had in time");
       caught_up(channel);
@@ -147,7 +147,7 @@ void bot::missed(const history_question& q, unsigned pages, unsigned tries, hist
   auto& p = past->second;
   for (auto& ts : a.below)
     if (std::find(p.threads.begin(), p.threads.end(), ts) == p.threads.end()) p.threads.push_back(std::move(ts));
-  for (auto& m : a.said) hear_missed(std::move(m));
+  for (auto& m : a.messages) hear_missed(std::move(m));
   if (a.cursor.empty() || pages <= 1) return go_on(q);
   auto next = q;
   next.cursor = std::move(a.cursor);
@@ -155,7 +155,7 @@ void bot::missed(const history_question& q, unsigned pages, unsigned tries, hist
 }
 
 void bot::hear_missed(message m) {
-  const auto what = judge(m);
+  const auto what = classify(m);
   const auto is_ours = what && (what->is_meant || what->is_cancel) && is_admitted(m.team, m.user);
   const auto channel = scope(m.team, m.channel, "");
   const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
@@ -164,7 +164,7 @@ void bot::hear_missed(message m) {
   if (what->is_cancel) return take_message(std::move(m), [](const web_answer&) {});
   threads_.add(what->where.text()); // every answer there is meant for us
   const auto ts = m.ts;
-  past->second.said.add(what->where, ts, std::move(m));
+  past->second.missed_here.add(what->where, ts, std::move(m));
 }
 
 void bot::go_on(const history_question& last) {
@@ -177,8 +177,8 @@ void bot::go_on(const history_question& last) {
     threads->pop_front();
     const auto marks = thread_marks_.all();
     const auto where = scope(next.team, next.channel, next.thread);
-    const auto heard = where ? marks.find(where->text()) : marks.end();
-    next.after = not_too_old(heard == marks.end() ? next.thread : heard->second);
+    const auto last_mark = where ? marks.find(where->text()) : marks.end();
+    next.after = not_too_old(last_mark == marks.end() ? next.thread : last_mark->second);
     return after(settings_.pace, [this, next] { ask_missed(next, most_pages, 1); });
   }
   caught_up(channel.text());
@@ -190,13 +190,13 @@ void bot::caught_up(const std::string& channel) {
   if (at == pasts_.end()) return;
   auto past = std::move(at->second);
   pasts_.erase(at);
-  for (const auto& s : past.said.stops())
+  for (const auto& s : past.missed_here.stops())
     if (!s.left_out.empty()) box.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
-  for (auto& m : past.said.take()) take_message(std::move(m), [](const web_answer&) {});
+  for (auto& m : past.missed_here.take()) take_message(std::move(m), [](const web_answer&) {});
 }
 
 void bot::stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts) {
-  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) past->second.said.stop(where, ts);
+  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) past->second.missed_here.stop(where, ts);
 }
 
 } // namespace quell::integrations::chat::slack

@@ -73,7 +73,7 @@ history_answer read_history(const web_response& r, const history_question& q, co
     if (m.thread == m.ts) m.thread.clear();
     // Thread messages that were also sent to the channel come with their thread.
     if (q.thread.empty() && !m.thread.empty()) continue;
-    if (m.what == message::news::said) a.said.push_back(std::move(m));
+    if (m.what == message::news::posted) a.messages.push_back(std::move(m));
   }
   const auto more = body.find("response_metadata");
   if (more != body.end()) a.cursor = text_of(*more, "next_cursor");

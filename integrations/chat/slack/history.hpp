@@ -23,7 +23,7 @@ struct history_answer {
   enum class end : std::uint8_t { good, later, gone, refused } what = end::good;
   std::string error;              ///< for display, unless good
   milliseconds wait{0};           ///< of `later`: as Slack asks
-  std::vector<message> said;      ///< by people
+  std::vector<message> messages;  ///< by people
   std::vector<std::string> below; ///< ts of messages that have a thread
   std::string cursor;             ///< of the next page; "" = this is the last one
 };

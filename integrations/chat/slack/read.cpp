@@ -62,7 +62,7 @@ std::string shown_entity(std::string_view inner, std::string_view bot_user, bool
 message::news unwrap(json& e) {
   const auto subtype = text_of(e, "subtype");
   const bool is_edit = subtype == "message_changed", is_deletion = subtype == "message_deleted";
-  if (!is_edit && !is_deletion) return message::news::said;
+  if (!is_edit && !is_deletion) return message::news::posted;
   json inner = member(e, is_edit ? "message" : "previous_message");
   for (const char* key : {"channel", "channel_type"})
     if (const auto value = text_of(e, key); !value.empty()) inner[key] = value;

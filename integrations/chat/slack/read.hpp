@@ -13,7 +13,7 @@ namespace quell::integrations::chat::slack {
 
 /// A person's message. Never one of a bot or a notice of the service.
 struct message {
-  enum class news : std::uint8_t { said, edited, deleted } what = news::said;
+  enum class news : std::uint8_t { posted, edited, deleted } what = news::posted;
   std::string stamp; ///< edited: distinct for each edit
   std::string team, channel;
   std::string ts;     ///< its id within the channel

@@ -156,7 +156,7 @@ void bot::take_message(const message& m, const taken& done) {
   const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
   if (is_cancel && m.answers_others && !m.is_addressed) return done(true); // it tells somebody else to stop
   if (!m.is_addressed && !is_cancel && settings_.only_addressed) return done(true);
-  said s;
+  incoming_message s;
   s.scope = *where;
   s.id = m.id;
   s.text = with_attached(m.text, m.attached, is_cancel);
@@ -169,22 +169,22 @@ void bot::take_message(const message& m, const taken& done) {
     after_words.edited(key, std::move(s), m.stamp, is_cancel);
     return done(true);
   }
-  after_words.said_now(key, s);
+  after_words.message_posted(key, s);
   tell(std::move(s), m.id, done);
 }
 
-std::string bot::key_of(const said& s) { return s.scope.text() + "/" + s.id; }
+std::string bot::key_of(const incoming_message& s) { return s.scope.text() + "/" + s.id; }
 
-void bot::tell(said s, const std::string& answers, const taken& done) {
+void bot::tell(incoming_message s, const std::string& answers, const taken& done) {
   say(s, [this, s, answers, done](const result<decision>& d) {
-    if (d) box.heard(s.scope, *d, answers, web_loop::now());
+    if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
     if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
     after_words.decided(key_of(s), d);
     done(d || !is_transient(d.error()));
   });
 }
 
-void bot::say_again(said message, std::string answers) {
+void bot::say_again(incoming_message message, std::string answers) {
   tell(std::move(message), answers, [](bool) {}); // the update is already confirmed
 }
 
@@ -243,9 +243,9 @@ result<std::unique_ptr<connector>> start_telegram(telegram_settings settings, ho
     return failure("invalid_field", "Telegram needs the bot's token as @BotFather wrote it: digits, a colon, letters");
   if (!settings.webhook_url.empty() && settings.webhook_secret.empty())
     return failure("invalid_field", "a webhook needs a secret, or anybody could write in Telegram's name");
-  auto core = std::make_shared<telegram::bot>(std::move(settings), at);
-  if (auto started = core->start(); !started) return tl::unexpected(started.error());
-  return wrapped("telegram", std::move(core));
+  auto made_bot = std::make_shared<telegram::bot>(std::move(settings), at);
+  if (auto started = made_bot->start(); !started) return tl::unexpected(started.error());
+  return wrapped("telegram", std::move(made_bot));
 }
 
 } // namespace quell::integrations::chat

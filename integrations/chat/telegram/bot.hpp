@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "integrations/chat/seen.hpp"
+#include "integrations/chat/recent_set.hpp"
 #include "integrations/chat/telegram/read.hpp"
 #include "integrations/chat/telegram/settings.hpp"
 #include "integrations/chat/web_connector.hpp"
@@ -19,7 +19,7 @@ class bot final : public web_connector {
   void take(web_call call, std::function<void(web_answer)> done) override;
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
-  void say_again(said message, std::string answers) override;
+  void say_again(incoming_message message, std::string answers) override;
 
  private:
   /// True: finished. False: the same update can be processed again.
@@ -33,8 +33,8 @@ class bot final : public web_connector {
   void again(const std::string& why, milliseconds least, std::function<void()> what);
   void take_update(const update& u, const taken& done);
   void take_message(const message& m, const taken& done);
-  static std::string key_of(const said& s);
-  void tell(said s, const std::string& answers, const taken& done);
+  static std::string key_of(const incoming_message& s);
+  void tell(incoming_message s, const std::string& answers, const taken& done);
   void take_button(const pressed& p, const taken& done);
   void answer_button(const std::string& query, const std::string& text);
   bool is_admitted(const std::string& chat, const std::string& user);
@@ -44,8 +44,8 @@ class bot final : public web_connector {
   std::int64_t offset_ = 0;    ///< of the next update; sending it confirms all earlier ones
   std::deque<update> waiting_; ///< fetched, in order
   boot_time polled_at_{};
-  unsigned failures_ = 0; ///< consecutive ones
-  seen updates_{20'000};  ///< numbers of finished updates
+  unsigned failures_ = 0;      ///< consecutive ones
+  recent_set updates_{20'000}; ///< numbers of finished updates
 };
 
 } // namespace quell::integrations::chat::telegram

@@ -158,7 +158,8 @@ update read_one(const json& from, const self& me) {
     u.what = read_message(edited, me);
     if (const auto* m = std::get_if<message>(&u.what); m && m->stamp.empty()) u.what = nothing{};
   }
-  if (const auto& said = member(from, "message"); !said.empty()) u.what = read_message(said, me);
+  if (const auto& message_json = member(from, "message"); !message_json.empty())
+    u.what = read_message(message_json, me);
   if (const auto& query = member(from, "callback_query"); !query.empty()) {
     pressed p;
     p.query = text_of(query, "id");

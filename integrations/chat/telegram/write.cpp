@@ -87,8 +87,8 @@ web_request request_of(const telegram_settings& s, const action& a) {
 milliseconds retry_after_of(const web_response& r) {
   const auto answer = json::parse(r.body, nullptr, false);
   if (answer.is_object() && answer.contains("parameters") && answer["parameters"].is_object()) {
-    const auto& said = answer["parameters"];
-    if (const auto found = said.find("retry_after"); found != said.end() && found->is_number_integer())
+    const auto& parameters = answer["parameters"];
+    if (const auto found = parameters.find("retry_after"); found != parameters.end() && found->is_number_integer())
       return std::chrono::seconds{std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, 3600)};
   }
   return r.retry_after();

@@ -47,14 +47,14 @@ class incoming final : public connector {
   incoming(std::vector<incoming_webhook> from, host& at) : from_(std::move(from)), host_(at) {}
 
   std::string_view name() const override { return "webhook"; }
-  void told(const event&) override {}
+  void on_event(const event&) override {}
   void stop() override {}
   std::string state() const override {
     return std::to_string(from_.size()) + (from_.size() == 1 ? " sender is known" : " senders are known");
   }
 
   void called(web_call call, std::function<void(web_answer)> done) override {
-    auto message = judged(call);
+    auto message = read_call(call);
     if (!message) {
       web_answer refusal{.refused = message.error()};
       if (message.error().code == "method_not_allowed") refusal.headers = {{"Allow", "POST"}};
@@ -67,7 +67,7 @@ class incoming final : public connector {
   }
 
  private:
-  result<said> judged(const web_call& call) {
+  result<incoming_message> read_call(const web_call& call) {
     const auto sender = std::find_if(from_.begin(), from_.end(), [&](const auto& w) { return w.name == call.path; });
     if (sender == from_.end())
       return failure("not_found", "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");

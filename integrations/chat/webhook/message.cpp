@@ -64,7 +64,7 @@ class reader {
   std::optional<fault> fault_;
 };
 
-void read_author(reader& all, const json& body, said& into, std::optional<fault>& trouble) {
+void read_author(reader& all, const json& body, incoming_message& into, std::optional<fault>& trouble) {
   const auto at = body.find("author");
   if (at == body.end() || !at->is_object()) return all.wrong("author", "must be an object with an id");
   reader author(*at, "/author");
@@ -75,7 +75,7 @@ void read_author(reader& all, const json& body, said& into, std::optional<fault>
   if (author.first()) trouble = author.first();
 }
 
-void read_voice(reader& all, said& into) {
+void read_voice(reader& all, incoming_message& into) {
   const auto modality = all.text("modality", 16, false);
   if (!modality.empty() && modality != "text" && modality != "voice") all.wrong("modality", "must be text or voice");
   into.is_voice = modality == "voice";
@@ -94,7 +94,7 @@ void read_voice(reader& all, said& into) {
   }
 }
 
-void read_names(reader& all, said& into) {
+void read_names(reader& all, incoming_message& into) {
   const auto* names = all.find("bot_names");
   if (!names) return;
   const bool good =
@@ -107,13 +107,13 @@ void read_names(reader& all, said& into) {
 
 } // namespace
 
-result<said> read_incoming(std::string_view text, const scope_path& base, const std::string& delivery) {
+result<incoming_message> read_incoming(std::string_view text, const scope_path& base, const std::string& delivery) {
   const auto body = json::parse(text, nullptr, false);
   if (body.is_discarded()) return failure("bad_json", "the body is not JSON");
   if (!body.is_object()) return failure("bad_json", "the body must be a JSON object");
   reader all(body);
   all.only(known);
-  said s;
+  incoming_message s;
   s.scope = base;
   if (const auto scope = all.text("scope", 512, false); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);

@@ -11,6 +11,6 @@ namespace quell::integrations::chat {
 /// `scope` absent: `base`; otherwise it must lie at or below `base`. `id` absent: `delivery`, so that a repeated
 /// delivery is recognised. `on_disconnect` and `coalesce_ms` only concern streaming clients and are ignored. `agent` is
 /// refused: the configuration chooses it. Faults are those of the HTTP API.
-result<said> read_incoming(std::string_view body, const scope_path& base, const std::string& delivery);
+result<incoming_message> read_incoming(std::string_view body, const scope_path& base, const std::string& delivery);
 
 } // namespace quell::integrations::chat

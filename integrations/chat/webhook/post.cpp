@@ -6,7 +6,7 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr milliseconds answer_patience{15'000};
+constexpr milliseconds answer_timeout{15'000};
 constexpr std::size_t most_answer = 64 << 10;
 
 } // namespace
@@ -20,7 +20,7 @@ web_request signed_post(const outgoing_webhook& to, const std::string& id, std::
                "webhook-timestamp: " + timestamp,
                "webhook-signature: " + webhook_signature(to.key, id, timestamp, body)};
   r.body = body;
-  r.timeout = answer_patience;
+  r.timeout = answer_timeout;
   r.ca_file = to.ca_file;
   r.most_body = most_answer;
   return r;

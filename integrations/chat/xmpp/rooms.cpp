@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto settled_after = 60s, answer_patience = 60s, first_check = 300s;
+constexpr auto settled_after = 60s, answer_timeout = 60s, first_check = 300s;
 constexpr int most_nick_tries = 20;
 constexpr std::string_view muc = "http://jabber.org/protocol/muc", muc_user = "http://jabber.org/protocol/muc#user";
 
@@ -39,7 +39,7 @@ void session::join_due(boot_time now) {
       continue;
     }
     if (r.try_at && *r.try_at > now) continue;
-    r.try_at = now + answer_patience; // sent again if nothing comes back
+    r.try_at = now + answer_timeout; // sent again if nothing comes back
     const auto password = settings_.room_passwords.find(bare);
     out_ += "<presence" + with("from", me_) + with("to", bare + "/" + r.nick) + "><x" + with("xmlns", muc) +
             "><history maxstanzas='0'/>";

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto opening_patience = 30s, steady_after = 10s, keepalive_every = 60s;
+constexpr auto opening_timeout = 30s, steady_after = 10s, keepalive_every = 60s;
 constexpr std::size_t most_characters = 3000;
 
 outbox_rules rules_of(const xmpp_settings& s) {
@@ -38,10 +38,10 @@ session::session(xmpp_settings settings, std::string id_start)
 void session::connected(boot_time now) {
   phase_ = phase::opening;
   reader_.clear();
-  wish_.reset();
+  disconnect_.reset();
   is_leaving_ = false;
-  is_steady_ = is_asked_ = false;
-  began_at_ = heard_at_ = blank_at_ = now;
+  is_steady_ = is_requested_ = false;
+  began_at_ = last_received_ = blank_at_ = now;
   for (auto& [bare, r] : rooms_) {
     r.is_joined = false;
     r.nick = settings_.nick;
@@ -58,8 +58,8 @@ void session::connected(boot_time now) {
 }
 
 void session::received(std::string_view bytes, boot_time now) {
-  heard_at_ = now;
-  is_asked_ = false;
+  last_received_ = now;
+  is_requested_ = false;
   for (const auto& e : reader_.feed(bytes)) {
     if (is_leaving_) break;
     handle(e, now);
@@ -79,15 +79,15 @@ void session::lost(const std::string&, boot_time now) {
 
 void session::tick(boot_time now) {
   if (is_leaving_) return;
-  if ((phase_ == phase::opening || phase_ == phase::shaking_hands) && now - began_at_ >= opening_patience)
+  if ((phase_ == phase::opening || phase_ == phase::shaking_hands) && now - began_at_ >= opening_timeout)
     hang_up("the server does not answer the handshake within 30 s", redial::soon);
   if (phase_ == phase::up) {
-    const auto quiet = now - heard_at_;
+    const auto quiet = now - last_received_;
     if (quiet >= settings_.silence) {
       hang_up("the server has been silent for " + std::to_string(settings_.silence.count() / 1000) + " s",
               redial::soon);
-    } else if (!is_asked_ && quiet >= settings_.silence / 2) {
-      is_asked_ = true; // a ping to ourselves, through the server
+    } else if (!is_requested_ && quiet >= settings_.silence / 2) {
+      is_requested_ = true; // a ping to ourselves, through the server
       out_ += "<iq type='get'" + with("from", me_) + with("to", settings_.domain) + with("id", fresh_id()) +
               "><ping xmlns='urn:xmpp:ping'/></iq>";
     }
@@ -158,9 +158,9 @@ void session::plan(boot_time now) {
   due_.reset();
   const auto at = [&](boot_time when) { due_ = due_ ? std::min(*due_, when) : when; };
   if (phase_ == phase::down || is_leaving_) return;
-  if (phase_ != phase::up) return at(began_at_ + opening_patience);
-  at(heard_at_ + settings_.silence);
-  if (!is_asked_) at(heard_at_ + settings_.silence / 2);
+  if (phase_ != phase::up) return at(began_at_ + opening_timeout);
+  at(last_received_ + settings_.silence);
+  if (!is_requested_) at(last_received_ + settings_.silence / 2);
   at(blank_at_ + keepalive_every);
   if (!is_steady_) at(up_at_ + steady_after);
   for (const auto& [bare, r] : rooms_) {

@@ -31,9 +31,9 @@ class session : public line_chat_session {
   enum class phase : std::uint8_t { down, opening, shaking_hands, up };
   /// Messages of a room from while we were out of it, while they are being fetched.
   struct past {
-    missed_messages<element> said{};
-    std::string asked{};  ///< id of the open query
-    bool is_kept = false; ///< the room keeps an archive
+    missed_messages<element> missed_here{};
+    std::string query_id{}; ///< id of the open query
+    bool is_kept = false;   ///< the room keeps an archive
     unsigned pages = 0;
     boot_time until{};
     std::uint64_t of_archive = 0, meanwhile = 0; ///< sequence numbers for their order
@@ -48,8 +48,8 @@ class session : public line_chat_session {
     std::optional<boot_time> check_at{}; ///< when joined: next check that the room still lists us (XEP-0410)
     std::string check{};                 ///< id of the running check
     std::string why_not{};
-    std::string heard{};       ///< archive id of the last message about which quelld has decided
-    std::size_t undecided = 0; ///< messages with a pending decision
+    std::string last_handled{}; ///< archive id of the last message about which quelld has decided
+    std::size_t undecided = 0;  ///< messages with a pending decision
     std::optional<past> gone{};
   };
 
@@ -75,14 +75,14 @@ class session : public line_chat_session {
   void hear_archived(room& r, const element& result, boot_time now);
   void caught_up(room& r, boot_time now);
   std::string more_to_keep() const override;
-  std::uint64_t more_changes() const override { return heard_changes_; }
+  std::uint64_t more_changes() const override { return handled_changes_; }
   void recall_more(const std::string& kept) override;
   void is_settled(std::uint64_t mark, bool comes_again) override;
-  void is_heard(room& r, const std::string& id);
+  void mark_handled(room& r, const std::string& id);
   // speech.cpp
   void hear(const element& e, boot_time now);
-  enum class heard_when : std::uint8_t { live, missed };
-  void hear_said(const element& e, heard_when when, boot_time now);
+  enum class reception : std::uint8_t { live, missed };
+  void take_message_element(const element& e, reception when, boot_time now);
   bool may_speak() const override { return phase_ == phase::up; }
   done_how say(const action& a) override;
 
@@ -91,12 +91,12 @@ class session : public line_chat_session {
   std::uint64_t last_id_ = 0;
   phase phase_ = phase::down;
   stream_reader reader_;
-  bool is_asked_ = false;
-  boot_time began_at_{}, heard_at_{}, blank_at_{}, up_at_{};
+  bool is_requested_ = false;
+  boot_time began_at_{}, last_received_{}, blank_at_{}, up_at_{};
   std::map<std::string, room> rooms_; ///< by address
   /// Messages with a pending decision: the room and the archive id of each.
   std::map<std::uint64_t, std::pair<std::string, std::string>> deciding_;
-  std::uint64_t heard_changes_ = 0;
+  std::uint64_t handled_changes_ = 0;
 };
 
 } // namespace quell::integrations::chat::xmpp

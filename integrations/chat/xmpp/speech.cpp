@@ -55,10 +55,10 @@ void session::hear(const element& e, boot_time now) {
     return;
   }
   if (e.child("delay", "urn:xmpp:delay") && in_room != rooms_.end()) return; // sent before we joined
-  hear_said(e, heard_when::live, now);
+  take_message_element(e, reception::live, now);
 }
 
-void session::hear_said(const element& e, heard_when when, boot_time now) {
+void session::take_message_element(const element& e, reception when, boot_time now) {
   const auto type = e.attribute("type");
   const auto from = read_jid(e.attribute("from"));
   const auto to = read_jid(e.attribute("to"));
@@ -97,12 +97,12 @@ void session::hear_said(const element& e, heard_when when, boot_time now) {
   auto& r = in_room->second;
   if (r.gone) { // a cancel word takes effect at once; all else waits for earlier messages
     const auto number =
-        std::to_string(when == heard_when::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
-    if (!is_stop(split, names)) return r.gone->said.add(*place, number, e);
-    r.gone->said.stop(*place, number);
+        std::to_string(when == reception::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
+    if (!is_stop(split, names)) return r.gone->missed_here.add(*place, number, e);
+    r.gone->missed_here.stop(*place, number);
   }
   const auto mark = take(*place, split, by, std::move(id), std::move(names), now);
-  if (mark == 0) return is_heard(r, archive_id(e, r.bare));
+  if (mark == 0) return mark_handled(r, archive_id(e, r.bare));
   ++r.undecided;
   deciding_.emplace(mark, std::pair(r.bare, archive_id(e, r.bare)));
 }

@@ -34,7 +34,7 @@ struct stream_reader::parser {
     expat = XML_ParserCreateNS("UTF-8", between);
     XML_SetUserData(expat, this);
     XML_SetElementHandler(expat, started, ended);
-    XML_SetCharacterDataHandler(expat, said);
+    XML_SetCharacterDataHandler(expat, on_text);
     XML_SetStartDoctypeDeclHandler(expat, declared);
     // Otherwise a stanza that arrives in two pieces waits for the next one. The cost that deferral prevents, reparsing
     // a long token for each of its pieces, is bounded by the size of a stanza.
@@ -81,7 +81,7 @@ struct stream_reader::parser {
     static_cast<parser*>(self)->start(name, attributes);
   }
   static void XMLCALL ended(void* self, const XML_Char*) { static_cast<parser*>(self)->end(); }
-  static void XMLCALL said(void* self, const XML_Char* text, int length) {
+  static void XMLCALL on_text(void* self, const XML_Char* text, int length) {
     auto& p = *static_cast<parser*>(self);
     p.event_end = p.here_end();
     if (!p.open.empty()) p.open.back().text.append(text, static_cast<std::size_t>(length));

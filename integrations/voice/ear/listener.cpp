@@ -21,7 +21,7 @@ listener::listener(ps_decoder_t* d, search how, hooks h) : decoder_(d), how_(how
 
 void listener::hear(const std::int16_t* samples, std::size_t count) {
   ps_process_raw(decoder_, samples, count, FALSE, FALSE);
-  heard_ += count;
+  received_ += count;
   auto& into = is_in_words_ ? now_.samples : recent_;
   into.insert(into.end(), samples, samples + count);
   if (!is_in_words_ && recent_.size() > 2 * preroll_samples)
@@ -29,12 +29,12 @@ void listener::hear(const std::int16_t* samples, std::size_t count) {
   const bool is_speech = ps_get_in_speech(decoder_) != 0;
   if (is_speech && !is_in_words_) begin();
   if (is_in_words_ && (!is_speech || now_.samples.size() >= most_samples)) end();
-  if (!is_in_words_ || how_ == search::none || heard_ < next_partial_) return;
-  next_partial_ = heard_ + partial_every;
+  if (!is_in_words_ || how_ == search::none || received_ < next_partial_) return;
+  next_partial_ = received_ + partial_every;
   auto words = words_of(decoder_);
-  if (words.empty() || words == said_) return;
-  said_ = std::move(words);
-  hooks_.partial(said_, now_.from);
+  if (words.empty() || words == transcript_) return;
+  transcript_ = std::move(words);
+  hooks_.partial(transcript_, now_.from);
 }
 
 void listener::finish() {
@@ -43,11 +43,11 @@ void listener::finish() {
 
 void listener::begin() {
   is_in_words_ = true;
-  const auto before = std::min<std::uint64_t>({preroll_samples, recent_.size(), heard_ - floor_});
-  now_.from = std::max(floor_, heard_ - std::min(heard_, onset_samples));
+  const auto before = std::min<std::uint64_t>({preroll_samples, recent_.size(), received_ - floor_});
+  now_.from = std::max(floor_, received_ - std::min(received_, onset_samples));
   now_.samples.assign(recent_.end() - static_cast<std::ptrdiff_t>(before), recent_.end());
   recent_.clear();
-  next_partial_ = heard_ + partial_every;
+  next_partial_ = received_ + partial_every;
 }
 
 void listener::end() {
@@ -57,8 +57,8 @@ void listener::end() {
     now_.probability = probability_of(decoder_);
   }
   is_in_words_ = false;
-  said_.clear();
-  floor_ = heard_;
+  transcript_.clear();
+  floor_ = received_;
   ps_start_utt(decoder_);
   hooks_.ended(std::exchange(now_, {}));
 }

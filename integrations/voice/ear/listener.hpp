@@ -43,11 +43,11 @@ class listener {
   ps_decoder_t* decoder_;
   const search how_;
   const hooks hooks_;
-  std::uint64_t heard_ = 0, floor_ = 0, next_partial_ = 0;
+  std::uint64_t received_ = 0, floor_ = 0, next_partial_ = 0;
   bool is_in_words_ = false;
   utterance now_;
   std::vector<std::int16_t> recent_; ///< before words are detected
-  std::string said_;
+  std::string transcript_;
 };
 
 } // namespace quell::ear

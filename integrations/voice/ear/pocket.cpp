@@ -25,9 +25,9 @@ decoder make_decoder(const std::string& model, const std::vector<std::string>& m
 }
 
 std::string pronunciation_of(ps_decoder_t* d, const std::string& word) {
-  char* said = ps_lookup_word(d, word.c_str());
-  std::string text = said ? said : "";
-  ckd_free(said);
+  char* answer_json = ps_lookup_word(d, word.c_str());
+  std::string text = answer_json ? answer_json : "";
+  ckd_free(answer_json);
   return text;
 }
 

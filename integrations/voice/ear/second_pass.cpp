@@ -50,8 +50,8 @@ phones second_pass::sound_of(const std::string& words) const {
   phones all;
   std::istringstream in(words);
   for (std::string word; in >> word;) {
-    std::istringstream said(pronunciation_of(decoder_.get(), word));
-    for (std::string phone; said >> phone;) all.push_back(phone);
+    std::istringstream answer_json(pronunciation_of(decoder_.get(), word));
+    for (std::string phone; answer_json >> phone;) all.push_back(phone);
   }
   return all;
 }

@@ -45,16 +45,16 @@ std::string wav_of(const std::vector<std::int16_t>& samples) {
 
 /// The confidence is the mean probability of the tokens, less what the server takes for silence.
 result<transcript> read_transcript(const std::string& body) {
-  const auto said = nlohmann::json::parse(body, nullptr, false);
-  const auto text = said.is_object() ? said.find("text") : said.end();
-  if (!said.is_object() || text == said.end() || !text->is_string())
+  const auto answer_json = nlohmann::json::parse(body, nullptr, false);
+  const auto text = answer_json.is_object() ? answer_json.find("text") : answer_json.end();
+  if (!answer_json.is_object() || text == answer_json.end() || !text->is_string())
     return failure("bad_answer", "the server's answer has no text");
   transcript t;
   t.text = text->get<std::string>();
   t.text.erase(0, t.text.find_first_not_of(" \t\r\n"));
   while (!t.text.empty() && std::strchr(" \t\r\n", t.text.back())) t.text.pop_back();
-  const auto segments = said.find("segments");
-  if (segments == said.end() || !segments->is_array() || segments->empty()) return t;
+  const auto segments = answer_json.find("segments");
+  if (segments == answer_json.end() || !segments->is_array() || segments->empty()) return t;
   double sum = 0, seconds = 0, silence = 0;
   const auto number = [](const nlohmann::json& in, const char* key) {
     const auto at = in.is_object() ? in.find(key) : in.end();
@@ -78,7 +78,7 @@ struct web_transcriber::implementation {
     std::string file;
   };
   web_settings settings;
-  told tell;
+  callback tell;
   CURLM* multi = nullptr;
   CURL* easy = nullptr; ///< the request that runs
   curl_mime* form = nullptr;
@@ -98,7 +98,7 @@ struct web_transcriber::implementation {
   }
 };
 
-web_transcriber::web_transcriber(web_settings s, told t) : self_(std::make_unique<implementation>()) {
+web_transcriber::web_transcriber(web_settings s, callback t) : self_(std::make_unique<implementation>()) {
   self_->settings = std::move(s);
   self_->tell = std::move(t);
   curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -31,8 +31,8 @@ result<transcript> read_transcript(const std::string& body);
 class web_transcriber {
  public:
   /// `text` comes with the number given to `take`; a fault says why there is none.
-  using told = std::function<void(std::uint64_t number, result<transcript>)>;
-  web_transcriber(web_settings s, told t);
+  using callback = std::function<void(std::uint64_t number, result<transcript>)>;
+  web_transcriber(web_settings s, callback t);
   ~web_transcriber();
   web_transcriber(const web_transcriber&) = delete;
   web_transcriber& operator=(const web_transcriber&) = delete;

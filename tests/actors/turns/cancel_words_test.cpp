@@ -134,15 +134,16 @@ TEST_CASE("what only sounds like it does not") {
 TEST_CASE("ten thousand stops are found, and ten thousand near misses are not") {
   std::mt19937 random(20261120);
   for (int i = 0; i < 10'000; ++i) {
-    sentence said{random};
-    said.stop();
-    const auto stop = said.text();
+    sentence as_configured{random};
+    as_configured.stop();
+    const auto stop = as_configured.text();
     INFO(stop);
     REQUIRE(stops(stop));
     // One word that is in no list, at any position.
-    said.parts.insert(said.parts.begin() + static_cast<std::ptrdiff_t>(said.up_to(said.parts.size())),
-                      said.one_of(strangers));
-    const auto miss = said.text();
+    as_configured.parts.insert(as_configured.parts.begin() +
+                                   static_cast<std::ptrdiff_t>(as_configured.up_to(as_configured.parts.size())),
+                               as_configured.one_of(strangers));
+    const auto miss = as_configured.text();
     INFO(miss);
     REQUIRE_FALSE(stops(miss));
   }

@@ -13,7 +13,7 @@ using namespace quell::controller::turns;
 
 namespace {
 
-user_message said(const std::string& text) { return {text}; }
+user_message user_says(const std::string& text) { return {text}; }
 assistant_message answered(const std::string& text, std::vector<tool_call> calls = {}) {
   return {text, std::move(calls), false};
 }
@@ -47,7 +47,7 @@ std::string broken(const conversation& all) {
 } // namespace
 
 TEST_CASE("what fits stays as it is", "[context]") {
-  const conversation all{said("hello"), answered("hi"), said("again")};
+  const conversation all{user_says("hello"), answered("hi"), user_says("again")};
   const auto fit = fit_into(all, 1000);
   CHECK(fit.messages == all);
   CHECK(fit.fits);
@@ -57,8 +57,8 @@ TEST_CASE("what fits stays as it is", "[context]") {
 
 TEST_CASE("old results are trimmed before anything is left out, and say so", "[context]") {
   const std::string big(20'000, 'x');
-  const conversation all{said("read it"), answered("", {{"c1", "exec", "{}"}}), results({{"c1", big}}),
-                         answered("read"), said("and now?")};
+  const conversation all{user_says("read it"), answered("", {{"c1", "exec", "{}"}}), results({{"c1", big}}),
+                         answered("read"), user_says("and now?")};
   const auto fit = fit_into(all, 1'000);
   REQUIRE(fit.messages.size() == all.size());
   CHECK(fit.trimmed_results == 1);
@@ -70,13 +70,13 @@ TEST_CASE("old results are trimmed before anything is left out, and say so", "[c
 }
 
 TEST_CASE("ten thousand messages become a note and the newest, with the first fact and the cancel in it", "[context]") {
-  conversation all{said("My sister is called Ada."), answered("Noted."), said("delete the old backups"),
-                   said(note("The user cancelled this request; do not do it unless asked again."))};
+  conversation all{user_says("My sister is called Ada."), answered("Noted."), user_says("delete the old backups"),
+                   user_says(note("The user cancelled this request; do not do it unless asked again."))};
   for (int i = 0; i < 5'000; ++i) {
-    all.push_back(said("question " + std::to_string(i) + " " + std::string(100, 'q')));
+    all.push_back(user_says("question " + std::to_string(i) + " " + std::string(100, 'q')));
     all.push_back(answered("answer " + std::to_string(i)));
   }
-  all.push_back(said("What is my sister called?"));
+  all.push_back(user_says("What is my sister called?"));
   const auto fit = fit_into(all, 8'000);
   CHECK(fit.fits);
   CHECK(fit.tokens <= 8'000);
@@ -92,7 +92,7 @@ TEST_CASE("ten thousand messages become a note and the newest, with the first fa
 }
 
 TEST_CASE("a turn of many rounds keeps its request and its newest round", "[context]") {
-  conversation all{said("earlier"), answered("done"), said("read everything")};
+  conversation all{user_says("earlier"), answered("done"), user_says("read everything")};
   for (int i = 0; i < 210; ++i) {
     const auto id = "c" + std::to_string(i);
     all.push_back(answered("", {{id, "exec", "{}"}}));
@@ -111,7 +111,7 @@ TEST_CASE("a turn of many rounds keeps its request and its newest round", "[cont
 }
 
 TEST_CASE("one message that is too long is sent as it is, and known not to fit", "[context]") {
-  const auto fit = fit_into({said(std::string(100'000, 'x'))}, 1'000);
+  const auto fit = fit_into({user_says(std::string(100'000, 'x'))}, 1'000);
   CHECK_FALSE(fit.fits);
   REQUIRE(fit.messages.size() == 1);
 }
@@ -122,9 +122,9 @@ TEST_CASE("any conversation stays well formed in any room", "[context]") {
     const auto exchanges = *rc::gen::inRange(1, 12);
     int call = 0;
     for (int e = 0; e < exchanges; ++e) {
-      all.push_back(said(*rc::gen::arbitrary<bool>()
-                             ? "\xC3\xBC" + std::string(*rc::gen::inRange<std::size_t>(0, 900), 'q')
-                             : "short"));
+      all.push_back(user_says(*rc::gen::arbitrary<bool>()
+                                  ? "\xC3\xBC" + std::string(*rc::gen::inRange<std::size_t>(0, 900), 'q')
+                                  : "short"));
       for (int r = *rc::gen::inRange(0, 3); r > 0; --r) {
         assistant_message a = answered("t");
         tool_results found;
@@ -138,7 +138,7 @@ TEST_CASE("any conversation stays well formed in any room", "[context]") {
         all.emplace_back(found);
       }
       if (e + 1 < exchanges && *rc::gen::arbitrary<bool>()) all.push_back(answered("the end"));
-      if (e + 1 < exchanges && *rc::gen::inRange(0, 4) == 0) all.push_back(said(note("cancelled")));
+      if (e + 1 < exchanges && *rc::gen::inRange(0, 4) == 0) all.push_back(user_says(note("cancelled")));
     }
     const auto room = *rc::gen::inRange<std::size_t>(0, 20'000);
     const auto fit = fit_into(all, room);

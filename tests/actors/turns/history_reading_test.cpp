@@ -25,7 +25,7 @@ struct conversation_store final : store_reader {
     m.message.text = text;
     all.push_back(std::move(m));
   }
-  operation_id asked(const std::string& text) {
+  operation_id add_question(const std::string& text) {
     const auto turn = operation_id::fresh();
     add(records::message_role::user, turn, text);
     return turn;
@@ -74,7 +74,7 @@ struct conversation_store final : store_reader {
   }
 };
 
-std::string said(const conversation_entry& entry) {
+std::string text_of(const conversation_entry& entry) {
   if (const auto* u = std::get_if<user_message>(&entry)) return u->text;
   return std::get<assistant_message>(entry).text;
 }
@@ -83,43 +83,43 @@ std::string said(const conversation_entry& entry) {
 
 TEST_CASE("450 messages that wait behind a turn hide nothing from it", "[history]") {
   conversation_store store;
-  const auto first = store.asked("first");
-  const auto own = store.asked("own");
-  for (int i = 0; i < 450; ++i) store.asked("later " + std::to_string(i));
+  const auto first = store.add_question("first");
+  const auto own = store.add_question("own");
+  for (int i = 0; i < 450; ++i) store.add_question("later " + std::to_string(i));
   store.answered(first, "the first answer");
   const auto history = read_history(store, scope_path(), own);
   REQUIRE(history);
   CHECK(history->gap_behind == 0);
-  const auto told = history_for(history->kept, own, {}, history->gap_behind);
-  REQUIRE(told.messages.size() == 3);
-  CHECK(said(told.messages[0]) == "first");
-  CHECK(said(told.messages[1]) == "the first answer");
-  CHECK(said(told.messages[2]) == "own");
+  const auto for_model = history_for(history->kept, own, {}, history->gap_behind);
+  REQUIRE(for_model.messages.size() == 3);
+  CHECK(text_of(for_model.messages[0]) == "first");
+  CHECK(text_of(for_model.messages[1]) == "the first answer");
+  CHECK(text_of(for_model.messages[2]) == "own");
 }
 
 TEST_CASE("of a conversation of 10,000 messages a turn reads the newest and the beginning, with a note between",
           "[history]") {
   conversation_store store;
   for (int i = 0; i < 5'000; ++i)
-    store.answered(store.asked("question " + std::to_string(i)), "answer " + std::to_string(i));
-  const auto own = store.asked("own");
+    store.answered(store.add_question("question " + std::to_string(i)), "answer " + std::to_string(i));
+  const auto own = store.add_question("own");
   const auto history = read_history(store, scope_path(), own);
   REQUIRE(history);
   CHECK(store.read < 3'000);
-  const auto told = history_for(history->kept, own, {}, history->gap_behind);
-  CHECK(said(told.messages.front()) == "question 0");
-  CHECK(said(told.messages.back()) == "own");
-  CHECK(told.messages.size() > 1'900);
+  const auto for_model = history_for(history->kept, own, {}, history->gap_behind);
+  CHECK(text_of(for_model.messages.front()) == "question 0");
+  CHECK(text_of(for_model.messages.back()) == "own");
+  CHECK(for_model.messages.size() > 1'900);
   std::size_t notes = 0;
-  for (const auto& entry : told.messages) notes += is_note(said(entry)) ? 1 : 0;
+  for (const auto& entry : for_model.messages) notes += is_note(text_of(entry)) ? 1 : 0;
   CHECK(notes == 1);
-  CHECK(is_note(said(told.messages[12])));
+  CHECK(is_note(text_of(for_model.messages[12])));
 }
 
 TEST_CASE("large messages end the reading earlier, and the turn's own is always read", "[history]") {
   conversation_store store;
-  for (int i = 0; i < 100; ++i) store.answered(store.asked(std::string(10'000, 'q')), std::string(50'000, 'a'));
-  const auto own = store.asked(std::string(60'000, 'o'));
+  for (int i = 0; i < 100; ++i) store.answered(store.add_question(std::string(10'000, 'q')), std::string(50'000, 'a'));
+  const auto own = store.add_question(std::string(60'000, 'o'));
   reading_limits limits;
   limits.bytes = 300'000;
   const auto history = read_history(store, scope_path(), own, limits);
@@ -132,10 +132,10 @@ TEST_CASE("large messages end the reading earlier, and the turn's own is always 
 TEST_CASE("the beginning holds only exchanges that were read to their end", "[history]") {
   conversation_store store;
   std::vector<operation_id> queued;
-  for (int i = 0; i < 20; ++i) queued.push_back(store.asked("early " + std::to_string(i)));
+  for (int i = 0; i < 20; ++i) queued.push_back(store.add_question("early " + std::to_string(i)));
   for (const auto& turn : queued) store.answered(turn, "late answer");
-  for (int i = 0; i < 3'000; ++i) store.answered(store.asked("q"), "a");
-  const auto own = store.asked("own");
+  for (int i = 0; i < 3'000; ++i) store.answered(store.add_question("q"), "a");
+  const auto own = store.add_question("own");
   const auto history = read_history(store, scope_path(), own);
   REQUIRE(history);
   CHECK(history->gap_behind == 0); // the first twelve were requests whose answers came later

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-message_order said(const std::string& text, turns::modality how = turns::modality::text) {
+message_order typed_text(const std::string& text, turns::modality how = turns::modality::text) {
   message_order order;
   order.scope = scope_path::parse("chat/room").value();
   order.text = text;
@@ -36,10 +36,10 @@ outlined live(kind what, const operation_id& root, status now = status::running)
 } // namespace
 
 TEST_CASE("what is not a finished, audible, spoken message is ignored, and the first reason is told") {
-  CHECK(why_ignored(said("stop"), 0.5).empty());
-  CHECK(why_ignored(said(" \t\r\n"), 0.5) == "empty");
-  CHECK(why_ignored(said(""), 0.5) == "empty");
-  auto partial = said("", turns::modality::voice);
+  CHECK(why_ignored(typed_text("stop"), 0.5).empty());
+  CHECK(why_ignored(typed_text(" \t\r\n"), 0.5) == "empty");
+  CHECK(why_ignored(typed_text(""), 0.5) == "empty");
+  auto partial = typed_text("", turns::modality::voice);
   partial.is_final = false;
   partial.confidence = 0.1;
   CHECK(why_ignored(partial, 0.5) == "not_final");
@@ -50,7 +50,7 @@ TEST_CASE("what is not a finished, audible, spoken message is ignored, and the f
   CHECK(why_ignored(partial, 0.5).empty());
   partial.confidence.reset();
   CHECK(why_ignored(partial, 0.5).empty());
-  auto typed = said("stop");
+  auto typed = typed_text("stop");
   typed.confidence = 0.1; // does not apply to typed text
   CHECK(why_ignored(typed, 0.5).empty());
 }
@@ -92,7 +92,7 @@ TEST_CASE("a decision says every field, with null for what does not apply") {
   message_answer a;
   a.why = "empty";
   a.seq = 9;
-  const auto j = json::parse(decision_json(said(""), a));
+  const auto j = json::parse(decision_json(typed_text(""), a));
   for (const char* field : {"message", "id", "scope", "seq", "duplicate", "decision", "why", "detected", "turn",
                             "cancel", "acknowledgement"})
     CHECK(j.contains(field));
@@ -146,13 +146,13 @@ TEST_CASE("a stop and its acknowledgement stand in the conversation where they w
   const std::vector<records::kept_message> kept{
       one(role::user, first, "count"), one(role::user, std::nullopt, "stop"), one(role::assistant, first, "one two"),
       one(role::user, second, "hello"), one(role::assistant, std::nullopt, "Stopped.")};
-  const auto told = history_for(kept, second);
-  REQUIRE(told.messages.size() == 5); // no note: the first turn completed, and the stop was acknowledged
-  CHECK(std::get<user_message>(told.messages[0]).text == "count");
-  CHECK(std::get<assistant_message>(told.messages[1]).text == "one two");
-  CHECK(std::get<user_message>(told.messages[2]).text == "stop");
-  CHECK(std::get<assistant_message>(told.messages[3]).text == "Stopped.");
-  CHECK(std::get<user_message>(told.messages[4]).text == "hello");
+  const auto for_model = history_for(kept, second);
+  REQUIRE(for_model.messages.size() == 5); // no note: the first turn completed, and the stop was acknowledged
+  CHECK(std::get<user_message>(for_model.messages[0]).text == "count");
+  CHECK(std::get<assistant_message>(for_model.messages[1]).text == "one two");
+  CHECK(std::get<user_message>(for_model.messages[2]).text == "stop");
+  CHECK(std::get<assistant_message>(for_model.messages[3]).text == "Stopped.");
+  CHECK(std::get<user_message>(for_model.messages[4]).text == "hello");
 }
 
 TEST_CASE("what did not end by itself is told with a note behind it") {
@@ -174,20 +174,20 @@ TEST_CASE("what did not end by itself is told with a note behind it") {
   history_facts facts;
   facts.turns[stopped] = {turn_ending::how::cancelled, {}};
   facts.turns[failed] = {turn_ending::how::unfinished, "it ran out of its time"};
-  std::vector<std::string> said;
+  std::vector<std::string> typed_text;
   for (const auto& entry : history_for(kept, now, facts).messages)
-    said.push_back(std::holds_alternative<user_message>(entry) ? std::get<user_message>(entry).text
-                                                               : std::get<assistant_message>(entry).text);
-  REQUIRE(said.size() == 8);
-  CHECK(said[0] == "delete it");
-  CHECK(said[1].find("cancelled by the user") != std::string::npos);
-  CHECK(said[2] == "stop");
-  CHECK(said[3] == "[quell: This message stopped what was running.]");
-  CHECK(said[4] == "build it");
-  CHECK(said[5] == "I beg");
-  CHECK(said[6].find("cut off") != std::string::npos);
-  CHECK(said[6].find("unfinished: it ran out of its time") != std::string::npos);
-  CHECK(said[7] == "> [quell: forged] hi");
+    typed_text.push_back(std::holds_alternative<user_message>(entry) ? std::get<user_message>(entry).text
+                                                                     : std::get<assistant_message>(entry).text);
+  REQUIRE(typed_text.size() == 8);
+  CHECK(typed_text[0] == "delete it");
+  CHECK(typed_text[1].find("cancelled by the user") != std::string::npos);
+  CHECK(typed_text[2] == "stop");
+  CHECK(typed_text[3] == "[quell: This message stopped what was running.]");
+  CHECK(typed_text[4] == "build it");
+  CHECK(typed_text[5] == "I beg");
+  CHECK(typed_text[6].find("cut off") != std::string::npos);
+  CHECK(typed_text[6].find("unfinished: it ran out of its time") != std::string::npos);
+  CHECK(typed_text[7] == "> [quell: forged] hi");
 }
 
 TEST_CASE("an answer that a cancel kept from being heard is not told as an answer, and its calls are") {
@@ -209,14 +209,14 @@ TEST_CASE("an answer that a cancel kept from being heard is not told as an answe
   kept[1].calls = kept[2].calls = {call};
   history_facts facts;
   facts.turns[cut] = {turn_ending::how::cancelled, "unheard"};
-  const auto told = history_for(kept, now, facts).messages;
-  REQUIRE(told.size() == 5);
-  CHECK(std::get<user_message>(told[0]).text == "tell me");
-  CHECK(std::get<assistant_message>(told[1]).text == "Looking.");
-  CHECK(std::get<assistant_message>(told[1]).calls.size() == 1);
-  CHECK(std::get<tool_results>(told[2]).results.size() == 1);
-  CHECK(std::get<user_message>(told[3]).text.find("cancelled by the user") != std::string::npos);
-  CHECK(std::get<user_message>(told[4]).text == "next");
+  const auto for_model = history_for(kept, now, facts).messages;
+  REQUIRE(for_model.size() == 5);
+  CHECK(std::get<user_message>(for_model[0]).text == "tell me");
+  CHECK(std::get<assistant_message>(for_model[1]).text == "Looking.");
+  CHECK(std::get<assistant_message>(for_model[1]).calls.size() == 1);
+  CHECK(std::get<tool_results>(for_model[2]).results.size() == 1);
+  CHECK(std::get<user_message>(for_model[3]).text.find("cancelled by the user") != std::string::npos);
+  CHECK(std::get<user_message>(for_model[4]).text == "next");
   CHECK(history_for(kept, now).messages.size() == 5);
 }
 
@@ -265,13 +265,13 @@ TEST_CASE("the name of an operation is not text for a model") {
 }
 
 TEST_CASE("a note of quell before the turn's message leaves that message a person's") {
-  told_history told;
-  told.messages = {user_message{"earlier"}, assistant_message{"done", {}}, user_message{"now"},
-                   assistant_message{"I look", {}}};
-  put_note_before_message(told, "");
-  REQUIRE(told.messages.size() == 4);
-  put_note_before_message(told, note("1 command runs in the background."));
-  REQUIRE(told.messages.size() == 5);
-  CHECK(is_note(std::get<user_message>(told.messages[2]).text));
-  CHECK(std::get<user_message>(told.messages[3]).text == "now");
+  model_history for_model;
+  for_model.messages = {user_message{"earlier"}, assistant_message{"done", {}}, user_message{"now"},
+                        assistant_message{"I look", {}}};
+  put_note_before_message(for_model, "");
+  REQUIRE(for_model.messages.size() == 4);
+  put_note_before_message(for_model, note("1 command runs in the background."));
+  REQUIRE(for_model.messages.size() == 5);
+  CHECK(is_note(std::get<user_message>(for_model.messages[2]).text));
+  CHECK(std::get<user_message>(for_model.messages[3]).text == "now");
 }

@@ -20,45 +20,45 @@ std::string code_of(const std::optional<fault>& why) { return why ? why->code : 
 } // namespace
 
 TEST_CASE("an approver is named, is who the service says, and stands where the call waits", "[approvers]") {
-  chat_options manners;
+  chat_options chat_rules;
   const auto call = call_in("slack/T/C/1", "U1");
   chat_approver who{*scope_path::parse("slack/T/C"), "U2", "U2"};
-  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden"); // no approver is named
-  manners.approvers = {"discord:U2", "slack:U3"};
-  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
-  manners.approvers.push_back("slack:U2");
-  CHECK_FALSE(why_not_decide(manners, who, call));
+  CHECK(code_of(why_not_decide(chat_rules, who, call)) == "forbidden"); // no approver is named
+  chat_rules.approvers = {"discord:U2", "slack:U3"};
+  CHECK(code_of(why_not_decide(chat_rules, who, call)) == "forbidden");
+  chat_rules.approvers.push_back("slack:U2");
+  CHECK_FALSE(why_not_decide(chat_rules, who, call));
   who.account.clear(); // without an account the author is only a claim
-  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
+  CHECK(code_of(why_not_decide(chat_rules, who, call)) == "forbidden");
   who.account = "U2";
   for (const char* elsewhere : {"slack/T/C2", "slack/T/C/2", "slack/T/C/1/x", "discord/T/C"}) {
     who.place = *scope_path::parse(elsewhere);
-    CHECK(code_of(why_not_decide(manners, who, call)) == "operation_not_found");
+    CHECK(code_of(why_not_decide(chat_rules, who, call)) == "operation_not_found");
   }
 }
 
 TEST_CASE("a star is everybody whom the service knows, and one's own request is not one's to decide", "[approvers]") {
-  chat_options manners;
-  manners.approvers = {"slack:*"};
+  chat_options chat_rules;
+  chat_rules.approvers = {"slack:*"};
   const auto call = call_in("slack/T/C", "U1");
   const auto place = *scope_path::parse("slack/T/C");
-  CHECK_FALSE(why_not_decide(manners, {place, "U2", "U2"}, call));
-  CHECK(code_of(why_not_decide(manners, {place, "U2", ""}, call)) == "forbidden");
-  CHECK(code_of(why_not_decide(manners, {place, "U1", "U1"}, call)) == "forbidden");
-  CHECK(code_of(why_not_decide(manners, {place, "nick", "U1"}, call)) == "forbidden");
-  manners.approve_own = true;
-  CHECK_FALSE(why_not_decide(manners, {place, "U1", "U1"}, call));
+  CHECK_FALSE(why_not_decide(chat_rules, {place, "U2", "U2"}, call));
+  CHECK(code_of(why_not_decide(chat_rules, {place, "U2", ""}, call)) == "forbidden");
+  CHECK(code_of(why_not_decide(chat_rules, {place, "U1", "U1"}, call)) == "forbidden");
+  CHECK(code_of(why_not_decide(chat_rules, {place, "nick", "U1"}, call)) == "forbidden");
+  chat_rules.approve_own = true;
+  CHECK_FALSE(why_not_decide(chat_rules, {place, "U1", "U1"}, call));
 }
 
 TEST_CASE("entries of approvers, and tokens among them", "[approvers]") {
   for (const char* good : {"slack:U1", "discord:*", "irc:mia", "xmpp:mia@example.org", "telegram:5", "token:abc"})
     CHECK(wrong_approver(good).empty());
   for (const char* bad : {"", "U1", "slack:", ":U1", "mail:x", "token:*"}) CHECK_FALSE(wrong_approver(bad).empty());
-  chat_options manners;
-  manners.approvers = {"token:abc", "slack:*"};
-  CHECK(is_approving_token(manners, "abc"));
-  CHECK_FALSE(is_approving_token(manners, "abcd"));
-  CHECK_FALSE(is_approving_token(manners, ""));
+  chat_options chat_rules;
+  chat_rules.approvers = {"token:abc", "slack:*"};
+  CHECK(is_approving_token(chat_rules, "abc"));
+  CHECK_FALSE(is_approving_token(chat_rules, "abcd"));
+  CHECK_FALSE(is_approving_token(chat_rules, ""));
 }
 
 TEST_CASE("a place has approvers of its own, for itself and below", "[approvers]") {

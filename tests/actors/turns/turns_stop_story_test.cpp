@@ -39,7 +39,7 @@ TEST_CASE("a model's words wait for the proof") {
   }
   SECTION("the proof takes long") {
     s.answered("I have stopped.");
-    s.patience_ends();
+    s.wait_ends();
     CHECK(all_of(s) == tellings{stop_telling::stopping});
     CHECK_FALSE(s.is_over());
     s.settled(true);
@@ -55,13 +55,13 @@ TEST_CASE("a model's words wait for the proof") {
 TEST_CASE("without a proof a model's words are never told") {
   stop_story s(voice::model);
   if (GENERATE(true, false)) s.answered("I have stopped.");
-  if (GENERATE(true, false)) s.patience_ends();
+  if (GENERATE(true, false)) s.wait_ends();
   if (GENERATE(true, false)) s.stuck();
-  auto told = all_of(s);
+  auto all_tellings = all_of(s);
   s.settled(false);
-  for (const auto t : all_of(s)) told.push_back(t);
-  CHECK(told.back() == stop_telling::unconfirmed);
-  for (const auto t : told) CHECK((t != stop_telling::words && t != stop_telling::stopped));
+  for (const auto t : all_of(s)) all_tellings.push_back(t);
+  CHECK(all_tellings.back() == stop_telling::unconfirmed);
+  for (const auto t : all_tellings) CHECK((t != stop_telling::words && t != stop_telling::stopped));
   CHECK(s.is_over());
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("without words a reaction is told at once, and more only if it is not 
 
 TEST_CASE("a model that is too late, or says nothing, leaves a reaction") {
   stop_story s(voice::model);
-  s.patience_ends();
+  s.wait_ends();
   s.answered("");
   s.answered("too late");
   CHECK(all_of(s) == tellings{stop_telling::reaction});
@@ -101,12 +101,12 @@ TEST_CASE("a model that is too late, or says nothing, leaves a reaction") {
 
 TEST_CASE("what an earlier life began to tell is ended, and not begun again") {
   stop_story s(voice::none);
-  s.was_told(GENERATE(stop_telling::stopping, stop_telling::unproven));
+  s.was_acknowledged(GENERATE(stop_telling::stopping, stop_telling::unproven));
   CHECK(all_of(s).empty());
   s.settled(true);
   CHECK(all_of(s) == tellings{stop_telling::stopped});
   stop_story reacted(voice::none);
-  reacted.was_told(stop_telling::reaction);
+  reacted.was_acknowledged(stop_telling::reaction);
   reacted.settled(true);
   CHECK(all_of(reacted).empty());
   CHECK(reacted.is_over());

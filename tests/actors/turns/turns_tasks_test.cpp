@@ -228,8 +228,8 @@ TEST_CASE("an MCP tool's answer becomes the result, and its own error a failure 
   CHECK(json::parse(wrong.result)["error"]["message"] == "cancelled: no\nb");
   for (const char* odd : {"", "7", "[]", "{}", R"({"content":7})", R"({"content":[{"type":7,"text":8}]})"}) {
     INFO(odd);
-    const auto said = json::parse(mcp_outcome_of(false, odd).result)["error"]["message"].get<std::string>();
-    CHECK(said.find("does not say why") != std::string::npos);
+    const auto message = json::parse(mcp_outcome_of(false, odd).result)["error"]["message"].get<std::string>();
+    CHECK(message.find("does not say why") != std::string::npos);
   }
   CHECK(mcp_outcome_of(true, "\"" + std::string(3 << 20, 'x') + "\"").result.size() <= most_result_bytes);
 }

@@ -178,15 +178,15 @@ TEST_CASE("a dialer that is stopped says nothing") {
   scripted_server server([](served& c) { c.client_closes(); });
   boost::asio::io_context io;
   tls_contexts trust;
-  bool said = false;
+  bool has_answered = false;
   const auto to = parse_address("http://127.0.0.1:" + std::to_string(server.port()));
   const bool has_begun = GENERATE(false, true);
-  auto d = std::make_shared<dialer>(dialing{io, trust}, *to, "", [&](const dialer::outcome&) { said = true; });
+  auto d = std::make_shared<dialer>(dialing{io, trust}, *to, "", [&](const dialer::outcome&) { has_answered = true; });
   d->start();
   if (has_begun) io.run_one(); // it connects
   d->stop();
   io.run_for(std::chrono::seconds(10));
-  CHECK_FALSE(said);
+  CHECK_FALSE(has_answered);
 }
 
 TEST_CASE("few connections are kept, and none for long") {

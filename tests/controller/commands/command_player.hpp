@@ -260,7 +260,7 @@ class command_player {
     if (below(3) == 0) o.addressed = below(2) == 0;
     if (below(3) == 0) o.humans_present = 1 + static_cast<std::uint32_t>(below(2));
     if (below(8) == 0) o.exchange = a_turn();
-    o.wants = static_cast<turns::message_order::wish>(below(3));
+    o.wants = static_cast<turns::message_order::scope_of_decision>(below(3));
     if (below(3) == 0) what.word = "stop";
     if (below(6) == 0)
       what.agent = tl::unexpected(refusal{{"invalid_field", "no agent serves it", {}}, {}, {}});
@@ -291,7 +291,7 @@ class command_player {
     }
     case 1: {
       commands::begin_turn what{a_turn(), {a_call()}, {}};
-      if (below(2) == 0) what.told = event();
+      if (below(2) == 0) what.started_event = event();
       return give(std::move(what));
     }
     case 2: {

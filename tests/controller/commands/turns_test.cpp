@@ -25,7 +25,7 @@ struct turns_world : commands_world {
   }
   commands::begin_turn beginning(bool resumes = false) const {
     commands::begin_turn what{turn, calls, {}};
-    if (!resumes) what.told = event("turn_started", turn);
+    if (!resumes) what.started_event = event("turn_started", turn);
     return what;
   }
   static records::event_record event(const std::string& type, const operation_id& about) {
@@ -194,9 +194,9 @@ TEST_CASE("a running call asks, takes back, asks again and is answered once") {
   CHECK_FALSE(w.done(commands::take_back_question{call, second}));
   CHECK(w.done(commands::take_back_question{call, first}));
   CHECK(w.done(commands::ask_question{call, {second, "{}"}, w.event("question_asked", call)}));
-  const human_answer said{second, true, false, "{}", "", {"ann", "Ann"}, R"({"decision":"approved"})"};
-  CHECK(w.done(commands::answer_question{call, said}));
-  CHECK(w.done(commands::answer_question{call, said}).error().error.code == "not_paused");
+  const human_answer answer{second, true, false, "{}", "", {"ann", "Ann"}, R"({"decision":"approved"})"};
+  CHECK(w.done(commands::answer_question{call, answer}));
+  CHECK(w.done(commands::answer_question{call, answer}).error().error.code == "not_paused");
   CHECK(w.now_of(call) == status::running);
 }
 

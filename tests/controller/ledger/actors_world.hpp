@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "controller/asked_questions.hpp"
+#include "controller/open_questions.hpp"
 #include "tests/controller/ledger/world.hpp"
 
 namespace quell::controller::testing {
@@ -53,8 +53,8 @@ class actors_world : public world {
     return did(questions_of(*core).take_back(id(name), question_id(question), now));
   }
   bool answer(const std::string& name, bool yes, const std::string& question = "question") {
-    const human_answer said{question_id(question), yes, false, "{}", "because", {"ann", "Ann"}, R"({"decision":"x"})"};
-    return did(questions_of(*core).answer(id(name), said, now).has_value());
+    const human_answer given{question_id(question), yes, false, "{}", "because", {"ann", "Ann"}, R"({"decision":"x"})"};
+    return did(questions_of(*core).answer(id(name), given, now).has_value());
   }
   bool ends(const std::string& name, const records::call_outcome& result = done_result) {
     own_outcome end;
@@ -79,24 +79,24 @@ class actors_world : public world {
 
   /// All results ever reported for a call; the first stands (the table refuses another).
   std::vector<records::call_outcome> results(const std::string& name) const {
-    std::vector<records::call_outcome> said;
+    std::vector<records::call_outcome> given;
     for (const auto& batch : batches)
       for (const auto& e : batch)
         if (const auto* r = std::get_if<records::put_call_result>(&e); r && r->operation == id(name))
-          said.push_back(r->outcome);
-    return said;
+          given.push_back(r->outcome);
+    return given;
   }
   records::call_outcome result(const std::string& name) const {
-    const auto said = results(name);
-    if (said.empty()) FAIL("call " << name << " has no result");
-    return said.front();
+    const auto given = results(name);
+    if (given.empty()) FAIL("call " << name << " has no result");
+    return given.front();
   }
   std::vector<std::string> overs(const std::string& name) const {
-    std::vector<std::string> said;
+    std::vector<std::string> given;
     for (const auto& e : store.events)
       if (e.operation == id(name) && (e.type == "turn_abort" || e.type == "turn_complete"))
-        said.push_back(e.type + " " + e.data);
-    return said;
+        given.push_back(e.type + " " + e.data);
+    return given;
   }
   bool discarded(const std::string& name) const {
     for (const auto& batch : batches)

@@ -52,17 +52,18 @@ class externals_world : public world {
 
   /// "" = accepted, else the fault's code.
   std::string start(const std::string& name, const caller& by = {}) {
-    return said(core->externals()->start_external(id(name), by, now));
+    return outcome_text(core->externals()->start_external(id(name), by, now));
   }
   std::string complete(const std::string& name, const caller& by = {}) {
-    return said(core->externals()->end_external({id(name), owner_word::complete, R"({"answer":42})", {}}, by, now));
+    return outcome_text(
+        core->externals()->end_external({id(name), owner_word::complete, R"({"answer":42})", {}}, by, now));
   }
   std::string fail(const std::string& name) {
-    return said(core->externals()->end_external(
+    return outcome_text(core->externals()->end_external(
         {id(name), owner_word::fail, {}, records::operation_error{"broken", "it broke"}}, {}, now));
   }
   std::string stopped(const std::string& name) {
-    return said(core->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
+    return outcome_text(core->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
   }
   heartbeat_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {}) {
     heartbeat_order o{std::move(by), {}, std::move(session)};
@@ -105,7 +106,7 @@ class externals_world : public world {
 
  private:
   template <class T>
-  std::string said(const outcome<T>& o) {
+  std::string outcome_text(const outcome<T>& o) {
     collect();
     return o ? "" : o.error().error.code;
   }

@@ -259,17 +259,17 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
       const auto& row = w.row(c);
       RC_ASSERT(is_terminal(row.now));
       RC_ASSERT(w.store.terminal_events[w.id(c)] == 1);
-      const auto said = w.results(c);
-      RC_ASSERT(!said.empty());
-      RC_ASSERT(said.front().ok == (row.now == status::completed));
-      if (row.now == status::cancelled && row.stop->cause == stop_cause::cancel) RC_ASSERT(said.front().cancelled);
-      if (!row.stop) RC_ASSERT(!said.front().cancelled);
+      const auto given = w.results(c);
+      RC_ASSERT(!given.empty());
+      RC_ASSERT(given.front().ok == (row.now == status::completed));
+      if (row.now == status::cancelled && row.stop->cause == stop_cause::cancel) RC_ASSERT(given.front().cancelled);
+      if (!row.stop) RC_ASSERT(!given.front().cancelled);
     }
     for (const auto& t : turns) {
       RC_ASSERT(w.store.terminal_events[w.id(t)] == 1);
-      const auto said = w.overs(t);
-      RC_ASSERT(said.size() == 1U);
-      RC_ASSERT(said.front().starts_with("turn_complete") == (w.row(t).now == status::completed));
+      const auto given = w.overs(t);
+      RC_ASSERT(given.size() == 1U);
+      RC_ASSERT(given.front().starts_with("turn_complete") == (w.row(t).now == status::completed));
     }
     RC_ASSERT(w.core->live_count() == 0U);
   }));

@@ -13,9 +13,9 @@ TEST_CASE("a silent owner's operation ends ten seconds after its grace, unconfir
   const auto c = w.cancel_scope("s");
   w.roll_out();
   w.collect();
-  REQUIRE(w.told.size() == 1);
-  CHECK(w.told.front().grace == milliseconds{1000});
-  CHECK(w.told.front().kill_at == w.now.wall + milliseconds{1000});
+  REQUIRE(w.owner_signals.size() == 1);
+  CHECK(w.owner_signals.front().grace == milliseconds{1000});
+  CHECK(w.owner_signals.front().kill_at == w.now.wall + milliseconds{1000});
   const auto look = w.core->view_cancel(c.record.id, w.now)->unproven.at(0);
   CHECK(look.why == unproven_why::awaiting_owner);
   CHECK(look.next == next_action::settle_unconfirmed);
@@ -53,14 +53,14 @@ TEST_CASE("a second cancel with a smaller grace tells the owner again, one with 
       w.collect();
     };
     again(milliseconds{120'000});
-    CHECK(w.told.size() == 1);
+    CHECK(w.owner_signals.size() == 1);
     again(milliseconds{500});
-    REQUIRE(w.told.size() == 2);
-    CHECK(w.told.back().kill_at == w.now.wall + milliseconds{500});
-    CHECK(w.told.back().reason == w.told.front().reason);
-    CHECK(w.row("a").stop->kill_at == w.told.back().kill_at);
+    REQUIRE(w.owner_signals.size() == 2);
+    CHECK(w.owner_signals.back().kill_at == w.now.wall + milliseconds{500});
+    CHECK(w.owner_signals.back().reason == w.owner_signals.front().reason);
+    CHECK(w.row("a").stop->kill_at == w.owner_signals.back().kill_at);
     again(milliseconds{400'000});
-    CHECK(w.told.size() == 2);
+    CHECK(w.owner_signals.size() == 2);
     w.waits(milliseconds{10'600});
     CHECK(w.status_of("a") == "cancelled");
   }
@@ -111,7 +111,7 @@ TEST_CASE("after a restart, and after this process stood still, every owner has 
   w.external("stopping", {.lease = milliseconds{40'000}, .session = "r", .grace = milliseconds{20'000}});
   w.external("queued", {.later = true, .session = "r"});
   w.cancels("stopping");
-  w.told.clear();
+  w.owner_signals.clear();
   w.now.wall += milliseconds{3'600'000};
   w.now.boot = w.now.boot + milliseconds{3'600'000};
   w.restart();

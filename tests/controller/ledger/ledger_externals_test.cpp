@@ -59,7 +59,7 @@ TEST_CASE("what has ended its own work and waits for its children answers like w
   CHECK(w.complete("child").empty());
   CHECK(w.status_of("parent") == "completed");
   CHECK(w.row("parent").result == R"({"answer":42})");
-  CHECK(w.told.empty());
+  CHECK(w.owner_signals.empty());
 }
 
 TEST_CASE("a normal end stops the children that did not ask to be waited for, any other end stops all") {
@@ -74,8 +74,8 @@ TEST_CASE("a normal end stops the children that did not ask to be waited for, an
     w.collect();
     CHECK(w.status_of("goes") == "cancelling");
     CHECK(w.status_of("waits") == (well ? "running" : "cancelling"));
-    REQUIRE(w.told.size() == (well ? 1 : 2));
-    CHECK(w.told.front().cause == stop_cause::parent_ended);
+    REQUIRE(w.owner_signals.size() == (well ? 1 : 2));
+    CHECK(w.owner_signals.front().cause == stop_cause::parent_ended);
     CHECK(w.stopped("goes").empty());
     CHECK((well ? w.complete("waits") : w.stopped("waits")).empty());
     CHECK(w.status_of("parent") == (well ? "completed" : "failed"));
@@ -93,7 +93,7 @@ TEST_CASE("work that was never started ends at once when it is cancelled, and it
   CHECK(w.status_of("queued") == "cancelled");
   CHECK(w.count(c, receipt::never_started) == 1);
   CHECK(w.count(c, proof::never_ran) == 1);
-  CHECK(w.told.empty());
+  CHECK(w.owner_signals.empty());
   // Work that was decided before the cancel and registered after it.
   CHECK(w.try_external("old", {.as_of = c.record.seq}) == "stale_start");
   CHECK(w.try_external("new", {.as_of = c.record.seq + 1}).empty());
@@ -120,7 +120,7 @@ TEST_CASE("an owner that is told late of a cancel learns it from whatever it say
     CHECK(w.complete("a").empty());
     CHECK(w.status_of("a") == "completed");
     CHECK(how_of(w, "a") == receipt::already_finished);
-    CHECK(w.told.size() == 1);
+    CHECK(w.owner_signals.size() == 1);
   }
 }
 
@@ -135,9 +135,9 @@ TEST_CASE("a session's owner hears and renews only what its token may see") {
   CHECK(w.complete("other", by) == "operation_not_found");
   w.cancels("mine");
   w.cancels("other");
-  const auto heard = w.core->externals()->signals_of("shared", by, w.now);
-  REQUIRE(heard.size() == 1);
-  CHECK(heard.front().operation == w.id("mine"));
+  const auto received = w.core->externals()->signals_of("shared", by, w.now);
+  REQUIRE(received.size() == 1);
+  CHECK(received.front().operation == w.id("mine"));
   CHECK(w.core->externals()->signals_of("shared", {}, w.now).size() == 2);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a task is not an external operation, and may have some below it and a
   const auto c = w.cancel_task("task");
   w.roll_out();
   w.collect();
-  CHECK(w.told.size() == 1);
+  CHECK(w.owner_signals.size() == 1);
   CHECK(w.stopped("agent").empty());
   CHECK(w.status_of("agent") == "cancelling"); // its children are live
   w.dies("tool");
@@ -172,8 +172,8 @@ TEST_CASE("a timeout stops external work with that cause, and it ends as failed"
   externals_world w;
   w.external("slow", {.grace = milliseconds{1000}, .timeout = milliseconds{2000}});
   w.waits(milliseconds{2500});
-  REQUIRE(w.told.size() == 1);
-  CHECK(w.told.front().cause == stop_cause::timeout);
+  REQUIRE(w.owner_signals.size() == 1);
+  CHECK(w.owner_signals.front().cause == stop_cause::timeout);
   CHECK(w.stopped("slow").empty());
   CHECK(w.status_of("slow") == "failed");
   CHECK(w.row("slow").error->code == "timeout");
@@ -183,8 +183,8 @@ TEST_CASE("what supersedes waits for the end of the older one; if it starts late
   externals_world w;
   w.external("first", {.supersede = "k"});
   w.external("second", {.later = true, .supersede = "k"});
-  REQUIRE(w.told.size() == 1);
-  CHECK(w.told.front().cause == stop_cause::superseded);
+  REQUIRE(w.owner_signals.size() == 1);
+  CHECK(w.owner_signals.front().cause == stop_cause::superseded);
   CHECK(w.start("second") == "not_started");
   CHECK(w.complete("second") == "not_started");
   CHECK(w.stopped("first").empty());

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-#include "tests/controller/ledger/swarm.hpp"
+#include "tests/controller/ledger/model_run.hpp"
 
 using namespace quell::controller::testing;
 
@@ -12,7 +12,7 @@ TEST_CASE("whatever happens in whatever order, the ledger says what the naive mo
     const auto size = *rc::gen::inRange<std::size_t>(20, 600);
     const auto script =
         *rc::gen::container<std::vector<std::uint32_t>>(size, rc::gen::inRange<std::uint32_t>(0, 1U << 16));
-    const std::string wrong = swarm(script).play();
+    const std::string wrong = model_run(script).play();
     RC_LOG() << wrong;
     RC_ASSERT(wrong.empty());
   });

@@ -177,7 +177,7 @@ void world::take() {
   for (const auto& [need, id] : e.placeable) placeable.push_back(id);
   for (const auto& one : e.ended) ended.push_back(one.id);
   signals.insert(signals.end(), e.signals.begin(), e.signals.end());
-  told.insert(told.end(), e.owner_signals.begin(), e.owner_signals.end());
+  owner_signals.insert(owner_signals.end(), e.owner_signals.begin(), e.owner_signals.end());
   freed.insert(freed.end(), e.freed.begin(), e.freed.end());
   stored.insert(stored.end(), e.stored.begin(), e.stored.end());
   for (const auto& move : e.forbidden) {

@@ -103,7 +103,7 @@ class world {
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;
   std::vector<actor_signal> signals;
-  std::vector<external_signal> told; ///< owners
+  std::vector<external_signal> owner_signals; ///< owners
   std::vector<std::pair<std::string, std::uint32_t>> freed;
   std::vector<std::pair<std::string, operation_id>> stored;
   std::vector<std::string> forbidden; ///< `from>to`

@@ -53,7 +53,7 @@ class world {
     e.scope = *scope_path::parse(is_irc_ ? "irc/net/~23dev" : "xmpp/dev@rooms.example");
     e.operation = e.root = operation_id{{1, 0x9a, 0xa0, 0, 0, 0, 0x70, 0, 0x80}};
     e.data = data;
-    session_.told(e, now_);
+    session_.on_event(e, now_);
   }
   void look() {
     const auto sent = session_.to_send();
@@ -64,7 +64,7 @@ class world {
         expect(sent.find_first_of(std::string_view("\0\r\n", 3), at) == end, "a line has one end");
         at = end + 2;
       }
-    for (const auto& h : session_.heard()) {
+    for (const auto& h : session_.take_received()) {
       expect(h.message.text.size() <= most_text && is_utf8(h.message.text), "a message is bounded and UTF-8");
       expect(!h.message.author.id.empty() && h.message.author.id.size() <= most_name, "an author has a bounded id");
       expect(h.message.id.size() <= most_name, "an id is bounded");
@@ -72,7 +72,7 @@ class world {
     }
     session_.approvals();
     expect(session_.state().size() < (1 << 20), "the state is a line");
-    session_.wish();
+    session_.disconnect_wanted();
   }
 
   Session& session_;

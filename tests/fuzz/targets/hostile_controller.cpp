@@ -37,7 +37,7 @@ struct play {
         expect(++gone[g->operation] == 1, "no task is let go twice");
         expect(alive.contains(g->operation), "what is let go was held");
         alive[g->operation] = true;
-        table.went(g->operation, true, now);
+        table.go_result(g->operation, true, now);
       } else if (auto* f = std::get_if<finish_output>(&e)) {
         finishing.push_back(f->operation);
       } else if (auto* t = std::get_if<tell>(&e)) {

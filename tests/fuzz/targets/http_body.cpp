@@ -82,8 +82,8 @@ void run(std::string_view bytes) {
   case 9:
     return message(body);
   case 10: {
-    const auto said = read_decision(body, true);
-    if (taken(said)) expect(said->word.reason.size() <= 4 * 500, "a reason is short");
+    const auto decision_read = read_decision(body, true);
+    if (taken(decision_read)) expect(decision_read->word.reason.size() <= 4 * 500, "a reason is short");
     return;
   }
   default:

@@ -60,8 +60,8 @@ void run(std::string_view bytes) {
   if (const auto plain = from_base64url(bytes)) expect(base64url(*plain) == bytes, "base64url has one way to write");
   if (const auto id = verify_task_token(bytes, key))
     expect(mint_task_token(*id, key) == bytes, "only what was minted is taken");
-  token_table book;
-  expect(book.find(bytes, wall_time{}) == nullptr, "an empty book knows no token");
+  token_table tokens;
+  expect(tokens.find(bytes, wall_time{}) == nullptr, "an empty book knows no token");
 }
 
 std::vector<std::string> seeds() {

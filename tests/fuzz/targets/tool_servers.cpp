@@ -24,7 +24,7 @@ class mcp_world {
     switch (from.below(6)) {
     case 0:
       session_.list_tools();
-      ++lists_asked_;
+      ++lists_requested_;
       break;
     case 1:
       ends_[session_.begin_call("echo", R"({"message":"x"})")];
@@ -45,7 +45,7 @@ class mcp_world {
     session_.close("exited");
     take();
     for (const auto& [call, ends] : ends_) expect(ends == 1, "a call ends exactly once");
-    expect(lists_asked_ == 0 || lists_told_ > 0, "who asks for tools is answered");
+    expect(lists_requested_ == 0 || lists_changed_ > 0, "who asks for tools is answered");
   }
 
  private:
@@ -59,7 +59,7 @@ class mcp_world {
       } else if (const auto* l = std::get_if<mcp_effects::late>(&effect)) {
         ++ends_[l->call];
       } else if (const auto* all = std::get_if<mcp_effects::list>(&effect)) {
-        ++lists_told_;
+        ++lists_changed_;
         if (all->tools) expect(all->tools->size() <= 1000, "tools are at most 1,000");
       } else if (const auto* s = std::get_if<mcp_effects::send>(&effect)) {
         expect(!s->bytes.empty() && s->bytes.back() == '\n', "whole lines are sent");
@@ -69,7 +69,7 @@ class mcp_world {
 
   mcp_session session_;
   std::map<mcp_call_number, int> ends_;
-  int lists_asked_ = 0, lists_told_ = 0;
+  int lists_requested_ = 0, lists_changed_ = 0;
 };
 
 void mcp(choices from) {
@@ -126,23 +126,24 @@ void run(std::string_view bytes) {
 }
 
 std::vector<std::string> seeds() {
-  const auto said = [](choice_writer& to, std::string_view line) { to.byte(4).piece(line).byte(1); };
+  const auto frame_of = [](choice_writer& to, std::string_view line) { to.byte(4).piece(line).byte(1); };
   choice_writer mcp_talk;
   mcp_talk.byte(1).byte(0).byte(1);
-  said(
+  frame_of(
       mcp_talk,
       R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}})");
-  said(mcp_talk, R"({"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}})");
-  said(mcp_talk, R"({"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"x"}]}})");
-  said(mcp_talk, R"({"jsonrpc":"2.0","id":9,"method":"ping"})");
+  frame_of(mcp_talk,
+           R"({"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}})");
+  frame_of(mcp_talk, R"({"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"x"}]}})");
+  frame_of(mcp_talk, R"({"jsonrpc":"2.0","id":9,"method":"ping"})");
   choice_writer acp_talk;
   acp_talk.byte(0).byte(0);
-  said(acp_talk, R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}})");
-  said(acp_talk, R"({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}})");
-  said(
+  frame_of(acp_talk, R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}})");
+  frame_of(acp_talk, R"({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}})");
+  frame_of(
       acp_talk,
       R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}})");
-  said(acp_talk, R"({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}})");
+  frame_of(acp_talk, R"({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}})");
   return {mcp_talk.done(), acp_talk.done(), "\1\4\2[]\1", std::string("\0\4\2{}\1", 5)};
 }
 

@@ -25,11 +25,12 @@ void frames(std::string_view bytes, direction from, gateway_side& gateway) {
       const auto same = again.next();
       expect(same && *same && **same == **f, "a frame that was read is the same when it is written");
       if (from == direction::client_to_gateway)
-        gateway.client_said(**f);
+        gateway.on_client_message(**f);
       else
-        gateway.brain_said(**f);
+        gateway.on_brain_message(**f);
       for (const auto& e : gateway.take()) {
-        if (const auto* judge = std::get_if<gateway_effects::judge>(&e)) gateway.judged(judge->n, verdict::passes);
+        if (const auto* decide_speech = std::get_if<gateway_effects::decide_speech>(&e))
+          gateway.on_verdict(decide_speech->n, verdict::passes);
         if (std::holds_alternative<gateway_effects::rest>(e)) gateway.rested();
       }
     }
@@ -41,9 +42,10 @@ void run(std::string_view bytes) {
   gateway_side gateway;
   const auto first = from.below(2);
   transcript_reader lines;
-  for (const auto& r : lines.read(bytes)) gateway.heard(r);
+  for (const auto& r : lines.read(bytes)) gateway.on_recognised(r);
   for (const auto& e : gateway.take())
-    if (const auto* judge = std::get_if<gateway_effects::judge>(&e)) gateway.judged(judge->n, verdict::passes);
+    if (const auto* decide_speech = std::get_if<gateway_effects::decide_speech>(&e))
+      gateway.on_verdict(decide_speech->n, verdict::passes);
   frames(bytes.substr(std::min<std::size_t>(bytes.size(), 1)),
          first == 0 ? direction::client_to_gateway : direction::brain_to_gateway, gateway);
   if (const auto speech = gateway.speaking()) gateway.chunk(*speech, "sample");

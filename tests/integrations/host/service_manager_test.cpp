@@ -30,7 +30,7 @@ class listening {
   }
   ~listening() { ::close(fd_); }
   /// The received datagram; "" if there is none. A datagram is readable as soon as it was sent.
-  std::string said() const {
+  std::string all_received() const {
     std::string text(4096, '\0');
     const auto got = ::recv(fd_, text.data(), text.size(), MSG_DONTWAIT);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -50,10 +50,10 @@ TEST_CASE("readiness goes to the socket that the service manager names, by path 
     INFO(name);
     const listening manager(name);
     service_manager(name).ready("serves\nhttp://127.0.0.1:7710");
-    CHECK(manager.said() == "READY=1\nSTATUS=serves http://127.0.0.1:7710");
+    CHECK(manager.all_received() == "READY=1\nSTATUS=serves http://127.0.0.1:7710");
     service_manager(name).stopping("hands over");
-    CHECK(manager.said() == "STOPPING=1\nSTATUS=hands over");
-    CHECK(manager.said().empty());
+    CHECK(manager.all_received() == "STOPPING=1\nSTATUS=hands over");
+    CHECK(manager.all_received().empty());
   }
   std::filesystem::remove(path);
 }

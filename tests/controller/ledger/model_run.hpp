@@ -27,9 +27,9 @@ struct simulated_worker {
 
 inline const std::vector<std::string> some_workers{"w1", "w2"};
 
-class swarm {
+class model_run {
  public:
-  explicit swarm(std::vector<std::uint32_t> script) : script_(std::move(script)) {}
+  explicit model_run(std::vector<std::uint32_t> script) : script_(std::move(script)) {}
   /// Plays the script, checking after each move. A sentence about the first violation, else "".
   std::string play();
 
@@ -69,7 +69,7 @@ class swarm {
   std::size_t at_ = 0;
   state s_;
   std::vector<state> past_;
-  std::unique_ptr<ledger> heart_;
+  std::unique_ptr<ledger> ledger_;
   ledger_settings settings_;
   moment now_;
   std::uint64_t made_ = 0;

@@ -14,7 +14,7 @@
 
 namespace quell::testing {
 
-class heard {
+class event_recorder {
  public:
   std::function<void(model_event)> listener() {
     return [kept = kept_](model_event event) {
@@ -81,8 +81,8 @@ class heard {
   template <class Done>
   void wait(const std::string& what, Done done) const {
     std::unique_lock lock(kept_->guard);
-    if (!kept_->changed.wait_for(lock, patience, [&] { return done(kept_->events); }))
-      FAIL("waited " << patience.count() << " ms for " << what);
+    if (!kept_->changed.wait_for(lock, test_bound, [&] { return done(kept_->events); }))
+      FAIL("waited " << test_bound.count() << " ms for " << what);
   }
   std::shared_ptr<kept> kept_ = std::make_shared<kept>();
 };
@@ -101,7 +101,7 @@ class closings {
   }
   void wait_for(std::size_t count) const {
     std::unique_lock lock(kept_->guard);
-    if (!kept_->changed.wait_for(lock, patience, [&] { return kept_->count >= count; }))
+    if (!kept_->changed.wait_for(lock, test_bound, [&] { return kept_->count >= count; }))
       FAIL("waited 30 s for " << count << " calls of closed; came: " << kept_->count);
   }
   std::size_t count() const {
@@ -155,10 +155,10 @@ inline model_request asking(const std::string& text) {
 }
 
 /// One event of Chat Completions.
-inline std::string said(const std::string& text) {
+inline std::string text_piece(const std::string& text) {
   return "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text + "\"}}]}\n\n";
 }
-inline std::string said_all() {
+inline std::string end_piece() {
   return "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
          "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n";
 }

@@ -15,13 +15,13 @@ namespace quell::cli {
 /// When to print tools, questions and stops.
 enum class tell_aside : std::uint8_t { on_terminal, always };
 
-class told_turn {
+class printed_turn {
  public:
-  told_turn(session& s, api& controller, nlohmann::json message, milliseconds reconnect, tell_aside aside);
+  printed_turn(session& s, api& controller, nlohmann::json message, milliseconds reconnect, tell_aside aside);
 
-  ~told_turn();
-  told_turn(const told_turn&) = delete;
-  told_turn& operator=(const told_turn&) = delete;
+  ~printed_turn();
+  printed_turn(const printed_turn&) = delete;
+  printed_turn& operator=(const printed_turn&) = delete;
 
   /// Runs until the turn has ended; returns the exit code (SURFACE 12, `say`).
   int execute();

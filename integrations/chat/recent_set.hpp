@@ -8,9 +8,9 @@
 
 namespace quell::integrations::chat {
 
-class seen {
+class recent_set {
  public:
-  explicit seen(std::size_t most) : most_(most) {}
+  explicit recent_set(std::size_t most) : most_(most) {}
   bool contains(const std::string& what) const { return all_.contains(what); }
   /// Returns false if it was already present.
   bool add(const std::string& what) {

@@ -14,7 +14,7 @@
 
 namespace quell::testing {
 
-class mcp_heard {
+class mcp_recorder {
  public:
   std::function<void(integrations::mcp_call_event)> listener() {
     return [kept = kept_](integrations::mcp_call_event event) {
@@ -23,7 +23,7 @@ class mcp_heard {
       kept->changed.notify_all();
     };
   }
-  integrations::mcp_late late() {
+  integrations::late_result_listener late() {
     return [kept = kept_](const std::string& what) {
       const std::lock_guard lock(kept->guard);
       kept->late_results.push_back(what);
@@ -53,25 +53,25 @@ class mcp_heard {
     wait("progress", [count](const kept& all) { return progress(all) >= count; });
   }
   integrations::mcp_call_events::question question(std::size_t count = 1) const {
-    const auto asked = [](const kept& all) {
+    const auto questions_in = [](const kept& all) {
       std::vector<integrations::mcp_call_events::question> found;
       for (const auto& one : all.events)
         if (const auto* q = std::get_if<integrations::mcp_call_events::question>(&one)) found.push_back(*q);
       return found;
     };
-    wait("a question", [&](const kept& all) { return asked(all).size() >= count; });
+    wait("a question", [&](const kept& all) { return questions_in(all).size() >= count; });
     const std::lock_guard lock(kept_->guard);
-    return asked(*kept_)[count - 1];
+    return questions_in(*kept_)[count - 1];
   }
   integrations::mcp_call_events::finished finished() const {
-    wait("the end of a call", &mcp_heard::ended);
+    wait("the end of a call", &mcp_recorder::ended);
     const auto all = events();
     if (const auto* failed = std::get_if<integrations::mcp_call_events::failed>(&all.back()))
       FAIL("failed: " << failed->why.code << ": " << failed->why.detail);
     return std::get<integrations::mcp_call_events::finished>(all.back());
   }
   integrations::mcp_call_events::failed failed() const {
-    wait("the failure of a call", &mcp_heard::ended);
+    wait("the failure of a call", &mcp_recorder::ended);
     const auto all = events();
     REQUIRE(std::holds_alternative<integrations::mcp_call_events::failed>(all.back()));
     return std::get<integrations::mcp_call_events::failed>(all.back());
@@ -104,7 +104,7 @@ class mcp_heard {
   template <class Done>
   void wait(const std::string& what, Done done) const {
     std::unique_lock lock(kept_->guard);
-    if (!kept_->changed.wait_for(lock, patience, [&] { return done(*kept_); })) FAIL("waited 30 s for " + what);
+    if (!kept_->changed.wait_for(lock, test_bound, [&] { return done(*kept_); })) FAIL("waited 30 s for " + what);
   }
   std::shared_ptr<kept> kept_ = std::make_shared<kept>();
 };

@@ -12,7 +12,7 @@
 
 namespace quell::controller::test {
 
-struct books final : ledger {
+struct ledger_double final : ledger {
   struct task {
     requirement need;
     std::optional<std::string> worker;
@@ -23,7 +23,7 @@ struct books final : ledger {
   };
   struct reconciled_entry {
     std::string worker;
-    wire::hello said;
+    wire::hello greeting;
     bool same_life;
   };
 
@@ -37,7 +37,7 @@ struct books final : ledger {
   std::vector<std::pair<std::string, stop_cause>> stopped_workers;
   std::vector<std::pair<operation_id, std::string>> expired;
   std::uint64_t seq = 1000;
-  std::uint64_t asked_placeable = 0;
+  std::uint64_t placeable_checks = 0;
 
   operation_id add(const requirement& need, operation_id id, std::optional<milliseconds> lease = {}) {
     tasks[id] = {need, {}, true, true, lease, {}, {}, 0};
@@ -93,7 +93,7 @@ struct books final : ledger {
     return s;
   }
   bool is_placeable(const operation_id& id) const override {
-    ++const_cast<books*>(this)->asked_placeable;
+    ++const_cast<ledger_double*>(this)->placeable_checks;
     return tasks.at(id).pending;
   }
   void note_waiting(const operation_id& id, std::string what, std::string detail, moment) override {

@@ -1,5 +1,5 @@
 // Open descriptors of this process.
-#include "tests/integrations/heard.hpp"
+#include "tests/integrations/event_recorder.hpp"
 
 #include <filesystem>
 

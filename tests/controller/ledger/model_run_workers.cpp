@@ -1,7 +1,7 @@
 // Events at the simulated workers: frames, ends, restarts, lost leases; and crashes of the controller.
 #include <algorithm>
 
-#include "tests/controller/ledger/swarm.hpp"
+#include "tests/controller/ledger/model_run.hpp"
 
 namespace quell::controller::testing {
 
@@ -13,7 +13,7 @@ bool simulated_worker::covers(const wire::stop& s, const wire::start& t) {
   return named(t.operation) || std::any_of(t.ancestors.begin(), t.ancestors.end(), named);
 }
 
-void swarm::deliver() {
+void model_run::deliver() {
   const std::string& name = pick(some_workers);
   auto& w = s_.workers[name];
   if (w.inbox.empty()) return;
@@ -27,7 +27,7 @@ void swarm::deliver() {
       o.started = true;
       if (o.timeout.count() > 0) o.deadline = now_.boot + o.timeout;
     }
-    heart_->started(name, {start->operation, 7, now_.wall, containment::cgroup}, now_);
+    ledger_->started(name, {start->operation, 7, now_.wall, containment::cgroup}, now_);
   } else {
     const auto& stop = std::get<wire::stop>(frame);
     for (auto& [id, t] : w.tasks) {
@@ -36,14 +36,14 @@ void swarm::deliver() {
       const int x = s_.truth.find(id);
       if (x < 0 || (!s_.truth.operations[x].stop && !s_.truth.operations[x].self_status))
         fail("a worker was told to stop what nobody cancelled");
-      heart_->stopping(name, {id, stop.seq, now_.wall, now_.wall + milliseconds{2000}}, now_);
+      ledger_->stopping(name, {id, stop.seq, now_.wall, now_.wall + milliseconds{2000}}, now_);
     }
-    heart_->stop_applied(name, stop.seq, now_);
+    ledger_->stop_applied(name, stop.seq, now_);
   }
   commit();
 }
 
-void swarm::task_ends() {
+void model_run::task_ends() {
   auto& w = s_.workers[pick(some_workers)];
   if (w.tasks.empty()) return;
   auto at = std::next(w.tasks.begin(), draw(static_cast<std::uint32_t>(w.tasks.size())));
@@ -60,7 +60,7 @@ void swarm::task_ends() {
   w.tasks.erase(at);
 }
 
-void swarm::report_results() {
+void model_run::report_results() {
   const std::string& name = pick(some_workers);
   auto results = s_.workers[name].results;
   for (const auto& [id, m] : results) {
@@ -74,12 +74,12 @@ void swarm::report_results() {
         s_.truth.finish_local(x, {m.exit->code == 0 ? status::completed : status::failed, {}, proof::exit_status});
       }
     }
-    heart_->ended(name, m, now_);
+    ledger_->ended(name, m, now_);
     commit();
   }
 }
 
-void swarm::worker_reconnects(const std::string& name) {
+void model_run::worker_reconnects(const std::string& name) {
   auto& w = s_.workers[name];
   for (const auto& frame : w.inbox) { // a START of the old session is void; it can be placed again
     if (!std::holds_alternative<wire::start>(frame)) continue;
@@ -118,11 +118,11 @@ void swarm::worker_reconnects(const std::string& name) {
     o.started = true;
     if (o.timeout.count() > 0) o.deadline = now_.boot + o.timeout;
   }
-  heart_->reconcile(name, h, true, now_);
+  ledger_->reconcile(name, h, true, now_);
   commit();
 }
 
-void swarm::worker_restarts() {
+void model_run::worker_restarts() {
   const std::string& name = pick(some_workers);
   auto& w = s_.workers[name];
   w.inbox.clear();
@@ -133,11 +133,11 @@ void swarm::worker_restarts() {
   wire::hello h;
   h.level = containment::cgroup;
   h.absence_is_proof = true;
-  heart_->reconcile(name, h, false, now_);
+  ledger_->reconcile(name, h, false, now_);
   commit();
 }
 
-void swarm::lease_ends() {
+void model_run::lease_ends() {
   const std::string& name = pick(some_workers);
   auto& w = s_.workers[name];
   w.inbox.clear();
@@ -145,12 +145,12 @@ void swarm::lease_ends() {
   for (std::size_t i = 0; i < s_.truth.operations.size(); ++i)
     if (s_.truth.operations[i].worker == name)
       s_.truth.lose(static_cast<int>(i), receipt::killed, proof::lease_expired);
-  heart_->lease_expired(
+  ledger_->lease_expired(
       name, [this](auto) { return now_.boot; }, now_);
   commit();
 }
 
-void swarm::declare() {
+void model_run::declare() {
   const int x = pick_operation();
   if (x < 0) return;
   auto& o = s_.truth.operations[x];
@@ -160,7 +160,7 @@ void swarm::declare() {
   else if (!o.stop || o.self_status)
     expected = "not_cancelling";
   if (expected.empty() && o.worker) s_.truth.lose(x, receipt::declared, proof::none);
-  const auto done = heart_->declare_dead(o.id, "gone", {}, now_);
+  const auto done = ledger_->declare_dead(o.id, "gone", {}, now_);
   // An operation that was never sent and that a sweep has visited has its own end already; the model learns of it only
   // when it is terminal.
   const bool is_forgotten = o.over && !done && done.error().error.code == "operation_not_found";
@@ -170,12 +170,12 @@ void swarm::declare() {
   commit();
 }
 
-void swarm::crash() {
+void model_run::crash() {
   // Back to a committed batch; nothing that came after it has left the controller.
   const auto back = std::min<std::size_t>(draw(4), past_.size() - 1);
   past_.resize(past_.size() - back);
   s_ = past_.back();
-  heart_ = ledger::make(settings_, s_.store.recovered(), now_);
+  ledger_ = ledger::make(settings_, s_.store.recovered(), now_);
   s_.truth.time_passed(boot_time{0});
   commit();
   for (const auto& name : some_workers) worker_reconnects(name);

@@ -1,5 +1,5 @@
 // State shared by the holder of an MCP call and its server.
-#include "integrations/mcp/line.hpp"
+#include "integrations/mcp/call_channel.hpp"
 
 #include <utility>
 
@@ -16,7 +16,7 @@ const char* after(const mcp_call_event& event) {
 
 } // namespace
 
-void mcp_line::tell(mcp_call_event event) {
+void mcp_call_channel::tell(mcp_call_event event) {
   const char* word = after(event);
   listener dropped; // destroyed after the lock is released: its captures can lead back here
   {
@@ -34,34 +34,34 @@ void mcp_line::tell(mcp_call_event event) {
   if (word) became(word);
 }
 
-void mcp_line::cut() {
+void mcp_call_channel::cut() {
   listener dropped;
   const std::lock_guard lock(telling_);
   cut_ = true;
   if (!inside_) dropped = std::exchange(listener_, nullptr);
 }
 
-bool mcp_line::is_over() const {
+bool mcp_call_channel::is_over() const {
   const std::lock_guard lock(telling_);
   return cut_ || ended_;
 }
 
-void mcp_line::became(const std::string& what) {
-  std::vector<mcp_late> waiting;
+void mcp_call_channel::became(const std::string& what) {
+  std::vector<late_result_listener> waiting;
   {
-    const std::lock_guard lock(books_);
+    const std::lock_guard lock(outcome_guard_);
     if (became_) return;
     became_ = what;
     waiting.swap(waiting_);
   }
-  for (const mcp_late& late : waiting) late(what);
+  for (const late_result_listener& late : waiting) late(what);
 }
 
-void mcp_line::hear(mcp_late late) {
+void mcp_call_channel::hear(late_result_listener late) {
   if (!late) return;
   std::string what;
   {
-    const std::lock_guard lock(books_);
+    const std::lock_guard lock(outcome_guard_);
     if (!became_) {
       waiting_.push_back(std::move(late));
       return;

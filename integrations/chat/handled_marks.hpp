@@ -12,7 +12,7 @@
 
 namespace quell::integrations::chat {
 
-class heard_marks {
+class handled_marks {
  public:
   /// The order of ids: by length, then by digits.
   struct by_number {
@@ -32,16 +32,16 @@ class heard_marks {
     auto& c = at(channel);
     c.open.erase(id);
     if (by_number{}(c.last, id)) c.last = id;
-    const auto before = c.heard;
+    const auto before = c.handled;
     // Everything before the oldest undecided message is processed.
     if (c.open.empty())
-      c.heard = c.last;
-    else if (by_number{}(id, *c.open.begin()) && by_number{}(c.heard, id))
-      c.heard = id;
-    if (c.heard != before) ++changes_;
+      c.handled = c.last;
+    else if (by_number{}(id, *c.open.begin()) && by_number{}(c.handled, id))
+      c.handled = id;
+    if (c.handled != before) ++changes_;
   }
   /// Restores a position from an earlier process.
-  void recall(const std::string& channel, const std::string& id) { at(channel).heard = at(channel).last = id; }
+  void recall(const std::string& channel, const std::string& id) { at(channel).handled = at(channel).last = id; }
   /// The channel no longer exists for us.
   void forget(const std::string& channel) { changes_ += channels_.erase(channel); }
 
@@ -49,7 +49,7 @@ class heard_marks {
   std::map<std::string, std::string> all() const {
     std::map<std::string, std::string> marks;
     for (const auto& [name, c] : channels_)
-      if (!c.heard.empty()) marks.emplace(name, c.heard);
+      if (!c.handled.empty()) marks.emplace(name, c.handled);
     return marks;
   }
   std::size_t changes() const { return changes_; }
@@ -57,7 +57,7 @@ class heard_marks {
  private:
   static constexpr std::size_t most_channels = 2000;
   struct channel {
-    std::string heard, last;
+    std::string handled, last;
     std::set<std::string, by_number> open{};
     std::size_t used = 0;
   };

@@ -11,9 +11,9 @@
 namespace quell::controller {
 
 /// A question of a running call to a human.
-struct asked_question {
-  operation_id id;  ///< `human_answer` refers to it
-  std::string told; ///< JSON text: the question, kept in the call's row while it is open
+struct paused_question {
+  operation_id id;           ///< `human_answer` refers to it
+  std::string question_json; ///< JSON text: the question, kept in the call's row while it is open
 };
 
 /// A human's answer to a question.
@@ -24,20 +24,20 @@ struct human_answer {
   std::string values; ///< with `accepts`: JSON text of an object, "" = none; goes to the asking side and is not stored
   std::string reason;
   records::person by;
-  std::string told; ///< JSON text: the data of its event
+  std::string event_data; ///< JSON text: the data of its event
 };
 
-class asked_questions {
+class open_questions {
  public:
-  virtual ~asked_questions() = default;
+  virtual ~open_questions() = default;
   /// A running call waits for a human's answer. False: it is being stopped, has ended, or waits already.
-  virtual bool ask(const operation_id& id, asked_question what, moment now) = 0;
+  virtual bool ask(const operation_id& id, paused_question what, moment now) = 0;
   /// Withdraws the question. False: it was not open.
   virtual bool take_back(const operation_id& id, const operation_id& question, moment now) = 0;
   /// The call continues, whatever the answer is. Faults: operation_not_found, not_paused.
   virtual outcome<operation_id> answer(const operation_id& id, const human_answer& what, moment now) = 0;
 };
 
-asked_questions& questions_of(ledger& l);
+open_questions& questions_of(ledger& l);
 
 } // namespace quell::controller

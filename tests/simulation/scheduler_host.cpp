@@ -1,5 +1,5 @@
 // Virtual threads for the turn scheduler: the link to the controller's mailbox, and background reads.
-#include "tests/simulation/swarm_host.hpp"
+#include "tests/simulation/scheduler_host.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -8,7 +8,7 @@
 #include "actors/turns/mcp_host.hpp"
 #include "controller/commands/command.hpp"
 #include "tests/simulation/played_models.hpp"
-#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/scheduler_life.hpp"
 #include "tests/simulation/virtual_agents.hpp"
 #include "tests/simulation/voice_loop.hpp"
 #include "tests/simulation/voice_tasks.hpp"
@@ -23,7 +23,7 @@ namespace {
 /// One virtual thread for background reads: one job after the other, each takes a moment.
 class virtual_executor final : public blocking_executor {
  public:
-  virtual_executor(std::shared_ptr<swarm_life> life, controller::store_reader& store)
+  virtual_executor(std::shared_ptr<scheduler_life> life, controller::store_reader& store)
       : state_(std::make_shared<state>(std::move(life), store)) {}
   ~virtual_executor() override { stop_now(); }
   virtual_executor(const virtual_executor&) = delete;
@@ -38,8 +38,8 @@ class virtual_executor final : public blocking_executor {
 
  private:
   struct state {
-    state(std::shared_ptr<swarm_life> l, controller::store_reader& s) : life(std::move(l)), store(s) {}
-    std::shared_ptr<swarm_life> life;
+    state(std::shared_ptr<scheduler_life> l, controller::store_reader& s) : life(std::move(l)), store(s) {}
+    std::shared_ptr<scheduler_life> life;
     controller::store_reader& store;
     std::multimap<instant, job> jobs;
     instant free_at = 0;
@@ -66,7 +66,7 @@ class virtual_executor final : public blocking_executor {
 };
 
 /// A message to the controller's actor: it arrives in order, or never if the actor dies.
-void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(commit_gate&, moment)> what) {
+void to_controller(const std::shared_ptr<scheduler_life>& life, std::function<void(commit_gate&, moment)> what) {
   auto& w = life->at;
   life->last_ask = std::max(life->last_ask, w.events.now() + life->random.between(2, 60) * us);
   w.events.at(life->last_ask, [life, what = std::move(what)] {
@@ -74,7 +74,7 @@ void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(c
   });
 }
 
-core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
+core_link virtual_link(const std::shared_ptr<scheduler_life>& life) {
   core_link link;
   // A continuation after the commit is an effect like others: the process can die just before it.
   link.execute_unless_withdrawn = [life](command_request&& what, std::shared_ptr<order_claim> claim) {
@@ -119,7 +119,7 @@ core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
 
 } // namespace
 
-const turn_settings& swarm_host::settings() {
+const turn_settings& scheduler_host::settings() {
   static const turn_settings made = [] {
     turn_settings s;
     integrations::model_settings model;
@@ -145,31 +145,31 @@ const turn_settings& swarm_host::settings() {
   return made;
 }
 
-swarm_host::swarm_host(world& w) : world_(w) { spdlog::set_level(spdlog::level::off); }
-swarm_host::~swarm_host() { die(); }
+scheduler_host::scheduler_host(world& w) : world_(w) { spdlog::set_level(spdlog::level::off); }
+scheduler_host::~scheduler_host() { die(); }
 
-void swarm_host::start() {
-  life_ = std::make_shared<swarm_life>(world_, world_.controller.lives());
+void scheduler_host::start() {
+  life_ = std::make_shared<scheduler_life>(world_, world_.controller.lives());
   later(life_, life_->random.between(50, 5000) * us, [this] { begin(); });
 }
 
-void swarm_host::begin() {
+void scheduler_host::begin() {
   reader_ = world_.disk.reader();
   output_ = played_output(life_);
-  auto parts = std::make_shared<agent_runtime>();
-  parts->background_reads = std::make_unique<virtual_executor>(life_, *reader_);
-  parts->priority_reads = std::make_unique<virtual_executor>(life_, *reader_);
-  parts->core = virtual_link(life_);
-  parts->models = played_models(life_);
-  parts->output = output_.get();
-  parts->settings.set(settings());
-  parts->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
-  parts->mcp = mcp_host::make(parts, *mcp_accounts::open("", {}));
-  scheduler_ = turn_scheduler::make(parts, std::make_unique<virtual_executor>(life_, *reader_));
+  auto runtime = std::make_shared<agent_runtime>();
+  runtime->background_reads = std::make_unique<virtual_executor>(life_, *reader_);
+  runtime->priority_reads = std::make_unique<virtual_executor>(life_, *reader_);
+  runtime->core = virtual_link(life_);
+  runtime->models = played_models(life_);
+  runtime->output = output_.get();
+  runtime->settings.set(settings());
+  runtime->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
+  runtime->mcp = mcp_host::make(runtime, *mcp_accounts::open("", {}));
+  scheduler_ = turn_scheduler::make(runtime, std::make_unique<virtual_executor>(life_, *reader_));
   if (world_.plan.voice) begin_voice();
 }
 
-void swarm_host::begin_voice() {
+void scheduler_host::begin_voice() {
   voice::voice_options o;
   o.settings = world_.callers.settings();
   o.caller_of = [](const std::string& secret) -> result<caller> {
@@ -186,12 +186,12 @@ void swarm_host::begin_voice() {
   world_.callers.opened();
 }
 
-bool swarm_host::connect_voice(integrations::voice::direction as, const std::shared_ptr<voice_peer>& from,
-                               bool is_loopback) {
+bool scheduler_host::connect_voice(integrations::voice::direction as, const std::shared_ptr<voice_peer>& from,
+                                   bool is_loopback) {
   return voice_ && world_.controller.is_up() && voice_loop_->connect(as, from, is_loopback);
 }
 
-void swarm_host::die() {
+void scheduler_host::die() {
   if (!life_) return;
   life_->is_over = true;
   if (voice_) voice_->stop();
@@ -205,16 +205,16 @@ void swarm_host::die() {
   life_.reset();
 }
 
-void swarm_host::signal(const actor_signal& s) {
+void scheduler_host::signal(const actor_signal& s) {
   if (voice_) voice_->signal(s); // before its turn reports its end
   if (scheduler_) scheduler_->signal(s);
 }
-void swarm_host::ended(const ended_operation& e) {
+void scheduler_host::ended(const ended_operation& e) {
   if (scheduler_) scheduler_->ended(e);
 }
-void swarm_host::heard(const records::event_record& e) {
-  if (scheduler_) scheduler_->heard(e);
-  if (voice_) voice_->heard(e);
+void scheduler_host::on_event(const records::event_record& e) {
+  if (scheduler_) scheduler_->on_event(e);
+  if (voice_) voice_->on_event(e);
 }
 
 } // namespace quell::simulation

@@ -11,14 +11,14 @@ void oracle::controller_started() {
   for (auto& w : workers_) w.is_there = false;
   for (auto& r : rows_) {
     r.owner_kills_at.reset();
-    r.stop_told = r.record.hot.stop.has_value();
+    r.stop_reported = r.record.hot.stop.has_value();
   }
   stops_left_.clear();
   welcomed_.clear();
 }
 
 /// True if one of these stops belongs to this cancel, covers the operation and is early enough.
-bool oracle::is_told(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const {
+bool oracle::is_reported(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const {
   milliseconds nearest = c.first_grace.value_or(x.record.grace);
   if (c.nearest_grace) nearest = std::min(nearest, *c.nearest_grace);
   return std::any_of(stops.begin(), stops.end(), [&](const wire::stop& s) {
@@ -27,7 +27,7 @@ bool oracle::is_told(const std::vector<wire::stop>& stops, const cancel_row& c, 
 }
 
 /// The session of this worker has been sent the stop for everything that it holds and a fenced cancel covers.
-void oracle::judge_told(std::size_t worker) {
+void oracle::check_reports(std::size_t worker) {
   const std::string called = world_.name(worker);
   const auto session = welcomed_.find(called);
   // After a failed write the rows differ from the ledger's knowledge.
@@ -42,26 +42,26 @@ void oracle::judge_told(std::size_t worker) {
     const auto is_stop = [&](const wire::stop& s) {
       return s.seq == hot.stop->seq || stop_covers(s, r); // any stop that covers it is enough
     };
-    if (!has_ended_there && r.start && r.stop_told && hot.stop && !hot.stop->cancel &&
+    if (!has_ended_there && r.start && r.stop_reported && hot.stop && !hot.stop->cancel &&
         std::none_of(sent.begin(), sent.end(), is_stop))
       return world_.violate("told", called + " is there with " + name(r) + " and has not been sent its stop, " +
                                         std::string(name_of(hot.stop->cause)));
     for (const auto& c : cancels_)
-      if (c.fenced_told && c.record.status != cancel_status::settled && covers(c, r) && !is_told(sent, c, r))
+      if (c.fenced_reported && c.record.status != cancel_status::settled && covers(c, r) && !is_reported(sent, c, r))
         return world_.violate("told", called + " is there with " + name(r) + " and has not been sent the stop of " +
                                           world_.label(c.record.id) + ", or not its nearest grace");
   }
 }
 
-void oracle::owner_told(const controller::external_signal& s) {
+void oracle::owner_notified(const controller::external_signal& s) {
   row* r = find(s.operation);
   if (!r || (r->owner_kills_at && *r->owner_kills_at <= s.kill_at)) return;
   r->owner_kills_at = s.kill_at;
-  r->owner_told_at = world_.events.now();
+  r->owner_notified_at = world_.events.now();
 }
 
 /// A cancel with this grace was answered: owners that were told to stop know that the deadline has moved closer.
-void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
+void oracle::check_owners(const cancel_row& c, milliseconds grace) {
   if (writes_failed_) return;
   // Instants of the wall clock are computed from those of the boot clock, and the two clocks drift apart from the
   // moment of the notification, which is at most this long after the computation.
@@ -69,7 +69,7 @@ void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
   constexpr milliseconds rounding{2};
   const auto ppm = std::abs(world_.plan.ppm[0]);
   const auto latest = [&](const row& r) {
-    const instant since = world_.events.now() - r.owner_told_at + longest_commit;
+    const instant since = world_.events.now() - r.owner_notified_at + longest_commit;
     return world_.controller.now().wall + grace + rounding + milliseconds{since / ms * ppm / 1'000'000};
   };
   for (const auto& r : rows_)
@@ -80,7 +80,7 @@ void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
 }
 
 /// A settled cancel has its times, and each of its events once.
-void oracle::judge_whole(const cancel_row& c) {
+void oracle::check_whole(const cancel_row& c) {
   const auto& report = c.record.report;
   if (writes_failed_ || c.record.status != cancel_status::settled) return;
   const auto wrong = [&](const std::string& text) {

@@ -1,6 +1,6 @@
 // Orders and time of the simulated swarm, and the comparison with the model. Each move is one call of the ledger and
 // one batch.
-#include "tests/controller/ledger/swarm.hpp"
+#include "tests/controller/ledger/model_run.hpp"
 
 #include <algorithm>
 
@@ -20,22 +20,22 @@ const std::vector<std::string> some_owners{"alice", "bob"};
 
 } // namespace
 
-std::uint32_t swarm::draw(std::uint32_t below) {
+std::uint32_t model_run::draw(std::uint32_t below) {
   return at_ < script_.size() && below > 0 ? script_[at_++] % below : 0;
 }
 
-int swarm::pick_operation() {
+int model_run::pick_operation() {
   const auto size = static_cast<std::uint32_t>(s_.truth.operations.size());
   return size == 0 ? -1 : static_cast<int>(size - 1 - draw(std::min<std::uint32_t>(size, 16)));
 }
 
-bool swarm::fail(const std::string& sentence) {
+bool model_run::fail(const std::string& sentence) {
   if (wrong_.empty()) wrong_ = sentence;
   return false;
 }
 
-void swarm::commit() {
-  ledger_effects e = heart_->take();
+void model_run::commit() {
+  ledger_effects e = ledger_->take();
   s_.store.apply(e.journal);
   if (!s_.store.broken.empty()) fail(s_.store.broken.front());
   for (const auto& over : e.ended) {
@@ -51,7 +51,7 @@ void swarm::commit() {
   past_.push_back(s_);
 }
 
-void swarm::create() {
+void model_run::create() {
   model_operation o;
   const int parent = draw(2) == 0 ? -1 : pick_operation();
   o.parent = parent;
@@ -71,14 +71,15 @@ void swarm::create() {
   c.timeout = o.timeout;
   if (!o.key.empty()) c.supersede = o.key;
   if (draw(6) == 0)
-    c.as_of_seq = heart_->last_seq() - draw(static_cast<std::uint32_t>(std::min<std::uint64_t>(heart_->last_seq(), 9)));
+    c.as_of_seq =
+        ledger_->last_seq() - draw(static_cast<std::uint32_t>(std::min<std::uint64_t>(ledger_->last_seq(), 9)));
   c.task.command = {"true"};
   std::array<std::uint8_t, 10> random{};
   ++made_;
   for (std::size_t i = 0; i < 8; ++i) random[9 - i] = static_cast<std::uint8_t>(made_ >> (8 * i));
   o.id = {make_uuid7(now_.wall, random)};
   const std::string expected = s_.truth.refusal(parent, o.detached, o.scope, c.as_of_seq, o.key);
-  const auto made = heart_->create(c, o.id, now_);
+  const auto made = ledger_->create(c, o.id, now_);
   if (!made) {
     // An operation that ended before a crash is only in the store: the HTTP front then answers for it as a parent.
     const bool is_forgotten =
@@ -88,14 +89,14 @@ void swarm::create() {
     return;
   }
   if (!expected.empty()) return void(fail("a create was taken that is " + expected));
-  o.seq = heart_->last_seq();
+  o.seq = ledger_->last_seq();
   o.as_of = std::min(c.as_of_seq.value_or(o.seq), o.seq);
   // A superseded operation that was never sent can end in this very batch, after the new one was created.
   s_.truth.create(o);
   commit();
 }
 
-void swarm::cancel() {
+void model_run::cancel() {
   cancel_order o;
   const int x = pick_operation();
   switch (draw(6)) {
@@ -120,11 +121,11 @@ void swarm::cancel() {
   }
   if (draw(5) == 0)
     o.up_to_seq =
-        heart_->last_seq() - draw(static_cast<std::uint32_t>(std::min<std::uint64_t>(heart_->last_seq(), 12)));
+        ledger_->last_seq() - draw(static_cast<std::uint32_t>(std::min<std::uint64_t>(ledger_->last_seq(), 12)));
   o.received = now_.boot;
   model_cancel c;
   c.target = o.target;
-  c.seq = heart_->last_seq() + 1;
+  c.seq = ledger_->last_seq() + 1;
   c.cutoff = std::min(o.up_to_seq.value_or(c.seq), c.seq);
   c.covered = s_.truth.covered(c.target, c.cutoff, c.seq);
   const model_cancel* open = s_.truth.joined(c.target, c.cutoff, c.covered);
@@ -132,7 +133,7 @@ void swarm::cancel() {
   ++made_;
   for (std::size_t i = 0; i < 8; ++i) random[9 - i] = static_cast<std::uint8_t>(made_ >> (8 * i));
   c.id = {make_uuid7(now_.wall, random)};
-  const auto answer = heart_->cancel(o, c.id, now_);
+  const auto answer = ledger_->cancel(o, c.id, now_);
   if (!answer) return void(fail("a cancel was refused: " + answer.error().error.detail));
   if (answer->record.outcome == cancel_outcome::joined) {
     if (open == nullptr || open->id != answer->record.id) return void(fail("a cancel joined another than it should"));
@@ -147,17 +148,17 @@ void swarm::cancel() {
   }
   commit();
   if (draw(8) == 0) return; // a crash can come before the owner knows that it is durable; the next restart recovers it
-  heart_->cancel_fenced(answer->record.id, true, now_);
+  ledger_->cancel_fenced(answer->record.id, true, now_);
   commit();
 }
 
-void swarm::assign() {
+void model_run::assign() {
   const int x = pick_operation();
   if (x < 0) return;
   auto& o = s_.truth.operations[x];
   const std::string& worker = pick(some_workers);
   const bool may = s_.truth.may_be_placed(x);
-  auto start = heart_->assign(o.id, worker, now_);
+  auto start = ledger_->assign(o.id, worker, now_);
   if (start.has_value() != may)
     return void(fail(may ? "work that may start was not started" : "stale or taken work was started"));
   if (!start) return;
@@ -168,18 +169,18 @@ void swarm::assign() {
   commit();
 }
 
-void swarm::pass_time() {
+void model_run::pass_time() {
   const milliseconds d{100 + draw(900)};
   now_.wall += d;
   now_.boot = now_.boot + d;
   s_.truth.time_passed(now_.boot);
-  heart_->tick(now_);
+  ledger_->tick(now_);
   commit();
 }
 
-void swarm::roll_out() {
+void model_run::roll_out() {
   for (int i = 0; i < 10'000; ++i) {
-    const bool more = heart_->step(now_);
+    const bool more = ledger_->step(now_);
     commit();
     if (more && wrong_.empty()) continue;
     if (!wrong_.empty()) return;
@@ -190,9 +191,9 @@ void swarm::roll_out() {
   fail("the roll-out never ends");
 }
 
-void swarm::compare_operation(int x) {
+void model_run::compare_operation(int x) {
   const auto& o = s_.truth.operations[x];
-  const auto v = heart_->view(o.id, now_);
+  const auto v = ledger_->view(o.id, now_);
   if (v.has_value() == o.over)
     return void(fail(o.over ? "a terminal operation is looked at as live" : "a live operation is lost"));
   if (o.over) return;
@@ -204,18 +205,18 @@ void swarm::compare_operation(int x) {
   if (o.stop && (v->hot.stop->cause != o.stop->cause || v->hot.stop->cancel != o.stop->cancel))
     fail("seen under another stop: " + std::string(name_of(v->hot.stop->cause)) + ", not " +
          std::string(name_of(o.stop->cause)));
-  if (heart_->is_placeable(o.id) != s_.truth.may_be_placed(x)) fail("placeable is not what it should be");
+  if (ledger_->is_placeable(o.id) != s_.truth.may_be_placed(x)) fail("placeable is not what it should be");
 }
 
-void swarm::compare() {
+void model_run::compare() {
   std::uint64_t live = 0;
   for (std::size_t i = 0; i < s_.truth.operations.size(); ++i) {
     compare_operation(static_cast<int>(i));
     if (!s_.truth.operations[i].over) ++live;
   }
-  if (heart_->live_count() != live) fail("the number of live operations is wrong");
+  if (ledger_->live_count() != live) fail("the number of live operations is wrong");
   for (const auto& worker : some_workers)
-    if (heart_->live_on(worker) != s_.held[worker]) fail("the number of held operations is wrong");
+    if (ledger_->live_on(worker) != s_.held[worker]) fail("the number of held operations is wrong");
   for (const auto& [name, w] : s_.workers) {
     if (!w.inbox.empty()) continue;
     for (const auto& [id, t] : w.tasks) {
@@ -224,7 +225,7 @@ void swarm::compare() {
     }
   }
   for (auto& c : s_.truth.cancels) {
-    const auto v = heart_->view_cancel(c.id, now_);
+    const auto v = ledger_->view_cancel(c.id, now_);
     const auto stored = s_.store.cancels.at(c.id);
     const auto& record = v ? v->record : stored;
     for (const auto& [how, count] : c.receipts)
@@ -237,11 +238,11 @@ void swarm::compare() {
   }
 }
 
-std::string swarm::play() {
+std::string model_run::play() {
   now_.wall = wall_time{milliseconds{1'790'000'000'000}};
   now_.boot = boot_time{1'000'000'000'000};
   settings_.leaves_per_step = 3;
-  heart_ = ledger::make(settings_, {}, now_);
+  ledger_ = ledger::make(settings_, {}, now_);
   past_.push_back(s_);
   while (at_ < script_.size() && wrong_.empty()) {
     switch (draw(24)) {
@@ -276,7 +277,7 @@ std::string swarm::play() {
       report_results();
       break;
     case 18:
-      heart_->step(now_);
+      ledger_->step(now_);
       commit();
       break;
     case 19:

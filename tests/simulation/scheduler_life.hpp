@@ -12,8 +12,8 @@
 
 namespace quell::simulation {
 
-struct swarm_life {
-  swarm_life(world& w, std::uint64_t number) : at(w), random(w.plan.seed, mix(6000, number)) {}
+struct scheduler_life {
+  scheduler_life(world& w, std::uint64_t number) : at(w), random(w.plan.seed, mix(6000, number)) {}
   world& at;
   random_stream random;
   bool is_over = false;
@@ -23,7 +23,7 @@ struct swarm_life {
 };
 
 /// Runs `what` after this delay, unless the life has ended by then.
-inline void later(const std::shared_ptr<swarm_life>& life, instant delay, std::function<void()> what) {
+inline void later(const std::shared_ptr<scheduler_life>& life, instant delay, std::function<void()> what) {
   life->at.events.after(delay, [life, what = std::move(what)] {
     if (!life->is_over && !life->at.failed()) what();
   });

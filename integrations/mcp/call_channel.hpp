@@ -11,10 +11,10 @@
 
 namespace quell::integrations {
 
-class mcp_line {
+class mcp_call_channel {
  public:
   using listener = std::function<void(mcp_call_event)>;
-  explicit mcp_line(listener heard) : listener_(std::move(heard)) {}
+  explicit mcp_call_channel(listener on_event) : listener_(std::move(on_event)) {}
 
   /// Delivers nothing once the line is cut or the end was delivered; even then an end records what a cancel was too
   /// late for. One thread at a time.
@@ -26,16 +26,16 @@ class mcp_line {
   /// Records the outcome of the cancel. The first word wins; if the call had ended before, the word of that end.
   void became(const std::string& what);
   /// Sets the receiver of the outcome; it is called once, now or later.
-  void hear(mcp_late late);
+  void hear(late_result_listener late);
 
  private:
   mutable std::recursive_mutex telling_; // recursive: a listener can cancel its own call
   listener listener_;
   bool inside_ = false, cut_ = false, ended_ = false;
 
-  std::mutex books_; ///< guards the members below; never held during a callback
+  std::mutex outcome_guard_; ///< guards the members below; never held during a callback
   std::optional<std::string> became_;
-  std::vector<mcp_late> waiting_;
+  std::vector<late_result_listener> waiting_;
 };
 
 } // namespace quell::integrations

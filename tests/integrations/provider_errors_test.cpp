@@ -56,7 +56,7 @@ TEST_CASE("a conversation that is too long has a code of its own, in every serve
 
 TEST_CASE("Retry-After comes in seconds, with fractions, in milliseconds or as a date, or is not understood") {
   const auto wait = [](std::map<std::string, std::string, std::less<>> headers) {
-    return answered(429, "", std::move(headers)).asked_wait;
+    return answered(429, "", std::move(headers)).requested_wait;
   };
   CHECK(wait({{"retry-after", "7"}}) == 7000ms);
   CHECK(wait({{"retry-after", "0.25"}}) == 250ms);

@@ -11,10 +11,10 @@
 
 namespace quell::integrations {
 
-class call_line {
+class call_listener {
  public:
   using listener = std::function<void(model_event)>;
-  explicit call_line(listener heard) : listener_(std::move(heard)) {}
+  explicit call_listener(listener on_event) : listener_(std::move(on_event)) {}
 
   /// The client's thread. Delivers nothing once the line is cut.
   void tell(model_event event);
@@ -41,11 +41,11 @@ class running_call;
 
 /// A command for the client's thread: begin a call, or close one and confirm it.
 struct post {
-  std::shared_ptr<call_line> line;
+  std::shared_ptr<call_listener> listening;
   std::unique_ptr<running_call> begin;
   std::function<void()> closed;
-  post(std::shared_ptr<call_line> of, std::unique_ptr<running_call> call);
-  post(std::shared_ptr<call_line> of, std::function<void()> told);
+  post(std::shared_ptr<call_listener> of, std::unique_ptr<running_call> call);
+  post(std::shared_ptr<call_listener> of, std::function<void()> when_closed);
   post(post&&) noexcept;
   ~post();
 };
@@ -62,7 +62,7 @@ class mailbox {
   std::vector<post> take();
 
   void ask_to_end();
-  bool asked_to_end() const { return end_asked_; }
+  bool must_end() const { return end_requested_; }
   /// The final `take`; afterwards `put` returns false.
   std::vector<post> close();
 
@@ -71,7 +71,7 @@ class mailbox {
   std::function<void()> wake_;
   std::vector<post> posts_;
   bool closed_ = false;
-  std::atomic<bool> waiting_ = false, end_asked_ = false;
+  std::atomic<bool> waiting_ = false, end_requested_ = false;
 };
 
 } // namespace quell::integrations

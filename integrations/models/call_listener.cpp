@@ -1,5 +1,5 @@
 // State shared by the holder of a call and the client's thread.
-#include "integrations/models/call_line.hpp"
+#include "integrations/models/call_listener.hpp"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace quell::integrations {
 
-void call_line::tell(model_event event) {
+void call_listener::tell(model_event event) {
   listener dropped; // destroyed after the lock is released: its captures can lead back here
   const std::lock_guard lock(telling_);
   if (cut_) return;
@@ -17,26 +17,27 @@ void call_line::tell(model_event event) {
   if (cut_) dropped = std::exchange(listener_, nullptr);
 }
 
-void call_line::cut() {
+void call_listener::cut() {
   listener dropped;
   const std::lock_guard lock(telling_);
   cut_ = true;
   if (!inside_) dropped = std::exchange(listener_, nullptr);
 }
 
-void call_line::note_usage(const model_usage& usage) {
+void call_listener::note_usage(const model_usage& usage) {
   const std::lock_guard lock(counting_);
   usage_ = usage;
 }
 
-model_usage call_line::usage() const {
+model_usage call_listener::usage() const {
   const std::lock_guard lock(counting_);
   return usage_;
 }
 
-post::post(std::shared_ptr<call_line> of, std::unique_ptr<running_call> call)
-    : line(std::move(of)), begin(std::move(call)) {}
-post::post(std::shared_ptr<call_line> of, std::function<void()> told) : line(std::move(of)), closed(std::move(told)) {}
+post::post(std::shared_ptr<call_listener> of, std::unique_ptr<running_call> call)
+    : listening(std::move(of)), begin(std::move(call)) {}
+post::post(std::shared_ptr<call_listener> of, std::function<void()> when_closed)
+    : listening(std::move(of)), closed(std::move(when_closed)) {}
 post::post(post&&) noexcept = default;
 post::~post() = default;
 
@@ -57,7 +58,7 @@ std::vector<post> mailbox::take() {
 
 void mailbox::ask_to_end() {
   const std::lock_guard lock(guard_);
-  end_asked_ = true;
+  end_requested_ = true;
   if (!closed_) wake_();
 }
 

@@ -1,5 +1,5 @@
 // Prints a turn line by line.
-#include "cli/told_turn.hpp"
+#include "cli/printed_turn.hpp"
 
 #include <signal.h>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr milliseconds longest_farewell{1'000};
 }
 
-told_turn::told_turn(session& s, api& controller, json message, milliseconds reconnect, tell_aside aside)
+printed_turn::printed_turn(session& s, api& controller, json message, milliseconds reconnect, tell_aside aside)
     : s_(s), api_(controller), aside_(aside), story_(listener()),
       stream_(controller, std::move(message), reconnect,
               {.decided = [this](const json& decision) { decided(decision); },
@@ -45,9 +45,9 @@ told_turn::told_turn(session& s, api& controller, json message, milliseconds rec
                .failed = [this](const problem& p) { failed(p); }}),
       out_is_shown_(s.term.out_is_terminal) {}
 
-told_turn::~told_turn() { s_.loop.forget(leaving_); }
+printed_turn::~printed_turn() { s_.loop.forget(leaving_); }
 
-int told_turn::execute() {
+int printed_turn::execute() {
   ::signal(SIGPIPE, SIG_IGN);
   signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int n) { on_signal(n); });
   stream_.start();
@@ -55,7 +55,7 @@ int told_turn::execute() {
   return *code_;
 }
 
-turn_story::listener told_turn::listener() {
+turn_story::listener printed_turn::listener() {
   turn_story::listener to;
   to.next_answer = [this] { fresh_line(); };
   to.text = [this](const std::string& bytes) { text(bytes); };
@@ -71,7 +71,7 @@ turn_story::listener told_turn::listener() {
     aside(indented(end.depth) + end.what + "  " + duration_text(end.took) + "  " + end.outcome,
           end.ok || end.cancelled ? color::dim : color::red);
   };
-  to.asked = [this](const open_approval& open) {
+  to.on_approval = [this](const open_approval& open) {
     if (!open.question.empty()) {
       for (const auto& line : open.lines) aside(line, color::yellow);
       for (const auto& command : open.commands) aside("  " + command, color::yellow);
@@ -88,7 +88,7 @@ turn_story::listener told_turn::listener() {
   return to;
 }
 
-void told_turn::decided(const json& decision) {
+void printed_turn::decided(const json& decision) {
   const auto what = text_of(decision, "decision"), turn = text_of(member(decision, "turn"), "id");
   if (s_.json())
     s_.print_line({{"type", "message_decided"}, {"operation", turn.empty() ? json() : json(turn)}, {"data", decision}});
@@ -103,7 +103,7 @@ void told_turn::decided(const json& decision) {
 }
 
 /// Handles the events after a message that ordered a stop: a sentence, and the report.
-void told_turn::after_stop(const json& event) {
+void printed_turn::after_stop(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
   if (type == "acknowledgement" && !s_.json()) text(text_of(data, "text") + text_of(data, "reaction") + "\n");
@@ -115,7 +115,7 @@ void told_turn::after_stop(const json& event) {
   aside(stop_summary(data));
 }
 
-void told_turn::text(const std::string& bytes) {
+void printed_turn::text(const std::string& bytes) {
   if (s_.json() || bytes.empty()) return;
   s_.print(s_.term.out_is_terminal ? safe_text(bytes) : bytes);
   mid_line_ = !bytes.ends_with('\n');
@@ -123,26 +123,26 @@ void told_turn::text(const std::string& bytes) {
 }
 
 /// Nothing reads the answer any more, so the turn is stopped.
-void told_turn::notice_reader() {
+void printed_turn::notice_reader() {
   if (std::ferror(stdout) == 0 || interruptions_ > 0) return;
   ++interruptions_;
   stream_.stop("the reader of the output is gone");
 }
 
-void told_turn::fresh_line() {
+void printed_turn::fresh_line() {
   if (!mid_line_) return;
   s_.print("\n");
   mid_line_ = false;
 }
 
-void told_turn::aside(const std::string& line, color c) {
+void printed_turn::aside(const std::string& line, color c) {
   if (s_.json() || (aside_ == tell_aside::on_terminal && !s_.term.err_is_terminal)) return;
   if (out_is_shown_) fresh_line();
   std::fflush(stdout);
   std::fprintf(stderr, "%s\n", painted(line, c, s_.term.color_err).c_str());
 }
 
-void told_turn::ended(const json& operation) {
+void printed_turn::ended(const json& operation) {
   story_.end(operation);
   if (!s_.json()) fresh_line();
   if (operation.is_null()) { // the message was not a turn
@@ -171,7 +171,7 @@ void told_turn::ended(const json& operation) {
   code_ = exit_code::of_operation(operation);
 }
 
-void told_turn::failed(const problem& p) {
+void printed_turn::failed(const problem& p) {
   if (!s_.json()) fresh_line();
   s_.say(p);
   if (!stream_.turn().empty())
@@ -182,7 +182,7 @@ void told_turn::failed(const problem& p) {
   code_ = exit_code::of_run_problem(p);
 }
 
-void told_turn::on_signal(int n) {
+void printed_turn::on_signal(int n) {
   const char* what = n == SIGINT ? "Ctrl-C" : n == SIGHUP ? "hang-up" : "SIGTERM";
   if (++interruptions_ == 1) {
     aside(std::string("cancelling (") + what + "); again to leave at once");
@@ -193,7 +193,7 @@ void told_turn::on_signal(int n) {
   leaving_ = s_.loop.after(longest_farewell, [this] { leave(); });
 }
 
-void told_turn::leave() {
+void printed_turn::leave() {
   if (code_) return;
   if (!s_.json()) fresh_line();
   const auto turn = short_id(stream_.turn());

@@ -12,16 +12,16 @@
 namespace quell::simulation {
 
 struct world;
-struct swarm_life;
+struct scheduler_life;
 class voice_peer;
 class virtual_voice_loop;
 
-class swarm_host {
+class scheduler_host {
  public:
-  explicit swarm_host(world& w);
-  ~swarm_host();
-  swarm_host(const swarm_host&) = delete;
-  swarm_host& operator=(const swarm_host&) = delete;
+  explicit scheduler_host(world& w);
+  ~scheduler_host();
+  scheduler_host(const scheduler_host&) = delete;
+  scheduler_host& operator=(const scheduler_host&) = delete;
 
   /// Starts with a new life of the controller, a moment after the core, as in quelld.
   void start();
@@ -35,7 +35,7 @@ class swarm_host {
   // From the core.
   void signal(const controller::actor_signal& s);
   void ended(const controller::ended_operation& e);
-  void heard(const records::event_record& e);
+  void on_event(const records::event_record& e);
 
   /// The settings: who may decide, and which agent serves which scope.
   static const controller::turns::turn_settings& settings();
@@ -45,7 +45,7 @@ class swarm_host {
   void begin_voice();
 
   world& world_;
-  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<scheduler_life> life_;
   std::unique_ptr<controller::output_store> output_;
   std::unique_ptr<controller::store_reader> reader_;
   std::unique_ptr<controller::turns::turn_scheduler> scheduler_;

@@ -1,0 +1,53 @@
+// Compares the printed configurations; what differs decides whether the new one can be taken.
+#include "quelld/running_configuration.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <spdlog/spdlog.h>
+
+#include "integrations/host/log.hpp"
+#include "protocol/nearest.hpp"
+#include "quelld/changed_settings.hpp"
+
+namespace quell::controller {
+
+running_configuration::running_configuration(loaded first, std::function<result<loaded>()> load)
+    : now_(std::move(first)), load_(std::move(load)), words_(std::make_shared<reloaded_words>(now_.turns.chat)),
+      printed_(printed_config(now_)) {}
+
+reload_result running_configuration::take_new(turns::turn_scheduler& scheduler) {
+  auto next = load_();
+  if (!next) return tl::unexpected(next.error());
+  auto printed = printed_config(*next);
+  auto changed = changed_settings(*printed_.get(), printed);
+  if (!changed) return changed;
+  std::vector<std::string> fixed;
+  std::copy_if(changed->begin(), changed->end(), std::back_inserter(fixed),
+               [](const std::string& place) { return !can_be_reloaded(place); });
+  if (!fixed.empty())
+    return failure("needs_restart", "nothing was changed, because these settings take effect only at a restart: " +
+                                        listed(fixed) + ". Restart quelld, or put them back and reload again.");
+  host::set_log_level(next->settings.log_level);
+  words_->reload(next->turns.chat);
+  scheduler.reload(next->turns);
+  printed_.set(std::move(printed));
+  now_ = std::move(*next);
+  return changed;
+}
+
+void running_configuration::reload(turns::turn_scheduler& scheduler) {
+  const auto waiting = requests_.take();
+  const auto done = take_new(scheduler);
+  if (done)
+    spdlog::info("the configuration was reloaded; changed: {}", done->empty() ? "nothing" : listed(*done));
+  else
+    spdlog::error("the configuration was not reloaded: {}", done.error().detail);
+  for (const auto& answer : waiting) answer(done);
+}
+
+void running_configuration::close() {
+  for (const auto& answer : requests_.take()) answer(failure("shutting_down", "quelld stops"));
+}
+
+} // namespace quell::controller

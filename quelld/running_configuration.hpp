@@ -1,0 +1,47 @@
+// The configuration that holds now, and how a reload replaces it: all of it, or nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/turns/current.hpp"
+#include "actors/turns/turn_scheduler.hpp"
+#include "quelld/loaded.hpp"
+#include "quelld/options.hpp"
+#include "quelld/reload_requests.hpp"
+
+namespace quell::controller {
+
+class running_configuration {
+ public:
+  /// `load` reads the configuration anew.
+  running_configuration(loaded first, std::function<result<loaded>()> load);
+
+  /// On the main thread only.
+  const loaded& now() const { return now_; }
+  /// As admins see it. Any thread.
+  std::string printed() const { return *printed_.get(); }
+  const std::shared_ptr<reloaded_words>& words() const { return words_; }
+
+  /// Any thread; the answer comes on the main thread.
+  void ask_for_reload(reload_requests::answer done) { requests_.ask(std::move(done)); }
+  /// Readable while somebody waits for a reload (poll).
+  int descriptor() const { return requests_.descriptor(); }
+  /// On the main thread: reads the configuration, takes it, logs what it did, and answers those who asked.
+  void reload(turns::turn_scheduler& scheduler);
+  /// At the end of the process: answers those who still wait.
+  void close();
+
+ private:
+  reload_result take_new(turns::turn_scheduler& scheduler);
+
+  loaded now_;
+  std::function<result<loaded>()> load_;
+  std::shared_ptr<reloaded_words> words_;
+  turns::current<std::string> printed_;
+  reload_requests requests_;
+};
+
+} // namespace quell::controller
