@@ -102,8 +102,7 @@ class process final : public controller_process {
   std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
   std::unique_ptr<retention> retention_;
-  // Used only by the control socket's thread.
-  frame_queues queues_;
+  frame_queues queues_; // used only by the control socket's thread, like the next three
   peer_budgets frame_budgets_{{400'000, 50'000}};
   peer_budgets byte_budgets_{{128 << 20, 16 << 20}};
   log_rate_limiter log_;
@@ -306,9 +305,9 @@ result<void> process::start_gateway() {
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
-  const auto on_actor = [this](command_request&& what) { caf::anon_send(handle_, actors::posted(std::move(what))); };
-  const auto keys =
-      std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
+  const auto keys = std::make_shared<own_key>(
+      s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(),
+      [this](command_request&& what) { caf::anon_send(handle_, actors::posted(std::move(what))); });
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
   g.configuration = [this] { return configuration_.printed(); };
@@ -340,9 +339,8 @@ result<void> process::run() {
   if (auto r = start_chats(); !r) return r;
   if (auto r = start_voice(); !r) return r;
   if (auto r = start_gateway(); !r) return r;
-  auto webhooks =
-      webhooks::start_over(*gateway_, options_.configuration.chats.outgoing, options_.configuration.settings.store_dir,
-                           open_store_of(options_.configuration.settings));
+  const auto& c = options_.configuration;
+  auto webhooks = webhooks::start_over(*gateway_, c.chats.outgoing, c.settings.store_dir, open_store_of(c.settings));
   if (!webhooks) return tl::unexpected(webhooks.error());
   webhooks_ = std::move(*webhooks);
   edges_.webhooks = webhooks_.get();
