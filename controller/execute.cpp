@@ -134,7 +134,7 @@ void commit_gate::take(const commands::take_message& what, std::function<void(co
   if (at_once) at_once(answer);
   absorb(now);
   transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) mutable {
-    if (answer.next == commands::taken_message::then::stop) answer.stated->durable = durable;
+    if (answer.next == commands::taken_message::then::stop) answer.answer->durable = durable;
     if (done) done(std::move(answer));
   });
   dirty_ = true;

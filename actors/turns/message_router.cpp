@@ -120,17 +120,17 @@ void message_router::decide(message_order order, answer done) {
   using then = commands::taken_message::then;
   const auto entered = [self = shared_from_this(), scope = o.scope](const commands::taken_message& taken) {
     if (taken.next == then::begin_turn || taken.next == then::queue_turn)
-      self->queue_.entered(*taken.exchange_outcome->turn, scope);
+      self->queue_.entered(*taken.answer->turn, scope);
   };
   auto over = [self = shared_from_this(), order = o, done = std::move(done)](commands::taken_message taken) {
     if (taken.next == then::stop)
       return self->runtime_->priority_reads->run(
           [self, order, taken = std::move(taken), done](store_reader& store) mutable {
-            taken.exchange_outcome->interrupted = names_of(taken.kept, store);
-            self->say_stopped(order, *taken.exchange_outcome, taken.kept, done);
+            taken.answer->interrupted = names_of(taken.kept, store);
+            self->say_stopped(order, *taken.answer, taken.kept, done);
           });
-    done(taken.exchange_outcome);
-    if (taken.next == then::begin_turn) self->queue_.begin(*taken.exchange_outcome->turn, order.scope);
+    done(taken.answer);
+    if (taken.next == then::begin_turn) self->queue_.begin(*taken.answer->turn, order.scope);
   };
   runtime_->core.execute_unless_withdrawn({std::move(what), std::move(over), entered}, std::move(claim));
 }

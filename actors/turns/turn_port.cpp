@@ -208,7 +208,7 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
   }
   if (usage != model_usage{}) {
     auto news_text = model_used(id, what.used.model, usage);
-    what.event_data = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
+    what.reported = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
   }
   what.end.evidence = proof::connection_closed;
   if (failed) {

@@ -69,9 +69,9 @@ taken_message take_stop(const take_message& command, const context& with, const 
   auto kept = kept_of(command, {"cancel_word", reason.standing});
   choose_names(kept, local.outline(order.scope, 1000));
   if (order.exchange) { // the message has served its purpose
-    own_outcome stated;
-    stated.result = command.exchange_result;
-    local.finish_local(*order.exchange, stated, with.now);
+    own_outcome end;
+    end.result = command.exchange_result;
+    local.finish_local(*order.exchange, end, with.now);
   }
   const auto stop = stop_by(command);
   const auto view = accept(stop, with.operations, with.now);
@@ -157,7 +157,7 @@ take_message::answer apply(const take_message& command, const context& with) {
   }
   if (order.wants != message_order::scope_of_decision::only_stop) return take_turn(command, with, reason);
   auto passed = ignored(with, reason.why);
-  passed.stated->decision = message_answer::decided::turn;
+  passed.answer->decision = message_answer::decided::turn;
   return passed;
 }
 

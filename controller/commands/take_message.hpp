@@ -19,7 +19,7 @@ struct answering_agent {
 };
 
 struct taken_message {
-  outcome<turns::message_answer> stated;
+  outcome<turns::message_answer> answer;
   /// `begin_turn`: its turn is the first of its scope; `queue_turn`: it waits. `stop`: a cancel was accepted or joined.
   enum class then : std::uint8_t { answer, stop, begin_turn, queue_turn } next = then::answer;
   turns::kept_decision kept{};          ///< of a stop

@@ -42,7 +42,7 @@ std::optional<refusal> live_ledger::refuse_budget(const create_order& order, con
 /// True: this is the stop that counts.
 bool live_ledger::stop_turn(const operation_id& turn, const std::string& why, moment now) {
   const index x = find(turn);
-  if (x == none || operations_[x].has_self_status || stop_of(x)) return false;
+  if (x == none || operations_[x].is_over() || stop_of(x)) return false;
   const stop_words words{why, {}};
   stop_operations({x}, stop_cause::budget, now, &words);
   return true;
@@ -87,8 +87,8 @@ closed_model_call live_ledger::close_model_call(const model_call_end& end, momen
     const auto& of = tree_costs_.add(end.turn, end.used.usage);
     answer.tree = {of.calls, of.used};
     effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.calls, of.used}});
-    if (end.event_data) {
-      auto event = *end.event_data;
+    if (end.reported) {
+      auto event = *end.reported;
       event.data = with_member(event.data, "tree", usage_text(of));
       add_event(std::move(event), now);
     }

@@ -144,7 +144,8 @@ TEST_CASE("nothing but a stop leaves for a worker whose own row waits for its re
   // Its session is over, since a numbered frame is missing. Its next hello writes the row and gets the task.
   w.c->tick(w.now);
   w.commit();
-  w.session = session_id::fresh();
+  const auto before = w.session;
+  while (w.session.time() <= before.time()) w.session = session_id::fresh(); // each hello proposes a later one
   w.worker_number = 0;
   w.worker_joins();
   w.commit();

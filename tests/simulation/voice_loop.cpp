@@ -38,8 +38,8 @@ class voice_link final : public frame_link, public std::enable_shared_from_this<
       const auto f = reader_.next();
       if (!f && hooks_.broken) return std::exchange(hooks_, {}).broken(f.error());
       if (!f || !*f) return;
-      const auto stated = hooks_.stated; // a copy: the callback can close this connection
-      if (stated) stated(**f);
+      const auto on_frame = hooks_.on_frame; // a copy: the callback can close this connection
+      if (on_frame) on_frame(**f);
     }
   }
   void lose() {
@@ -99,7 +99,7 @@ void voice_peer::take(const std::string& bytes) {
   for (auto f = reader_.next(); is_open_; f = reader_.next()) {
     if (!f) return world_.violate("codec", "a frame of the voice gateway cannot be read: " + f.error().detail);
     if (!*f) return;
-    hooks_.stated(**f);
+    hooks_.on_frame(**f);
   }
 }
 

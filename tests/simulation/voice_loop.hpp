@@ -21,7 +21,7 @@ class voice_link;
 class voice_peer : public std::enable_shared_from_this<voice_peer> {
  public:
   struct hooks {
-    std::function<void(const integrations::voice::frame&)> stated;
+    std::function<void(const integrations::voice::frame&)> on_frame;
     std::function<void()> gone; ///< the gateway has closed the connection, or died
     /// Called when a frame leaves the gateway, before it is on its way.
     std::function<void(const integrations::voice::frame&)> leaves;

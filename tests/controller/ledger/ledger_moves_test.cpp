@@ -131,10 +131,13 @@ TEST_CASE("a live row with a terminal status keeps that status") {
   broken_world w;
   w.task("t", in("s"));
   w.runs("t", "w1");
-  w.store.operations.at(w.id("t")).hot.now = status::completed; // no life of this product writes that
-  w.restart();
+  auto disk = w.store.recovered();
+  REQUIRE(disk.live.size() == 1);
+  disk.live[0].hot.now = status::completed; // no life of this product writes that
+  w.core = ledger::make(w.settings, std::move(disk), w.now);
   w.cancel_task("t");
   w.roll_out();
+  REQUIRE_FALSE(w.forbidden.empty());
   CHECK(w.forbidden.front() == "completed>cancelling");
   CHECK(w.core->view(w.id("t"), w.now));
 }
