@@ -214,7 +214,7 @@ void process::start_actor() {
   const auto& s = options_.configuration.settings;
   commit_gate_settings c;
   set_options(c.ledger, s);
-  c.ledger.costs = options_.turns.costs;
+  c.ledger.costs = options_.configuration.turns.costs;
   c.ledger.worker_lease = s.workers_lease;
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};

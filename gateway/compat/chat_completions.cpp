@@ -91,7 +91,7 @@ awaitable<response> list_models(exchange& x) {
   auto models = ordered_json::array();
   const auto created =
       std::chrono::duration_cast<std::chrono::seconds>(x.gw.options.started_at.time_since_epoch()).count();
-  const auto settings = x.gw.options.turns->parts()->settings.get();
+  const auto settings = x.gw.options.turns->runtime()->settings.get();
   for (const auto& agent : settings->agents)
     if (!agent.is_command() && base_for(agent, x.who))
       models.push_back({{"id", agent.name}, {"object", "model"}, {"created", created}, {"owned_by", "quell"}});

@@ -14,7 +14,7 @@ constexpr std::string_view disconnect_reason = "the client closed its connection
 turns::agent_settings agent_named(exchange& x, const client_request& wanted) {
   const auto& name = wanted.agent;
   const auto* pointer = wanted.channel == openai_channel ? "/model" : "/agent";
-  const auto settings = x.gw.options.turns->parts()->settings.get();
+  const auto settings = x.gw.options.turns->runtime()->settings.get();
   const auto* agent = settings->agent(name);
   if (!agent || agent->is_command() || !base_for(*agent, x.who))
     throw problem{.code = "not_found",

@@ -77,6 +77,7 @@ struct ledger_double final : ledger {
   void stop_forbidden(const forbidden_move&, moment) override { throw std::logic_error("not played"); }
   local_operations* actors() override { return nullptr; }
   external_operations* externals() override { return nullptr; }
+  model_costs* costs() override { return nullptr; }
   tree_page branches(const tree_question&) const override { return {}; }
   std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override { return {}; }
   void forget(const std::vector<operation_id>&, const std::vector<cancel_id>&) override {}
