@@ -123,7 +123,7 @@ TEST_CASE("a whole configuration is read", "[turns][settings]") {
   CHECK(coder.workspace == "/srv/work");
   CHECK(coder.worker == "w1");
   CHECK(coder.on.at("os") == "linux");
-  CHECK(coder.budget == agent_budget{20, 1, 4, 8, 1h});
+  CHECK(coder.budget == agent_budget{20, 1, 4, 0, 0, 8, 1h});
   CHECK(s.agents[1].is_command());
   CHECK(s.agents[1].model.empty());
   CHECK(s.agents[2].acp);
