@@ -10,7 +10,7 @@ using namespace quell::testing;
 namespace {
 
 /// Asks once and collects the events to the end.
-recorder recorded_call(model_client& client, const model_settings& settings, const std::string& text = "hello") {
+event_recorder recorded_call(model_client& client, const model_settings& settings, const std::string& text = "hello") {
   event_recorder recorder;
   const auto call = client.ask(settings, asking(text), recorder.listener());
   recorder.wait_for_end();

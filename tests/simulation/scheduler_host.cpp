@@ -128,7 +128,7 @@ const turn_settings& scheduler_host::settings() {
     agent_settings main;
     main.name = "main";
     main.model = "played";
-    main.budget = {8, 2, 2, 8, milliseconds{60'000}};
+    main.budget = {8, 2, 2, 0, 0, 8, milliseconds{60'000}};
     main.workspace = "/work";
     s.agents.push_back(main);
     auto helper = main;
@@ -170,7 +170,7 @@ void scheduler_host::begin() {
 }
 
 void scheduler_host::begin_voice() {
-  voice::voice_options o;
+  controller::voice::voice_options o;
   o.settings = world_.callers.settings();
   o.caller_of = [](const std::string& secret) -> result<caller> {
     caller c;
@@ -180,7 +180,7 @@ void scheduler_host::begin_voice() {
     return c;
   };
   voice_loop_ = std::make_shared<virtual_voice_loop>(life_);
-  auto made = voice::voice_host::start_on(voice_loop_, std::move(o), *scheduler_);
+  auto made = controller::voice::voice_host::start_on(voice_loop_, std::move(o), *scheduler_);
   if (!made) return world_.violate("assertion", "the voice gateway does not start: " + made.error().detail);
   voice_ = std::move(*made);
   world_.callers.opened();
