@@ -49,6 +49,7 @@ class played_output_store final : public output_store {
     if (t->written.size() > seen || t->is_whole) wake_all(*t);
     return tickets_;
   }
+  input_progress input_reached(const operation_id&, std::uint64_t taken) override { return {taken, true, false}; }
   void forget(std::uint64_t ticket) override {
     for (auto& [id, t] : tasks_) t.watchers.erase(ticket);
   }
