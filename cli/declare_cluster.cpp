@@ -104,6 +104,13 @@ void declare_cluster(declaration& d) {
       });
   declare_audit(d);
   declare_token(d);
+  d.command<cost_options>(d.app, "cost", "What model calls have used", [](CLI::App& app, cost_options& o) {
+    app.add_option("--by", o.by, "one line for each of these (default day)")
+        ->check(CLI::IsMember({"scope", "author", "day", "agent", "model"}));
+    add_scope(app, "--scope", o.scope, "only at or below this scope");
+    add_text(app, "--from", o.from, "the first day, of UTC (default: 29 days before the last)")->type_name("DAY");
+    add_text(app, "--to", o.to, "the last day (default: today)")->type_name("DAY");
+  });
   d.command<reload_options>(d.app, "reload", "Make the controller read its configuration anew",
                             [](CLI::App&, reload_options&) {});
   d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise",

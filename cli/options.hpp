@@ -174,6 +174,10 @@ struct token_list_options {};
 struct token_revoke_options {
   std::string id;
 };
+struct cost_options {
+  std::string by = "day";
+  text_option scope, from, to;
+};
 struct reload_options {};
 struct doctor_options {};
 struct completion_options {
@@ -191,7 +195,7 @@ using command_options =
                  resolve_options, scopes_options, events_options, audit_list_options, audit_export_options,
                  audit_verify_options, worker_add_options, worker_list_options, worker_show_options,
                  worker_drain_options, worker_resume_options, worker_remove_options, token_create_options,
-                 token_list_options, token_revoke_options, reload_options, doctor_options, completion_options,
-                 help_options, version_options>;
+                 token_list_options, token_revoke_options, cost_options, reload_options, doctor_options,
+                 completion_options, help_options, version_options>;
 
 } // namespace quell::cli

@@ -41,6 +41,7 @@ int execute(session& s, const worker_remove_options& o);
 int execute(session& s, const token_create_options& o);
 int execute(session& s, const token_list_options& o);
 int execute(session& s, const token_revoke_options& o);
+int execute(session& s, const cost_options& o);
 int execute(session& s, const reload_options& o);
 int execute(session& s, const doctor_options& o);
 int execute(session& s, const completion_options& o);

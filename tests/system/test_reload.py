@@ -69,7 +69,7 @@ def test_what_begins_after_a_reload_has_the_new_settings_and_what_runs_keeps_its
     out = c.quell("reload", check=0).stdout.decode()
     assert out == "reloaded: nothing has changed\n"
     audit = c.api("GET", "/v1/audit?limit=100").json
-    assert any("agents.worker.instructions" in json.dumps(e) for e in audit["entries"]), audit
+    assert any("agents.worker.instructions" in json.dumps(e) for e in audit["audit"]), audit
 
 
 def test_a_wrong_configuration_changes_nothing_and_says_where_it_is_wrong(world):
