@@ -30,7 +30,7 @@ def answer(c, call, what="approve", **body):
 
 def result(c, scope, turn):
     only, = c.results(scope, turn)
-    return only["result"]
+    return only["result"]["result"]
 
 
 def test_a_choice_is_shown_checked_and_answered(c):
