@@ -50,6 +50,7 @@ class played_output_store final : public output_store {
     return tickets_;
   }
   input_progress input_reached(const operation_id&, std::uint64_t taken) override { return {taken, true, false}; }
+  void drop(const operation_id&) override {}
   void forget(std::uint64_t ticket) override {
     for (auto& [id, t] : tasks_) t.watchers.erase(ticket);
   }
