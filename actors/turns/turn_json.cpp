@@ -144,7 +144,9 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   // The sum of the whole tree, which the core adds when everything below the turn has ended.
   const char* const used = has_result && over.contains("tree") ? "tree" : "usage";
   shown["usage"] = has_result && over.contains(used) ? over[used] : usage_json(live ? live->usage : model_usage{});
-  if (!has_result && live) shown["usage"]["model_calls"] = live->model_calls;
+  auto& usage = shown["usage"];
+  shown["model_calls"] = has_result ? usage.value("model_calls", std::uint64_t{0}) : live ? live->model_calls : 0;
+  usage.erase("model_calls");
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
   shown["stop_reason"] = has_result && over.contains("stop_reason") ? over["stop_reason"] : json();
   shown["model_wait"] = live && !live->model_wait.empty() ? json(live->model_wait) : json();

@@ -37,10 +37,12 @@ std::string ui_parts::close() {
   return data_frame({{"type", kind == block::text ? "text-end" : "reasoning-end"}, {"id", std::to_string(blocks_)}});
 }
 
-std::string ui_parts::piece(block kind, const std::string& text) {
+std::string ui_parts::piece(block kind, std::string text) {
   const std::string name = kind == block::text ? "text" : "reasoning";
   std::string frames;
   if (open_ != kind) {
+    text.erase(0, text.find_first_not_of('\n')); // a block of its own needs no empty line before it
+    if (text.empty()) return {};
     frames = close();
     open_ = kind;
     frames += data_frame({{"type", name + "-start"}, {"id", std::to_string(++blocks_)}});

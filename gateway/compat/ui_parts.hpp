@@ -24,7 +24,7 @@ class ui_parts final : public turn_translator {
   std::string on_result(const shown_call& call) override;
   std::string on_approval(const std::string& type, const nlohmann::json& data) override;
   std::string on_end(const turn_end& end) override;
-  std::string piece(block kind, const std::string& text);
+  std::string piece(block kind, std::string text);
   /// Ends the open block, if there is one.
   std::string close();
 

@@ -71,6 +71,7 @@ TEST_CASE("what would change the meaning of a completion is refused, every fault
   const auto read = read_completion(
       completion({message("user", "x")}, {{"n", 2}, {"tools", {{{"type", "function"}}}}, {"stop", "x"}, {"user", ""}}));
   REQUIRE_FALSE(read);
+  for (const auto& e : read.error().errors) UNSCOPED_INFO(e.pointer << ": " << e.message);
   CHECK(read.error().errors.size() == 4);
   CHECK_FALSE(read_completion(completion(json::array())));
   CHECK_FALSE(read_completion(completion({message("assistant", "x")})));
@@ -118,10 +119,13 @@ TEST_CASE("text that a resumed turn replaces begins a paragraph of its own") {
 TEST_CASE("a page gets blocks of text and reasoning, and calls between them") {
   ui_parts parts(turn);
   std::string all = ui_parts::first("m");
-  all += parts.frame(event("thinking_delta", {{"text", "hm"}})) + parts.frame(text("a")) + parts.frame(text("b"));
+  all += parts.frame(event("thinking_delta", {{"text", "hm"}}));
+  all += parts.frame(text("a"));
+  all += parts.frame(text("b"));
   all += parts.frame(event("tool_start", {{"call", "c"}, {"name", "list"}, {"input", {{"path", "."}}}}));
   all += parts.frame(event("tool_result", {{"call", "c"}, {"name", "list"}, {"ok", true}, {"result", {{"ok", true}}}}));
-  all += parts.frame(text("c")) + parts.frame(event("operation_completed", json::object()));
+  all += parts.frame(text("c"));
+  all += parts.frame(event("operation_completed", json::object()));
   std::vector<std::string> types;
   for (const auto& part : frames(all)) types.push_back(part["type"]);
   CHECK(types == std::vector<std::string>{"start", "start-step", "reasoning-start", "reasoning-delta", "reasoning-end",

@@ -36,7 +36,7 @@ TEST_CASE("names are complete and unique for every enum", "[vocabulary]") {
   check_names(status::cancelled);
   check_names(receipt::declared);
   check_names(proof::none);
-  check_names(stop_cause::worker_lost);
+  check_names(stop_cause::budget);
   check_names(on_parent_end::detach);
   check_names(on_leader_exit::kill);
   check_names(containment::cgroup_pidns);

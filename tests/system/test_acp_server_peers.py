@@ -29,7 +29,7 @@ def script(m):
         {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
         {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": run}}]}]},
-        {"when": {"user": "writes"}, "steps": [{"calls": [{"name": "write", "input": {"path": "a.txt", "content": "x"}}]}]},
+        {"when": {"user": "writes"}, "steps": [{"calls": [{"name": "write", "input": {"path": "a.txt", "text": "x"}}]}]},
         {"when": {"result": ""}, "text": "Done: {{results}}"},
         {"text": "You said {{text}}."},
     ]

@@ -65,10 +65,10 @@ def test_a_disconnect_at_any_moment_leaves_nothing_running(world, form):
     for n in range(40):
         one = begin(c, form, draw.choice(["runs", "talks"]))
         for _ in range(draw.choice([0, 0, 0, 1, 2, 5])):  # reads so many pieces of the answer, if it has any yet
-            one.settimeout(0 if form == "whole" else 20)
+            one.settimeout(0 if form == "whole" else 0.2)
             try:
                 one.recv(200)
-            except BlockingIOError:
+            except (BlockingIOError, TimeoutError):  # nothing more comes while the command runs
                 break
         if draw.random() < 0.3:  # a reset instead of an orderly end
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

@@ -282,6 +282,9 @@ def test_sessions_and_the_live_tree(world):
     assert c.api("DELETE", "/v1/sessions/current", headers=page).status == 204
     assert c.api("GET", "/v1/status", headers=page).status == 401
     c.cancel(operation=task["id"])
+    for by in ("scope", "author", "day", "agent", "model"):
+        assert c.api("GET", f"/v1/cost?by={by}").status == 200
+    assert c.api("POST", "/v1/config/reload", {}).json == {"changed": []}
 
 
 def test_nothing_in_the_document_went_unseen(world):

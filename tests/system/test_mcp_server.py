@@ -165,7 +165,7 @@ def test_a_cancel_by_id_says_that_it_is_proven(world, mcp):
     until(lambda: processes.marked(mark), "the command to run")
     would = mcp.call("quell_cancel", id=started["id"], dry_run=True)
     assert would["structuredContent"]["dry_run"] is True and "would stop 1 operation" in text(would)
-    assert world.operation(started["id"])["status"] == "running"
+    world.wait_status(started["id"], "running")
     done = mcp.call("quell_cancel", id=short(started["id"]), reason="wrong branch")
     assert done["structuredContent"]["status"] == "settled" and done["structuredContent"]["report"]["proven"] is True
     assert "stopped, proven" in text(done) and not processes.marked(mark)

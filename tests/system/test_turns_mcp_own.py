@@ -24,7 +24,7 @@ def test_each_turn_has_its_own_server_whose_children_die_with_the_turn():
             server, = servers_of(c, turn)
             assert server["parent"] == turn and server["status"] == "running", server
         assert not c.operations(scope="quell/mcp"), "none is shared"
-        assert len(children(c)) == 2
+        until(lambda: len(children(c)) == 2, "the two children of the servers, and no fork on its way")
         done = c.cancel(operation=turns[0])
         # The call's outcome is unknown; the end of the processes is proven.
         assert done["status"] == "settled" and done["report"]["receipts"]["unconfirmed"] == 1, done

@@ -46,7 +46,7 @@ def sound():
 def talking(world, sound, *arguments, **environment):
     """`quell talk` on a terminal, once it is ready for keys."""
     t = Terminal([f"{BIN}/quell", "talk", "--voice", world.voice_address(), *arguments], {**world.environment(), **sound.talk, **environment})
-    t.see("q leaves")
+    t.see("cancels, q")  # the rest can stand on the next line
     return t
 
 

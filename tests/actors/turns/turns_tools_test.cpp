@@ -49,7 +49,7 @@ tool_definition with_schema(const std::string& schema) {
 
 TEST_CASE("every built-in tool has a schema of an object whose fields are described", "[turns][tools]") {
   const auto tools = built_in_tools({});
-  CHECK(tools.size() == 12);
+  CHECK(tools.size() == 13);
   for (const auto& t : tools) {
     INFO(t.offer.name);
     CHECK(is_built_in_tool(t.offer.name));
