@@ -190,9 +190,9 @@ TEST_CASE("an unknown tool fails its call, not the turn; the same call again and
     w.calls({"nothing"});
     w.finishes();
     // From the third on, the model is warned beside the result.
-    CHECK_THAT(w.result(n).result,
-               Catch::StartsWith("\"unknown_tool\"") &&
-                   (n < 3 ? !Catch::Contains("made") : Catch::Contains("made " + std::to_string(n) + " times")));
+    const auto& result = w.result(n).result;
+    CHECK_THAT(result, Catch::StartsWith("\"unknown_tool\""));
+    CHECK((result.find("made " + std::to_string(n) + " times") != std::string::npos) == (n >= 3));
   }
   CHECK(w.ended.empty());
   w.calls({"nothing"});

@@ -68,13 +68,14 @@ TEST_CASE("the newest message of a completion is answered, and the earlier ones 
 }
 
 TEST_CASE("what would change the meaning of a completion is refused, every fault at once") {
-  const auto read = read_completion(
-      completion({message("user", "x")}, {{"n", 2}, {"tools", {{{"type", "function"}}}}, {"stop", "x"}, {"user", ""}}));
+  const auto read =
+      read_completion(completion(json::array({message("user", "x")}),
+                                 {{"n", 2}, {"tools", {{{"type", "function"}}}}, {"stop", "x"}, {"user", ""}}));
   REQUIRE_FALSE(read);
   for (const auto& e : read.error().errors) UNSCOPED_INFO(e.pointer << ": " << e.message);
   CHECK(read.error().errors.size() == 4);
   CHECK_FALSE(read_completion(completion(json::array())));
-  CHECK_FALSE(read_completion(completion({message("assistant", "x")})));
+  CHECK_FALSE(read_completion(completion(json::array({message("assistant", "x")}))));
   CHECK_FALSE(read_completion(completion({message("user", "  ")})));
   CHECK_FALSE(read_completion(completion({message("user", {{{"type", "image_url"}}})})));
   CHECK_FALSE(read_completion(completion({message("user", std::string(max_message_bytes + 1, 'x'))})));
