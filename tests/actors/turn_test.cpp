@@ -190,7 +190,7 @@ TEST_CASE("an unknown tool fails its call, not the turn; the same call again and
     w.calls({"nothing"});
     w.finishes();
     // From the third on, the model is warned beside the result.
-    const auto& result = w.result(n).result;
+    const auto result = w.result(n).result;
     CHECK_THAT(result, Catch::StartsWith("\"unknown_tool\""));
     CHECK((result.find("made " + std::to_string(n) + " times") != std::string::npos) == (n >= 3));
   }
