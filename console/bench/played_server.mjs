@@ -8,7 +8,7 @@ const types = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 
 const id_of_cluster = '01a1f869-3df9-7303-8207-000000000000';
 const at = '2026-11-20T10:00:00.000Z';
 
-/** `change(N)` sends the next N changes of the recording to whoever listens. */
+/** `change(N)` sends the next N changes of the recording to whoever listens; `live` = what lives then. */
 export function play(folder, operations, scopes, seed = 1) {
   const recording = new Recording({ seed, operations, scopes }), { live } = recording;
   const streams = new Set();
@@ -53,5 +53,5 @@ export function play(folder, operations, scopes, seed = 1) {
     const text = recording.play(many);
     for (const one of streams) one.write(text);
   };
-  return { server, change };
+  return { server, change, live };
 }
