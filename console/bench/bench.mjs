@@ -55,8 +55,9 @@ try {
     const over = tasks.filter((t) => t.ms > most_ms), by_cpu = [...tasks].sort((a, b) => b.cpu_ms - a.cpu_ms);
     longest = Math.max(longest, over[0]?.ms ?? 0);
     console.log(`${path}: ${operations} live, ${Math.round(sent / seconds_of_feed)} changes a second for ${Math.round(seconds_of_feed)} s: ${over.length} tasks over ${most_ms} ms; longest ${Math.round(tasks[0]?.ms ?? 0)} ms, most CPU time ${Math.round(by_cpu[0]?.cpu_ms ?? 0)} ms; ${frames} scrolls`);
+    const busy = tasks.reduce((sum, t) => sum + t.cpu_ms, 0) / (10 * seconds_of_feed);
     const over_cpu = tasks.filter((t) => t.cpu_ms > most_ms).length;
-    console.log(`  PerformanceObserver: ${observed.length} long tasks, longest ${Math.round(Math.max(0, ...observed))} ms (while loading: ${at_load.map(Math.round).join(', ') || 'none'}); over ${most_ms} ms of CPU time: ${over_cpu}; load of the machine ${loadavg()[0].toFixed(1)}`);
+    console.log(`  PerformanceObserver: ${observed.length} long tasks, longest ${Math.round(Math.max(0, ...observed))} ms (while loading: ${at_load.map(Math.round).join(', ') || 'none'}); over ${most_ms} ms of CPU time: ${over_cpu}; all tasks: ${Math.round(busy)} % of a processor; load of the machine ${loadavg()[0].toFixed(1)}`);
     console.log(is_even ? `  the page shows the end of the feed ${Math.round(lag)} ms after it` : `  the page counts other than the feed 20 s after its end`);
     for (const task of by_cpu.slice(0, 3)) console.log(`  ${task.ms.toFixed(1)} ms, CPU ${task.cpu_ms.toFixed(1)} ms: ${task.parts}`);
   }

@@ -146,7 +146,8 @@ def test_a_question_is_dismissed_or_denied_in_its_conversation(cluster, browser,
 def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser):
     if "/v1/history" not in cluster.api("GET", "/v1/openapi.json").json["paths"]:
         pytest.skip("this quelld cannot change conversations")
-    assert cluster.ended(cluster.say("past/a", "hello"))["status"] == "completed"
+    for text in ("hello", "again"):
+        assert cluster.ended(cluster.say("past/a", text))["status"] == "completed"
     browser.sign_in(cluster)
     browser.go("/conversation?scope=past/a")
     browser.sees("You said hello.", ".message")
@@ -154,7 +155,7 @@ def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser
     assert browser.flaws() == []
     browser.press("Retry", ".history")
     browser.sees("Asked again", ".history")
-    until(lambda: len(cluster.operations(scope="past/a", kind="turn", status="completed")) == 2, "the second turn")
+    until(lambda: len(cluster.operations(scope="past/a", kind="turn", status="completed")) == 3, "the newest request to be answered again")
     browser("await page.getByRole('button', { name: 'Fork…' }).and(page.locator(':enabled')).click()")
     browser("await page.getByLabel('Scope of the copy').fill('past/b'); await page.getByRole('button', { name: 'Fork', exact: true }).click()")
     browser.sees("past/b", "h1")

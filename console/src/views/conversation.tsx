@@ -138,7 +138,8 @@ function Talk({ scope }: { scope: string }) {
   const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const last_words = last_of_turns(messages);
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
-  const running = here.find((op) => op.kind === 'turn' && (op.status === 'running' || op.status === 'cancelling'));
+  // A model call of the scope itself writes a summary: turns wait for it.
+  const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
   return (
     <>
       <Trouble words={kept.value.trouble} retry={reload} />
@@ -151,10 +152,10 @@ function Talk({ scope }: { scope: string }) {
       </div>
       {(running || queued.length > 0) && (
         <div class="turn-bar">
-          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `Answering since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
+          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `${running.kind === 'turn' ? 'Answering' : 'Writing a summary'} since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
           {queued.length > 0 && <span class="faint">{queued.length} waiting</span>}
           <span class="grow" />
-          {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: 'this answer' })}>Stop this answer…</button>}
+          {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: running.kind === 'turn' ? 'this answer' : 'this summary' })}>{running.kind === 'turn' ? 'Stop this answer…' : 'Stop this summary…'}</button>}
           {may.cancel.value && queued.length > 0 && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop all here…</button>}
         </div>
       )}
