@@ -286,7 +286,7 @@ def test_every_view_stands_on_a_phone_and_in_the_dark(cluster, browser):
     cluster.wait_status(op["id"], "completed")
     browser.sign_in(cluster)
     browser("await page.setViewportSize({ width: 390, height: 844 }); await page.emulateMedia({ colorScheme: 'dark' })")
-    for path in ("/", "/tree", "/cancels", "/ended", f"/operations/{op['id']}", "/conversation", "/workers", "/cluster", "/audit", "/tokens"):
+    for path in ("/", "/tree", "/cancels", "/ended", f"/operations/{op['id']}", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"):
         browser.go(path)
         browser.sees("", "h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")

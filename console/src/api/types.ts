@@ -17,6 +17,10 @@ export type Message = Schemas['Message'];
 export type MessageDecision = Schemas['MessageDecision'];
 export type McpServer = Schemas['McpServer'];
 export type AuditEntry = Schemas['AuditEntry'];
+export type CostPage = Schemas['CostPage'];
+export type CostSums = Schemas['CostSums'];
+export type ModelUsage = Schemas['ModelUsage'];
+export type Question = NonNullable<NonNullable<Operation['tool']>['question']>;
 export type ApiEvent = Omit<Schemas['Event'], 'data'> & { data: unknown };
 export type OperationStatus = Operation['status'];
 export type Role = Session['role'];
@@ -30,4 +34,18 @@ export interface WouldStop {
   worker: string | null;
   status: OperationStatus;
   owner: { id: string; name?: string };
+}
+
+/** What POST /v1/history answers, on servers that have it. */
+export interface HistoryChanged {
+  seq: number;
+  to: string | null;
+  operation: string | null;
+  messages: number;
+}
+
+/** A row that stands for older ones, on servers that have POST /v1/history. */
+export interface Summary {
+  messages: number;
+  clear: boolean;
 }

@@ -1,5 +1,5 @@
 // A conversation as it grows: what is kept of it, and what the events of its turns add. Pure.
-import type { ApiEvent, Message } from '../api/types.ts';
+import type { ApiEvent, Message, ModelUsage } from '../api/types.ts';
 
 export interface ToolRun {
   call: string;
@@ -20,6 +20,7 @@ export interface LiveTurn {
   tools: ToolRun[];
   end: '' | 'complete' | 'aborted';
   reason: string;
+  usage: ModelUsage | null;
 }
 
 interface TurnData {
@@ -38,6 +39,8 @@ interface TurnData {
   ok?: boolean;
   cancelled?: boolean;
   reason?: string;
+  usage?: ModelUsage;
+  tree?: ModelUsage; // of a turn with all its sub-agents so far
 }
 
 /** Text at an offset in code points: what comes twice is not shown twice. */
@@ -57,7 +60,7 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
   const at = Date.parse(event.at);
   const id = event.type === 'turn_start' ? (data.turn ?? event.operation) : turn_of(event, turns);
   if (!id) return;
-  if (event.type === 'turn_start' && !turns.has(id)) turns.set(id, { turn: id, agent: data.agent ?? '', model: data.model ?? '', text: '', tools: [], end: '', reason: '' });
+  if (event.type === 'turn_start' && !turns.has(id)) turns.set(id, { turn: id, agent: data.agent ?? '', model: data.model ?? '', text: '', tools: [], end: '', reason: '', usage: null });
   const turn = turns.get(id);
   if (!turn) return;
   const tool = turn.tools.find((t) => t.call === data.call);
@@ -73,6 +76,9 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
       break;
     case 'tool_result':
       if (tool) Object.assign(tool, { elapsed_ms: data.duration_ms ?? at - tool.began_at, ok: data.ok ?? false, note: data.cancelled ? 'cancelled' : tool.note });
+      break;
+    case 'model_usage':
+      turn.usage = data.tree ?? turn.usage;
       break;
     case 'turn_abort':
       turn.end = 'aborted';

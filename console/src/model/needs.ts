@@ -53,10 +53,15 @@ export function needs_of(found: Findings, now: number): Need[] {
   all.push(...chat_needs(found, now), ...model_needs(found.model_calls), ...store_needs(found));
   for (const op of found.approvals)
     all.push({
-      key: `approval ${op.id}`, weight: 'ask', title: `${op.name} asks to go on`, detail: op.scope, link: operation_link(op.id), since: op.waiting_for?.since_at ?? op.created_at,
+      key: `approval ${op.id}`, weight: 'ask', title: asks_words(op), detail: op.scope, link: operation_link(op.id), since: op.waiting_for?.since_at ?? op.created_at,
       approval: op,
     });
   return all;
+}
+
+/** A call waits for leave to begin, or for an answer. */
+export function asks_words(op: Operation): string {
+  return op.tool?.question ? `${op.tool.question.server || op.name} asks something` : `${op.name} asks to go on`;
 }
 
 function worker_needs(w: Worker): Need[] {

@@ -1,12 +1,12 @@
 // Addresses of views: every view has one, with its filters in the query. Pure.
 
 export interface Route {
-  view: 'home' | 'tree' | 'operation' | 'cancel' | 'cancels' | 'ended' | 'conversation' | 'workers' | 'cluster' | 'audit' | 'tokens' | 'unknown';
+  view: 'home' | 'tree' | 'operation' | 'cancel' | 'cancels' | 'ended' | 'conversation' | 'workers' | 'cluster' | 'cost' | 'audit' | 'tokens' | 'unknown';
   id: string;
   query: URLSearchParams;
 }
 
-const plain_views = ['tree', 'cancels', 'ended', 'conversation', 'workers', 'cluster', 'audit', 'tokens'] as const;
+const plain_views = ['tree', 'cancels', 'ended', 'conversation', 'workers', 'cluster', 'cost', 'audit', 'tokens'] as const;
 
 export function parse_route(path: string, search: string): Route {
   const query = new URLSearchParams(search);

@@ -1,4 +1,4 @@
-// A chart over time, drawn by uPlot, in the colours of the page.
+// A chart over time, drawn by uPlot, in the colours of the page: curves, or a bar for each day.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 
@@ -11,7 +11,21 @@ export interface Series {
 const colour_of = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const height = 140;
 
-export function Chart({ title, times, series, unit }: { title: string; times: number[]; series: Series[]; unit: (value: number) => string }) {
+const day_s = 86_400;
+/** Days of UTC, whatever the browser's zone is. */
+const by_days = { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') };
+const day_axis = { incrs: [1, 2, 7, 14, 28, 56].map((days) => days * day_s), space: 60 };
+const day_text = (at: number) => new Date(at * 1000).toISOString().slice(5, 10);
+
+interface ChartProps {
+  title: string;
+  times: number[];
+  series: Series[];
+  unit: (value: number) => string;
+  each?: 'moment' | 'day';
+}
+
+export function Chart({ title, times, series, unit, each = 'moment' }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const data = [times, ...series.map((s) => s.values)] as uPlot.AlignedData;
@@ -21,10 +35,10 @@ export function Chart({ title, times, series, unit }: { title: string; times: nu
     const axis = { stroke: colour_of('--faint'), grid: { stroke: colour_of('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
     plot.current = new uPlot(
       {
-        width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28 }, { ...axis, size: 62, values: (_, ticks) => ticks.map(unit) }],
-        scales: { y: { range: (_, __, max) => [0, Math.max(max || 0, 1e-9) * 1.15] } },
-        series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: times.length < 3 } }))],
+        ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false },
+        axes: [{ ...axis, values: (_, ticks) => ticks.map(each === 'day' ? day_text : (at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28, ...(each === 'day' ? day_axis : {}) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(unit) }],
+        scales: { ...(each === 'day' ? { x: { range: (_, min, max) => [min - day_s / 2, max + day_s / 2] } } : {}), y: { range: (_, __, max) => [0, Math.max(max || 0, 1e-9) * 1.15] } },
+        series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: each === 'moment' && times.length < 3 }, ...(each === 'day' ? { fill: colour_of(s.colour), paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : {}) }))],
       },
       data, el,
     );

@@ -1,16 +1,15 @@
 // The cluster: how fast it stops and commits, what it holds, what it can promise, its chat services and MCP servers, its configuration.
 import { useEffect } from 'preact/hooks';
-import { send } from '../api/client.ts';
 import { diagnosis } from '../model/doctor.ts';
 import { bytes, duration, exact_ms } from '../model/format.ts';
 import { histogram_of, value_of } from '../model/metrics.ts';
 import { Chart } from '../parts/chart.tsx';
 import { HistogramBars } from '../parts/histogram.tsx';
-import { Copy, Field, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { Field, Page, Trouble, When } from '../parts/small.tsx';
 import { looks, measures_trouble, watch_measures } from '../state/measures.ts';
 import { findings, status } from '../state/needs.ts';
-import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
+import { Configuration } from './configuration.tsx';
 import { ClusterLine } from './home.tsx';
 
 const milliseconds = (seconds: number) => exact_ms(seconds * 1000);
@@ -85,20 +84,6 @@ function Doctor() {
         ))}
       </ul>
       <p class="faint"><code>quell doctor</code> looks at your own machine, too.</p>
-    </section>
-  );
-}
-
-function Configuration() {
-  const [state, reload] = use_resource('config', async () => (await send('GET', '/v1/config')).text());
-  const { value, trouble } = state.value;
-  return (
-    <section class="card configuration">
-      <h2>Configuration{value && <> <Copy text={value} label="Copy" /></>}</h2>
-      <p class="faint">As <code>quelld --print-config</code> writes it: where secrets are, never what they are.</p>
-      <Trouble words={trouble} retry={reload} />
-      {value === null && !trouble && <Loading what="the configuration" />}
-      {value !== null && <pre class="json" tabIndex={0} role="group" aria-label="Configuration as TOML">{value}</pre>}
     </section>
   );
 }

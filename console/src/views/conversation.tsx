@@ -2,19 +2,25 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
-import type { ApiEvent, Message, MessageDecision, Operation } from '../api/types.ts';
+import type { ApiEvent, Message, MessageDecision, Operation, Summary } from '../api/types.ts';
 import { apply_turn_event, still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
-import { duration } from '../model/format.ts';
+import { money, usage_of, usage_words } from '../model/cost.ts';
+import { count, duration } from '../model/format.ts';
+import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { can_change_history } from '../state/abilities.ts';
 import { now } from '../state/clock.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
 import { may, session } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
-import { Approval } from './home.tsx';
+import { Approval } from './approval.tsx';
+import { HistoryActions } from './history.tsx';
 
-const turn_types = ['turn_start', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created'];
+const turn_types = ['turn_start', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage'];
+
+const with_history_types = [...turn_types, 'history_compacted'];
 
 function input_words(input: unknown): string {
   const command = (input as { command?: unknown } | null)?.command;
@@ -37,18 +43,33 @@ function Tool({ tool }: { tool: ToolRun }) {
 function Live({ turn }: { turn: LiveTurn }) {
   return (
     <article class="message of-assistant" aria-live="polite" aria-busy={turn.end === ''}>
-      <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}</header>
+      <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}{turn.usage && <span class="faint num"> {usage_words(turn.usage)}</span>}</header>
       {turn.tools.map((tool) => <Tool key={tool.call} tool={tool} />)}
       <p class="said">{turn.text}{turn.end === '' && <span class="caret" aria-hidden="true" />}</p>
     </article>
   );
 }
 
-function Kept({ message }: { message: Message }) {
+/** Stands for what is older, or says that nothing of it is read any more. */
+function SummaryRow({ message, summary }: { message: Message; summary: Summary }) {
+  const words = summary.clear ? 'Cleared: nothing above is read any more' : `Summary of ${count(summary.messages, 'message')}, read in their place`;
+  return (
+    <article class="message of-summary">
+      <header><b>{words}</b> <span class="faint"><When at={message.at} how="clock" /></span></header>
+      {message.text && <details><summary>What it says</summary><p class="said">{message.text}</p></details>}
+    </article>
+  );
+}
+
+/** `used`: of the turn that ends with this message. */
+function Kept({ message, used }: { message: Message; used: Operation | undefined }) {
+  const { summary } = message as { summary?: Summary | null };
+  if (summary) return <SummaryRow message={message} summary={summary} />;
+  const usage = used && usage_of(used);
   const who = message.role === 'assistant' ? 'assistant' : message.role === 'tool' ? 'tools' : message.author?.name || message.author?.id || 'user';
   return (
     <article class={`message of-${message.role}${message.discarded ? ' discarded' : ''}`}>
-      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{message.discarded && <span class="faint"> not answered</span>}</header>
+      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{message.discarded && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
       {message.tool_calls.map((c) => <div key={c.call} class="tool st-completed"><i aria-hidden="true" />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : JSON.stringify(r.result, null, 2)}</pre></details>)}
       {message.text && <p class="said">{message.text}</p>}
@@ -82,14 +103,21 @@ function Say({ scope, said }: { scope: string; said: () => void }) {
   );
 }
 
+/** The seq of the last answer of each turn. */
+function last_of_turns(messages: readonly Message[]): Map<string, number> {
+  return new Map(messages.flatMap((m) => (m.turn && m.role === 'assistant' ? [[m.turn, m.seq] as const] : [])));
+}
+
 function Talk({ scope }: { scope: string }) {
   const query = new URLSearchParams({ scope, limit: '200', order: 'desc' });
   const [kept, reload] = use_resource(`messages ${scope}`, () => get<{ messages: Message[] }>(`/v1/messages?${query}`));
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
+  const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
+  const types = can_change_history.value ? with_history_types : turn_types;
   const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
   useEffect(() => {
     turns.value = new Map();
-    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
+    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: types.join(',') })}`);
     let soon: ReturnType<typeof setTimeout> | undefined;
     const receive = (message: MessageEvent<string>) => {
       const event = JSON.parse(message.data) as ApiEvent;
@@ -97,36 +125,44 @@ function Talk({ scope }: { scope: string }) {
       const next = new Map(turns.value);
       apply_turn_event(next, event);
       turns.value = next;
-      if (event.type === 'text_delta' || event.type === 'tool_progress') return;
-      soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting()), 200);
+      if (event.type === 'text_delta' || event.type === 'tool_progress' || event.type === 'model_usage') return;
+      soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting(), reload_turns()), 200);
     };
-    for (const type of turn_types) source.addEventListener(type, receive as (e: Event) => void);
+    for (const type of types) source.addEventListener(type, receive as (e: Event) => void);
     return () => (source.close(), clearTimeout(soon));
-  }, [scope]);
+  }, [scope, types]);
   const messages = [...(kept.value.value?.messages ?? [])].sort((a, b) => a.seq - b.seq);
   const live = still_live(turns.value, messages);
   const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const queued = here.filter((op) => op.kind === 'turn' && op.status === 'pending');
-  const running = here.find((op) => op.kind === 'turn' && (op.status === 'running' || op.status === 'cancelling'));
+  const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
+  const last_words = last_of_turns(messages);
+  const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
+  // A model call of the scope itself writes a summary: turns wait for it.
+  const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
   return (
     <>
       <Trouble words={kept.value.trouble} retry={reload} />
       <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
-        {messages.map((m) => <Kept key={m.message} message={m} />)}
+        {messages.map((m) => <Kept key={m.message} message={m} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
-        {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{op.name} asks to go on</h2><Approval op={op} /></section>)}
+        {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
       </div>
       {(running || queued.length > 0) && (
         <div class="turn-bar">
-          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `Answering since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
+          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `${running.kind === 'turn' ? 'Answering' : 'Writing a summary'} since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
           {queued.length > 0 && <span class="faint">{queued.length} waiting</span>}
           <span class="grow" />
-          {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: 'this answer' })}>Stop this answer…</button>}
+          {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: running.kind === 'turn' ? 'this answer' : 'this summary' })}>{running.kind === 'turn' ? 'Stop this answer…' : 'Stop this summary…'}</button>}
           {may.cancel.value && queued.length > 0 && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop all here…</button>}
         </div>
       )}
+      <div class="talk-foot">
+        <HistoryActions scope={scope} newest={messages.at(-1)?.seq ?? 0} is_busy={running !== undefined || queued.length > 0} changed={() => (reload(), reload_waiting(), reload_turns())} />
+        {cost > 0 && <a class="faint num" href={link('/cost', { scope })}>{all_turns.length < 200 ? 'cost so far' : 'cost of the last 200 turns'} {money(cost)}</a>}
+      </div>
       {may.converse.value && <Say scope={scope} said={() => (reload(), reload_waiting())} />}
     </>
   );

@@ -1,47 +1,14 @@
 // The first page: what needs a person, and the cluster in one line.
-import { useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
-import type { Operation } from '../api/types.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { money } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import type { Need } from '../model/needs.ts';
 import { Page, Trouble, When } from '../parts/small.tsx';
+import { cost_today, watch_cost } from '../state/cost.ts';
 import { findings_trouble, needs, status } from '../state/needs.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
-
-export function Approval({ op }: { op: Operation }) {
-  const [trouble, set_trouble] = useState('');
-  const [said, set_said] = useState('');
-  const [reason, set_reason] = useState('');
-  const decide = async (what: 'approve' | 'deny') => {
-    set_said(what === 'approve' ? 'Approving…' : 'Denying…');
-    try {
-      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null });
-      set_said(what === 'approve' ? 'Approved' : 'Denied');
-      set_trouble('');
-    } catch (error) {
-      set_said('');
-      set_trouble(words_of(error));
-    }
-  };
-  const input = op.tool?.input as { command?: unknown } | undefined;
-  const command = typeof input?.command === 'string' ? input.command : null;
-  return (
-    <div class="approval">
-      {op.tool?.approval && <p class="faint">Rule: {op.tool.approval}</p>}
-      {command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
-      {may.converse.value && (
-        <div class="approval-foot">
-          <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
-          <button type="button" class="button" disabled={said !== ''} onClick={() => void decide('deny')}>Deny</button>
-          <button type="button" class="button primary" disabled={said !== ''} onClick={() => void decide('approve')}>Approve</button>
-        </div>
-      )}
-      <div role="status">{said}</div>
-      <Trouble words={trouble} />
-    </div>
-  );
-}
+import { Approval } from './approval.tsx';
 
 function NeedRow({ need }: { need: Need }) {
   return (
@@ -63,6 +30,7 @@ function Tile({ name, value, tone, link }: { name: string; value: string; tone?:
 }
 
 export function ClusterLine() {
+  useEffect(watch_cost, []);
   const s = status.value;
   if (!s) return null;
   const n = (key: string) => s.operations[key] ?? 0;
@@ -76,6 +44,7 @@ export function ClusterLine() {
       <Tile name="cancelling" value={n('cancelling').toLocaleString('en')} tone={n('cancelling') ? 'tone-stop' : ''} link="/tree?q=status:cancelling" />
       <Tile name="open stops" value={String(s.cancels_open)} tone={s.cancels_open ? 'tone-stop' : ''} link="/cancels?open=1" />
       <Tile name="workers ready" value={`${ready} / ${all}`} tone={ready < all ? 'tone-warn' : ''} link="/workers" />
+      {cost_today.value !== null && <Tile name="cost today" value={money(cost_today.value)} link="/cost" />}
       {s.oldest_open_cancel_ms !== null && <Tile name="oldest unproven" value={duration(s.oldest_open_cancel_ms)} tone="tone-stop" link="/cancels?open=1" />}
     </div>
   );

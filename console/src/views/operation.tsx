@@ -4,6 +4,7 @@ import { get, post, words_of } from '../api/client.ts';
 import { listen } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { useEffect } from 'preact/hooks';
+import { usage_of, usage_words } from '../model/cost.ts';
 import { run_command, stop_command } from '../model/command.ts';
 import { bytes, duration, plain } from '../model/format.ts';
 import { cancel_link, link, operation_link } from '../model/route.ts';
@@ -17,7 +18,7 @@ import { use_keys } from '../state/keys.ts';
 import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop, saw } from '../state/stopping.ts';
-import { Approval } from './home.tsx';
+import { Approval } from './approval.tsx';
 
 /** What stopped it, and how it is known. */
 function StopFacts({ op }: { op: Operation }) {
@@ -65,6 +66,7 @@ function TaskFields({ op }: { op: Operation }) {
 }
 
 function Facts({ op }: { op: Operation }) {
+  const usage = usage_of(op);
   return (
     <section class="card">
       <h2>Facts</h2>
@@ -77,6 +79,7 @@ function Facts({ op }: { op: Operation }) {
         <TaskFields op={op} />
         {op.external && <Field name="Lease">{op.external.lease_ms ? <>{duration(op.external.lease_ms)}, ends <When at={op.external.lease_expires_at} /></> : 'none'}</Field>}
         {op.turn?.model && <Field name="Model">{op.turn.model}</Field>}
+        {usage && <Field name="Used"><span class="num">{usage_words(usage)}</span>{op.kind === 'turn' && <span class="faint">with its sub-agents</span>}</Field>}
         <Field name="Created"><When at={op.created_at} how="clock" /></Field>
         {op.started_at && <Field name="Started"><When at={op.started_at} how="clock" /></Field>}
         {op.ended_at && <Field name="Ended"><When at={op.ended_at} how="clock" /></Field>}
@@ -141,7 +144,7 @@ export function OperationView({ id }: { id: string }) {
       <Trouble words={trouble} retry={reload} />
       <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} />, dead by <When at={op.unreachable.dead_by} /></>}</p>
       {op.error && <div class="trouble"><b>{plain(op.error.code)}</b> <span>{op.error.message}</span></div>}
-      {op.status === 'paused' && op.tool && <section class="card"><h2>Asks to go on</h2><Approval op={op} /></section>}
+      {op.status === 'paused' && op.tool && <section class="card"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
       <div class="operation">
         <div class="operation-main">
           <TimelinePane root={op} />

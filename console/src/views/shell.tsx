@@ -15,6 +15,7 @@ import { AuditView } from './audit.tsx';
 import { CancelsView, CancelView } from './cancels.tsx';
 import { ClusterView } from './cluster.tsx';
 import { ConversationView } from './conversation.tsx';
+import { CostView } from './cost.tsx';
 import { EndedView } from './ended.tsx';
 import { Home } from './home.tsx';
 import { OperationView } from './operation.tsx';
@@ -33,6 +34,7 @@ const links: { to: string; name: string; icon: IconName; views: string[]; may?: 
   { to: '/conversation', name: 'Conversations', icon: 'chat', views: ['conversation'] },
   { to: '/workers', name: 'Workers', icon: 'workers', views: ['workers'] },
   { to: '/cluster', name: 'Cluster', icon: 'cluster', views: ['cluster'] },
+  { to: '/cost', name: 'Cost', icon: 'cost', views: ['cost'] },
   { to: '/audit', name: 'Audit', icon: 'audit', views: ['audit'], may: may.run_cluster },
   { to: '/tokens', name: 'Tokens', icon: 'tokens', views: ['tokens'], may: may.administer },
 ];
@@ -114,6 +116,8 @@ function View() {
       return <WorkersView />;
     case 'cluster':
       return <ClusterView />;
+    case 'cost':
+      return <CostView />;
     case 'audit':
       return may.run_cluster.value ? <AuditView /> : <NotForYou />;
     case 'tokens':

@@ -1,0 +1,47 @@
+// What a paused call waits for: whether it may begin, or the answer to what it asks. Shown wherever it is met.
+import { useState } from 'preact/hooks';
+import { post, words_of } from '../api/client.ts';
+import type { Operation } from '../api/types.ts';
+import { Trouble } from '../parts/small.tsx';
+import { may } from '../state/session.ts';
+import { QuestionForm } from './question.tsx';
+
+function Permission({ op }: { op: Operation }) {
+  const [trouble, set_trouble] = useState('');
+  const [note, set_note] = useState('');
+  const [reason, set_reason] = useState('');
+  const decide = async (what: 'approve' | 'deny') => {
+    set_note(what === 'approve' ? 'Approving…' : 'Denying…');
+    try {
+      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null });
+      set_note(what === 'approve' ? 'Approved' : 'Denied');
+      set_trouble('');
+    } catch (error) {
+      set_note('');
+      set_trouble(words_of(error));
+    }
+  };
+  const input = op.tool?.input as { command?: unknown } | undefined;
+  const command = typeof input?.command === 'string' ? input.command : null;
+  return (
+    <div class="approval">
+      {op.tool?.approval && <p class="faint">Rule: {op.tool.approval}</p>}
+      {command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
+      {may.converse.value && (
+        <div class="approval-foot">
+          <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
+          <button type="button" class="button" disabled={note !== ''} onClick={() => void decide('deny')}>Deny</button>
+          <button type="button" class="button primary" disabled={note !== ''} onClick={() => void decide('approve')}>Approve</button>
+        </div>
+      )}
+      <div role="status">{note}</div>
+      <Trouble words={trouble} />
+    </div>
+  );
+}
+
+/** A call may ask one question after the other: each has a form of its own. */
+export function Approval({ op }: { op: Operation }) {
+  const question = op.tool?.question;
+  return question ? <QuestionForm key={question.id} op={op} question={question} /> : <Permission op={op} />;
+}

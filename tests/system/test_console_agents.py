@@ -1,0 +1,201 @@
+"""The web console and agents: what they cost, what they ask, what may be done to a conversation, and a reload of their configuration."""
+import os
+import shutil
+import sys
+
+import pytest
+
+from harness.browser import Browser, CONSOLE
+from harness.recording_model import RecordingModel
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness/asking_mcp.py")
+SCRIPT = [{"text": "You said {{text}}.", "usage": {"input": 1_000_000, "output": 200_000, "cached": 0}}]
+CALL = [("mcp__odd__deploy", {})]
+
+
+class Asking(TurnCluster):
+    """A model with a price, and one whose MCP server asks people something."""
+
+    def __init__(self):
+        self.model = RecordingModel()
+        try:
+            super().__init__(SCRIPT, agent='instructions = "Be brief."', config=(
+                f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "any"\nbase_url = "{self.model.url}"\n'
+                f'[[agents]]\nname = "peer"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["mcp:odd"]\n'
+                f'[[mcp]]\nname = "odd"\ncommand = {[sys.executable, ASKING]!r}\nenv = {{ SEEN = "WORKSPACE/seen" }}\n'))
+            with open(self.config) as f:
+                text = f.read()
+            self.write(text.replace('provider = "scripted"\n', 'provider = "scripted"\nprice = { input = 2, output = 10 }\n', 1))
+        except BaseException:
+            self.model.close()
+            raise
+
+    def write(self, text):
+        with open(self.config + ".new", "w") as f:
+            f.write(text)
+        os.rename(self.config + ".new", self.config)
+        self.text = text
+
+    def close(self):
+        super().close()
+        self.model.close()
+
+    def ask(self, scope, text):
+        self.model.plan[text] = [CALL]
+        turn = self.say(scope, text, agent="peer")
+        until(lambda: self.below(turn, status="paused"), "the call to ask")
+        return turn
+
+    def answer_of(self, scope, turn):
+        return str(self.results(scope, turn))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Asking() as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def one_browser(cluster):
+    with Browser(cluster.url) as b:
+        yield b
+
+
+@pytest.fixture
+def browser(one_browser):
+    one_browser.forget()
+    yield one_browser
+    assert one_browser("return wrong.splice(0)") == []
+
+
+def test_costs_are_shown_by_day_and_scope_and_where_they_arise(cluster, browser):
+    turn = cluster.say("cost/mia", "hello")
+    assert cluster.ended(turn)["turn"]["usage"]["cost"] == 4
+    cluster.ended(cluster.say("cost/zoe", "hello"))
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("8.00", ".tile[href='/cost']")
+    browser("await page.locator(\".tile[href='/cost']\").click()")
+    browser.sees("Cost of each day", ".chart")
+    browser.sees("8.00", "tbody td")
+    browser("await page.locator('.chart canvas').first().waitFor()")
+    assert browser.flaws() == []
+    browser.press("By scope")
+    browser.sees("cost/mia", "tbody")
+    browser.sees("50 %", "tbody")
+    assert "by=scope" in browser("return page.url()")
+    browser("await page.getByRole('link', { name: 'cost/mia', exact: true }).click()")
+    browser.sees("cost/mia", "h1")
+    browser.sees("4.00", ".tile")
+    for by in ("author", "agent", "model"):
+        browser.go(f"/cost?by={by}&scope=cost")
+        browser.sees({"author": "mia", "agent": "main", "model": "script"}[by], "tbody")
+    browser.go("/cost?scope=cost/nobody")
+    browser.sees("Nothing used", ".empty")
+    browser.go(f"/operations/{turn}")
+    browser.sees("cost 4.00", ".operation-side")
+    browser.go("/conversation?scope=cost/mia")
+    browser.sees("1M in, 200k out · cost 4.00", ".message header")
+    browser.sees("cost so far 4.00", ".talk-foot")
+    assert browser.flaws() == []
+    browser("await page.setViewportSize({ width: 390, height: 844 })")
+    browser.go("/cost")
+    browser.sees("8.00", "tbody td")
+    assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)")
+
+
+def test_a_question_is_answered_with_the_fields_of_its_form(cluster, browser):
+    turn = cluster.ask("asks/a", "deploy one")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("odd asks something", ".need")
+    browser.sees("Where to?", ".need .approval")
+    assert browser.flaws() == []
+    browser("await page.getByLabel('replicas').fill('4'); await page.getByLabel('notify').selectOption('No')")
+    browser.press("Answer", ".need")
+    assert browser("return await page.getByLabel('environment').evaluate((e) => e.validity.valueMissing)"), "a required field keeps the question open"
+    browser("await page.getByLabel('environment').selectOption('staging')")
+    browser.press("Answer", ".need")
+    browser.sees("Nothing needs you", "h1")
+    assert cluster.ended(turn)["status"] == "completed"
+    answer = cluster.answer_of("asks/a", turn)
+    for part in ("accept", "staging", '"replicas": 4', '"notify": false'):
+        assert part in answer.replace('\\"', '"'), answer
+
+
+@pytest.mark.parametrize("button, action", [("Dismiss", "cancel"), ("Deny", "decline")])
+def test_a_question_is_dismissed_or_denied_in_its_conversation(cluster, browser, button, action):
+    scope = f"asks/{action}"
+    turn = cluster.ask(scope, f"deploy {action}")
+    browser.sign_in(cluster)
+    browser.go(f"/conversation?scope={scope}")
+    browser.sees("Where to?", ".talk .approval")
+    assert browser.flaws() == []
+    browser.press(button, ".talk")
+    browser("await page.locator('.talk .approval').waitFor({ state: 'detached' })")
+    assert cluster.ended(turn)["status"] == "completed"
+    assert action in cluster.answer_of(scope, turn)
+
+
+def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser):
+    if "/v1/history" not in cluster.api("GET", "/v1/openapi.json").json["paths"]:
+        pytest.skip("this quelld cannot change conversations")
+    for text in ("hello", "again"):
+        assert cluster.ended(cluster.say("past/a", text))["status"] == "completed"
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=past/a")
+    browser.sees("You said hello.", ".message")
+    browser.sees("Fork…", ".history")
+    assert browser.flaws() == []
+    browser.press("Retry", ".history")
+    browser.sees("Asked again", ".history")
+    until(lambda: len(cluster.operations(scope="past/a", kind="turn", status="completed")) == 3, "the newest request to be answered again")
+    browser("await page.getByRole('button', { name: 'Fork…' }).and(page.locator(':enabled')).click()")
+    browser("await page.getByLabel('Scope of the copy').fill('past/b'); await page.getByRole('button', { name: 'Fork', exact: true }).click()")
+    browser.sees("past/b", "h1")
+    browser.sees("You said hello.", ".message")
+    browser.press("Compact", ".history")
+    browser.sees("Summary of", ".of-summary")
+    browser("await page.getByRole('button', { name: 'Clear…' }).and(page.locator(':enabled')).click()")
+    assert browser.flaws() == []
+    browser("await page.getByRole('button', { name: 'Clear', exact: true }).click()")
+    browser.sees("Cleared", ".of-summary")
+    assert any((m["summary"] or {}).get("clear") for m in cluster.messages("past/b"))
+    assert not any((m["summary"] or {}).get("clear") for m in cluster.messages("past/a"))
+
+
+def test_a_server_without_histories_offers_nothing_of_them(cluster, browser):
+    assert cluster.ended(cluster.say("past/old", "hello"))["status"] == "completed"
+    browser.sign_in(cluster)
+    browser("await page.route('**/v1/openapi.json', (route) => route.fulfill({ json: { paths: {} } }))")
+    browser.go("/conversation?scope=past/old")
+    browser.sees("You said hello.", ".message")
+    assert browser("return await page.getByRole('button', { name: 'Retry' }).count()") == 0
+    browser("await page.unroute('**/v1/openapi.json')")
+
+
+def test_a_reload_shows_what_changed_or_why_nothing_did(cluster, browser):
+    first = cluster.text
+    browser.sign_in(cluster)
+    browser.go("/cluster")
+    browser.press("Reload configuration")
+    browser.sees("nothing has changed", ".configuration")
+    cluster.write(first.replace("Be brief.", "Be long."))
+    browser.press("Reload configuration")
+    browser.sees("agents.main.instructions", ".configuration")
+    browser.sees("Be long.", ".configuration pre")
+    cluster.write(first + '\n[limits]\noperations = 77\n')
+    browser.press("Reload configuration")
+    browser.sees("Nothing was changed.", ".configuration [role=alert]")
+    browser.sees("limits.operations", ".configuration [role=alert]")
+    cluster.write(first + '\n[[agents]]\nname = "x"\nmodel = "nobody"\n')
+    browser.press("Reload configuration")
+    browser.sees("nobody", ".configuration [role=alert]")
+    assert browser.flaws() == []
+    cluster.write(first)
