@@ -22,9 +22,9 @@ void gateway_side::cancel_all() {
   discard_utterance();
   is_brain_late_ = true;
   rest();
+  drop_held(std::nullopt); // also of exchanges that have ended: the client has heard nothing of them
   std::vector<exchange_number> all;
   for (auto& e : live_) {
-    drop_held(e.n);
     silence(e);
     all.push_back(e.n);
     effect(does::cancel{e.n});

@@ -14,11 +14,11 @@ void gateway_side::show(tag t, std::string payload, exchange_number n) {
     held_.push_back({n, {t, std::move(payload)}});
 }
 
-/// What waits of an answer that is not wanted any more. Its ends of speech leave at once: behind `cancelled` the client
-/// would take them for those of a newer answer.
-void gateway_side::drop_held(exchange_number n) {
+/// What waits of an answer that is not wanted any more, or of all. Its ends of speech leave at once: behind `cancelled`
+/// the client would take them for those of a newer answer.
+void gateway_side::drop_held(std::optional<exchange_number> n) {
   std::erase_if(held_, [&](const held_frame& h) {
-    if (h.n != n) return false;
+    if (h.n == 0 || (n && h.n != *n)) return false;
     if (h.what.tag == tag::speech_end) show_at_once(tag::speech_end);
     return true;
   });

@@ -187,7 +187,7 @@ class gateway_side {
   void ask_next();
   void speak_next();
   void silence(exchange& e);
-  void drop_held(exchange_number n);
+  void drop_held(std::optional<exchange_number> n);
   void rest();
   void finish(place at, const std::string& failure = {});
   void settle_interrupted();

@@ -242,11 +242,30 @@ TEST_CASE("what waits behind a cancelled that is owed is dropped with its exchan
     else
       w.stop_elsewhere(2);
     w.run();
-    CHECK(w.count(w.received, tag::speech_end) == ends + 2); // the dropped one that waits, and that of the speech
+    CHECK(w.count(w.received, tag::speech_end) == ends + 1);
     w.fence();
     for (const auto& f : w.received) CHECK(f.payload != "AI: Next answer.");
     CHECK(w.speaker.empty());
+    CHECK(w.count(w.received, tag::speech_end) == w.count(w.of_brain, tag::answer)); // one each, also when dropped
   }
+}
+
+TEST_CASE("a 07 drops what waits of an answer that was already spoken to its end", "[voice]") {
+  world w;
+  w.fences_at_once = false;
+  in_speech(w);
+  w.cancel_key();
+  w.speak("next");
+  w.answer("Next answer.");
+  w.chunk("CCCC");
+  w.end_speech();
+  CHECK(w.exchanges[2] == ended::completed);
+  w.gateway.on_client_message({tag::cancel, {}});
+  w.run();
+  w.fence();
+  for (const auto& f : w.received) CHECK(f.payload != "AI: Next answer.");
+  CHECK(w.speaker.empty());
+  CHECK(w.count(w.received, tag::speech_end) == w.count(w.of_brain, tag::answer));
 }
 
 TEST_CASE("words behind a cancel wait until an answer in flight has come, and it is not theirs", "[voice]") {

@@ -40,11 +40,12 @@ class voice_caller {
   }
 
   bool is_answered() const { return !peer_ || !peer_->is_open() || owed_ == 0; }
+  void check_answered() const {
+    if (peer_ && peer_->is_open()) world_.voices.check_answered(number_);
+  }
+  /// At any instant, also with a 07 on its way.
   void leave() {
-    if (peer_ && peer_->is_open()) {
-      world_.voices.check_answered(number_);
-      peer_->close();
-    }
+    if (peer_ && peer_->is_open()) peer_->close();
     peer_.reset();
     client_.reset();
   }
@@ -248,7 +249,10 @@ bool voice_callers::are_answered() const {
 }
 
 void voice_callers::leave() {
-  for (const auto& one : all_) one->leave();
+  for (const auto& one : all_) {
+    one->check_answered();
+    one->leave();
+  }
 }
 
 } // namespace quell::simulation

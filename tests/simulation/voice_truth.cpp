@@ -70,8 +70,10 @@ void voice_truth::frame_leaves(int connection, const frame& f) {
   if (f.tag == tag::speech)
     for (const int u : utterances_in(f.payload)) check_cancelled(u);
   auto& t = of(connection);
-  // The answer to words without a mark (a stop that stopped nothing) can have used up the context.
-  if (f.tag == tag::text && f.payload.starts_with(ai_prefix) && utterances_in(f.payload).empty()) {
+  // The answer to words without a mark (a stop that stopped nothing) can have used up the context, also one that is
+  // only shown before a choice.
+  const bool is_answer = (f.tag == tag::text && f.payload.starts_with(ai_prefix)) || f.tag == tag::feedback;
+  if (is_answer && utterances_in(f.payload).empty()) {
     t.due_after = t.last_query = 0;
     t.had_context = false;
   }
