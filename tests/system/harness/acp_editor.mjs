@@ -12,7 +12,7 @@ const { agent, client } = acp.methods;
 const say = (step, data = {}) => console.log(JSON.stringify({ step, ...data }));
 
 const child = spawn(quell, ['acp', ...words], { stdio: ['pipe', 'pipe', 'ignore'] });
-child.on('exit', (code, signal) => say('exit', { code, signal }));
+const exited = new Promise((over) => child.on('exit', (code, signal) => { say('exit', { code, signal }); over(); }));
 const questions = [];
 
 const editor = acp.client({ name: 'editor' })
@@ -22,26 +22,31 @@ const editor = acp.client({ name: 'editor' })
     say('permission', params);
   }));
 
-await editor.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (ctx) => {
-  const commands = {
-    initialize: () => ctx.request(agent.initialize, { protocolVersion: 1, clientCapabilities: {} }),
-    new: () => ctx.request(agent.session.new, { cwd: '/', mcpServers: [] }),
-    load: (params) => ctx.request(agent.session.load, { cwd: '/', mcpServers: [], ...params }),
-    resume: (params) => ctx.request(agent.session.resume, { cwd: '/', mcpServers: [], ...params }),
-    mode: (params) => ctx.request(agent.session.setMode, params),
-    prompt: ({ sessionId, text }) => ctx.request(agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
-    close: (params) => ctx.request(agent.session.close, params),
-    cancel: (params) => ctx.notify(agent.session.cancel, params),
-    answer: async ({ index, outcome }) => questions[index](outcome),
-    hang_up: async () => child.stdin.end(),
-    kill: async () => child.kill('SIGKILL'),
-  };
-  say('ready');
-  for await (const line of createInterface({ input: process.stdin })) {
-    const { run, name, ...rest } = JSON.parse(line);
-    Promise.resolve(commands[run](rest)).then((result) => say('done', { run, name, result: result ?? null }),
-      (error) => say('failed', { run, name, code: error.code ?? null, message: String(error.message), data: error.data ?? null }));
-  }
-});
-child.kill('SIGKILL');
+try {
+  await editor.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (ctx) => {
+    const commands = {
+      initialize: () => ctx.request(agent.initialize, { protocolVersion: 1, clientCapabilities: {} }),
+      new: () => ctx.request(agent.session.new, { cwd: '/', mcpServers: [] }),
+      load: (params) => ctx.request(agent.session.load, { cwd: '/', mcpServers: [], ...params }),
+      resume: (params) => ctx.request(agent.session.resume, { cwd: '/', mcpServers: [], ...params }),
+      mode: (params) => ctx.request(agent.session.setMode, params),
+      prompt: ({ sessionId, text }) => ctx.request(agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
+      close: (params) => ctx.request(agent.session.close, params),
+      cancel: (params) => ctx.notify(agent.session.cancel, params),
+      answer: async ({ index, outcome }) => questions[index](outcome),
+      hang_up: async () => child.stdin.end(),
+      kill: async () => child.kill('SIGKILL'),
+    };
+    say('ready');
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { run, name, ...rest } = JSON.parse(line);
+      Promise.resolve(commands[run](rest)).then((result) => say('done', { run, name, result: result ?? null }),
+        (error) => say('failed', { run, name, code: error.code ?? null, message: String(error.message), data: error.data ?? null }));
+    }
+  });
+  child.kill('SIGKILL');
+} catch (error) { // the connection has ended before the commands
+  say('ended', { message: String(error?.message ?? error) });
+}
+await exited;
 process.exit(0);
