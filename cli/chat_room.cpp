@@ -50,6 +50,10 @@ constexpr const char* help = R"(  stop, /stop     stop the running turn with all
   /stop all       stop also what is queued behind it
   y, n [reason]   answer the question whether a call may run
   /history        the last messages of this conversation
+  /retry          ask the last question again; its answer is replaced
+  /compact        let the model summarise the older part of the conversation
+  /clear          begin afresh: nothing of before is read any more
+  /fork NAME      copy the conversation to the scope NAME, to go on there
   /quit           stop what runs and leave
   Ctrl-C          as stop; at an empty prompt: leave        Ctrl-D  leave)";
 
@@ -134,6 +138,12 @@ void chat_room::command(const std::string& typed) {
   if (name == "/quit" || name == "/exit") return leave("left the conversation");
   if (name == "/help") return screen_.add_line(help);
   if (name == "/history") return show_conversation();
+  if (name == "/clear" || name == "/compact" || name == "/retry" || name == "/fork") {
+    const auto to = typed.find(' ') == std::string::npos ? "" : trimmed(typed.substr(typed.find(' ')));
+    if ((name == "/fork") == to.empty())
+      return note(name == "/fork" ? "where to? /fork NAME" : printable(name) + " takes no more words");
+    return change(name.substr(1), to);
+  }
   if (name == "/stop") {
     const bool all = typed.find(" all") != std::string::npos;
     bool any = false;
@@ -203,8 +213,8 @@ void chat_room::send(const std::string& text) {
   one->number = ++last_sent_;
   one->since = wall_now();
   one->story = std::make_unique<turn_story>(listener(*one));
-  one->stream =
-      std::make_unique<turn_stream>(api_, message_body(scope_, text, o_.agent, s_.env), o_.reconnect, callbacks(*one));
+  one->stream = std::make_unique<turn_stream>(api_, message_body(scope_, text, o_.agent, s_.env, o_.during_turn),
+                                              o_.reconnect, callbacks(*one));
   if (spoken_.empty()) echo(*one);
   spoken_.push_back(std::move(one));
   post_next();
@@ -258,6 +268,40 @@ void chat_room::decide(const open_approval& open, bool approve, const std::strin
                                note(a.error().detail, color::red);
                                refresh();
                              }));
+}
+
+/// Asks for a change of the conversation, which the controller refuses while something runs here.
+void chat_room::change(const std::string& action, const std::string& to) {
+  json body{{"scope", scope_}, {"action", action == "retry" ? "regenerate" : action}};
+  if (!to.empty()) body["to"] = to;
+  calls_.push_back(api_.call("POST", "/v1/history", body, call_timeout, [this, action, to](const answer<json>& a) {
+    if (!a) {
+      note(a.error().detail, color::red);
+    } else if (action == "retry") {
+      follow(text_of(*a, "operation"));
+    } else if (action == "compact") {
+      note("a summary is being written; " + std::to_string(number_of(*a, "messages")) + " messages give way to it");
+    } else if (action == "fork") {
+      note(std::to_string(number_of(*a, "messages")) + " messages copied: quell chat --scope " + printable(to));
+    } else {
+      note("nothing of before is read any more");
+    }
+    refresh();
+  }));
+}
+
+/// The answer of a turn that is there already.
+void chat_room::follow(const std::string& turn) {
+  auto one = std::make_unique<spoken>();
+  one->text = "(again)";
+  one->number = ++last_sent_;
+  one->since = wall_now();
+  one->posted = one->decided = true;
+  one->story = std::make_unique<turn_story>(listener(*one));
+  one->stream = std::make_unique<turn_stream>(api_, json::object(), o_.reconnect, callbacks(*one));
+  if (spoken_.empty()) echo(*one);
+  spoken_.push_back(std::move(one));
+  spoken_.back()->stream->follow(turn);
 }
 
 void chat_room::show_conversation() {

@@ -50,6 +50,8 @@ class chat_room {
   void post_next();
   bool stop_running(const std::string& reason);
   void decide(const open_approval& open, bool approve, const std::string& reason);
+  void change(const std::string& action, const std::string& to);
+  void follow(const std::string& turn);
   void show_conversation();
   // Receiving.
   turn_story::listener listener(spoken& one);

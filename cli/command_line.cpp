@@ -79,6 +79,8 @@ std::string inconsistency(const command_options& command) {
   }
   if (const auto* r = std::get_if<say_options>(&command))
     if (r->words.empty()) return "there is nothing to say: write quell say TEXT, or - for standard input";
+  if (const auto* h = std::get_if<history_options>(&command))
+    if (h->action == "edit" && h->words.empty()) return "there is no text: write quell history edit SCOPE MESSAGE TEXT";
   if (const auto* r = std::get_if<approve_options>(&command))
     if (r->reason && r->reason->size() > 2000) return "--reason is longer than 500 characters";
   if (const auto* r = std::get_if<resolve_options>(&command))

@@ -8,6 +8,11 @@ template <class Options>
 void conversation_fields(CLI::App& app, Options& o) {
   add_scope(app, "--scope", o.scope, "the conversation (default: QUELL_SCOPE, chat/USER)");
   add_text(app, "--agent", o.agent, "who answers (default: the agent that serves the scope)")->type_name("NAME");
+  add_text(app, "--during-turn", o.during_turn,
+           "if a turn runs: queue (wait behind it), steer (tell it before its next model call), supersede (stop it) "
+           "(default: as its agent is configured)")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"queue", "steer", "supersede"}));
   add_duration(app, "--reconnect", o.reconnect,
                "how long to try when contact with the controller is lost (default 60s)");
 }
@@ -22,10 +27,59 @@ void decision_fields(CLI::App& app, approve_options& o) {
   app.add_option("ID", o.id, "the call that waits: quell ps --status paused")->required();
   add_text(app, "--reason", o.reason, o.approve ? "why, for the record" : "why; the model reads it");
   add_text(app, "--question", o.question, "what a call asks that has begun: quell show says which")->type_name("ID");
-  if (o.approve)
+  if (o.approve) {
     add_pairs(app, "--set", o.values, "a value for the question; left out ones get their defaults");
-  else
+    add_duration(app, "--always", o.always,
+                 "this exact call of its agent needs no human here for so long, at most 30d: quell approvals list");
+  } else {
     app.add_flag("--dismiss", o.dismiss, "answer the question with neither yes nor no");
+  }
+}
+
+void declare_approvals(declaration& d) {
+  auto& group = *d.app.add_subcommand("approvals", "What approvers have allowed for good");
+  group.require_subcommand(1);
+  d.command<approvals_list_options>(group, "list", "The calls that need no human any more, and until when",
+                                    [](CLI::App&, approvals_list_options&) {});
+  d.command<approvals_revoke_options>(
+      group, "revoke", "Let a human be asked again",
+      [](CLI::App& app, approvals_revoke_options& o) { app.add_option("ID", o.id, "standing approval")->required(); });
+}
+
+/// One change of a conversation: `also` adds the flags and words of its own.
+template <class Also>
+void declare_change(declaration& d, CLI::App& group, const std::string& action, const std::string& summary, Also also) {
+  d.command<history_options>(group, action, summary, [&](CLI::App& app, history_options& o) {
+    o.action = action;
+    app.add_option("SCOPE", o.scope, "the conversation")->required();
+    also(app, o);
+    if (action != "show")
+      add_text(app, "--expect", o.expect, "the seq or the id of the newest message that you saw; refused if another is")
+          ->type_name("SEQ|ID");
+  });
+}
+
+void declare_history(declaration& d) {
+  auto& group = *d.app.add_subcommand("history", "Read and change a conversation");
+  group.require_subcommand(1);
+  const auto nothing = [](CLI::App&, history_options&) {};
+  const auto message = [](CLI::App& app, history_options& o) {
+    app.add_option("MESSAGE", o.id, "its id, or the end of it: quell history show SCOPE")->required();
+  };
+  declare_change(d, group, "show", "The newest messages with their ids", [](CLI::App& app, history_options& o) {
+    app.add_option("--limit", o.limit, "how many (default 20)")->check(CLI::Range(1, 1000))->type_name("N");
+  });
+  declare_change(d, group, "clear", "Begin afresh: nothing of before is read any more", nothing);
+  declare_change(d, group, "compact", "Let the model write a summary of the older part, and wait for it", nothing);
+  declare_change(d, group, "retry", "Ask the last question again; its answer is replaced", nothing);
+  declare_change(d, group, "edit", "Replace a message of a person; what followed goes",
+                 [&](CLI::App& app, history_options& o) {
+                   message(app, o);
+                   add_words(app, "TEXT", o.words, "the new text");
+                 });
+  declare_change(d, group, "delete", "Take a message out, with all that answered it", message);
+  declare_change(d, group, "fork", "Copy the conversation to a scope that has none",
+                 [](CLI::App& app, history_options& o) { app.add_option("TO", o.to, "the other scope")->required(); });
 }
 
 void talk_fields(CLI::App& app, talk_options& o) {
@@ -68,6 +122,7 @@ void acp_fields(CLI::App& app, acp_options& o) {
 void declare_talk(declaration& d) {
   d.command<say_options>(d.app, "say", "Say something to an agent and stream its answer", say_fields);
   d.command<chat_options>(d.app, "chat", "Talk with an agent", conversation_fields<chat_options>);
+  declare_history(d);
   d.command<talk_options>(d.app, "talk", "Talk with an agent by voice", talk_fields);
   d.command<approve_options>(d.app, "approve", "Let a call run that waits for a human", decision_fields);
   d.command<approve_options>(d.app, "deny", "Refuse a call that waits for a human",
@@ -75,6 +130,7 @@ void declare_talk(declaration& d) {
                                o.approve = false;
                                decision_fields(app, o);
                              });
+  declare_approvals(d);
   auto* mcp =
       d.command<mcp_options>(d.app, "mcp", "Serve an AI agent over MCP on standard input and output", mcp_fields);
   d.command<acp_options>(d.app, "acp", "Serve an editor over ACP on standard input and output", acp_fields);

@@ -59,6 +59,10 @@ answer<std::string> find_token(api& controller, const std::string& typed) {
   return find(controller, typed, "token", "tokens", {"/v1/tokens?limit=1000"});
 }
 
+answer<std::string> find_standing_approval(api& controller, const std::string& typed) {
+  return find(controller, typed, "standing approval", "rules", {"/v1/approvals/rules?limit=1000"});
+}
+
 answer<std::vector<std::string>> find_operations(api& controller, const std::vector<std::string>& typed) {
   std::vector<std::string> out;
   for (const auto& word : typed) {

@@ -14,6 +14,8 @@ namespace quell::cli {
 answer<std::string> find_operation(api& controller, const std::string& typed);
 answer<std::string> find_cancel(api& controller, const std::string& typed);
 answer<std::string> find_token(api& controller, const std::string& typed);
+/// The standing approval with this id, or with this end of it.
+answer<std::string> find_standing_approval(api& controller, const std::string& typed);
 /// All of them, or the first problem.
 answer<std::vector<std::string>> find_operations(api& controller, const std::vector<std::string>& typed);
 

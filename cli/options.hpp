@@ -81,13 +81,21 @@ struct resolve_options {
 };
 struct say_options {
   strings words;
-  text_option scope, agent;
+  text_option scope, agent, during_turn;
   milliseconds reconnect{60'000};
   bool no_wait = false;
 };
 struct chat_options {
-  text_option scope, agent;
+  text_option scope, agent, during_turn;
   milliseconds reconnect{60'000};
+};
+struct history_options {
+  std::string action; ///< show, or as in POST /v1/history
+  std::string scope, to;
+  std::string id; ///< a message, or the end of its id
+  strings words;
+  text_option expect;
+  std::uint32_t limit = 20;
 };
 struct talk_options {
   text_option scope, voice, file, out;
@@ -114,10 +122,15 @@ struct mcp_list_options {};
 struct approve_options {
   std::string id;
   text_option reason;
-  bool approve = true;  ///< false: deny
-  text_option question; ///< for a call that has begun: the question's id, or the end of it
-  strings values;       ///< NAME=VALUE
-  bool dismiss = false; ///< with deny: neither yes nor no
+  bool approve = true;                ///< false: deny
+  text_option question;               ///< for a call that has begun: the question's id, or the end of it
+  strings values;                     ///< NAME=VALUE
+  bool dismiss = false;               ///< with deny: neither yes nor no
+  std::optional<milliseconds> always; ///< with approve: this exact call needs no human for so long
+};
+struct approvals_list_options {};
+struct approvals_revoke_options {
+  std::string id;
 };
 struct scopes_options {
   text_option prefix;
@@ -190,12 +203,13 @@ struct version_options {};
 
 using command_options =
     std::variant<up_options, status_options, console_options, run_options, ps_options, show_options, logs_options,
-                 wait_options, say_options, chat_options, talk_options, approve_options, mcp_options, acp_options,
-                 mcp_login_options, mcp_logout_options, mcp_list_options, cancel_options, cancels_options, why_options,
-                 resolve_options, scopes_options, events_options, audit_list_options, audit_export_options,
-                 audit_verify_options, worker_add_options, worker_list_options, worker_show_options,
-                 worker_drain_options, worker_resume_options, worker_remove_options, token_create_options,
-                 token_list_options, token_revoke_options, cost_options, reload_options, doctor_options,
-                 completion_options, help_options, version_options>;
+                 wait_options, say_options, chat_options, history_options, talk_options, approve_options,
+                 approvals_list_options, approvals_revoke_options, mcp_options, acp_options, mcp_login_options,
+                 mcp_logout_options, mcp_list_options, cancel_options, cancels_options, why_options, resolve_options,
+                 scopes_options, events_options, audit_list_options, audit_export_options, audit_verify_options,
+                 worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
+                 worker_resume_options, worker_remove_options, token_create_options, token_list_options,
+                 token_revoke_options, cost_options, reload_options, doctor_options, completion_options, help_options,
+                 version_options>;
 
 } // namespace quell::cli

@@ -42,6 +42,13 @@ void turn_story::say(std::uint64_t offset, const std::string& text) {
   if (!fresh.empty() && to_.text) to_.text(fresh);
 }
 
+/// The text behind the offset is said anew. What is printed stays, so the new text begins on a line of its own.
+void turn_story::resumed(std::uint64_t offset) {
+  if (shown_ > offset && to_.text) to_.text("\n");
+  shown_ = std::min(shown_, offset);
+  if (to_.noted) to_.noted("quelld was restarted, and the turn goes on");
+}
+
 void turn_story::created(const json& operation, const std::string& turn) {
   const auto kind = text_of(operation, "kind"), id = text_of(operation, "id"), parent = text_of(operation, "parent");
   if (kind == "model_call" && parent == turn && to_.next_answer) to_.next_answer();
@@ -161,12 +168,15 @@ void turn_story::take(const json& event, const std::string& turn) {
     std::erase_if(approvals_, [&](const auto& open) { return open.operation == operation; });
   if (!is_ours) return;
   if (type == "text_delta") say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if (type == "turn_resumed") resumed(static_cast<std::uint64_t>(number_of(data, "offset")));
   if (const auto words = model_words(event); !words.empty() && to_.noted) to_.noted(words);
   if ((type == "turn_start" || type == "operation_started") && !started_) {
     started_ = true;
     if (to_.started) to_.started();
   }
   if (type == "turn_complete") over_ = true;
+  if (const auto turn = text_of(data, "steered"); type == "turn_complete" && !turn.empty() && to_.noted)
+    to_.noted("turn " + short_id(printable(turn)) + ", which runs, is told of it");
   if (type == "turn_abort" && !over_) {
     over_ = true;
     auto reason = text_of(data, "reason");

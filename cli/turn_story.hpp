@@ -57,7 +57,7 @@ class turn_story {
     std::function<void(const tool_ending&)> tool_ended;
     std::function<void(const open_approval&)> on_approval;
     std::function<void(const open_approval&, const std::string& decision, const std::string& by)> answered;
-    /// What the model's client does instead of answering: waits, tries again, asks another model.
+    /// The model's client waits, tries again, or asks another model.
     std::function<void(const std::string& words)> noted;
     /// `reason` as in SURFACE 7, and which commands go on in the background; the processes can still be alive.
     std::function<void(const std::string& reason)> aborted;
@@ -78,6 +78,7 @@ class turn_story {
 
  private:
   void say(std::uint64_t offset, const std::string& text);
+  void resumed(std::uint64_t offset);
   void created(const nlohmann::json& operation, const std::string& turn);
   void tool_start(const nlohmann::json& event);
   void tool_running(const nlohmann::json& event);

@@ -53,6 +53,13 @@ event_loop::handle turn_stream::keep(event_loop::handle call) {
 
 void turn_stream::start() { open(); }
 
+void turn_stream::follow(const std::string& turn) {
+  turn_ = turn;
+  last_id_ = "0";
+  decided_ = may_exist_ = true;
+  open();
+}
+
 void turn_stream::open() {
   auto request = decided_ ? api_.request("GET", "/v1/operations/" + turn_ +
                                                     "/events?after=" + (last_id_.empty() ? std::string("0") : last_id_))
@@ -268,9 +275,10 @@ std::string conversation_scope(const std::optional<std::string>& flag, const con
 }
 
 json message_body(const std::string& scope, const std::string& text, const std::optional<std::string>& agent,
-                  const environment& env) {
+                  const environment& env, const std::optional<std::string>& during_turn) {
   json body{{"scope", scope}, {"text", text}, {"author", {{"id", login_name(env)}, {"name", login_name(env)}}}};
   if (agent) body["agent"] = *agent;
+  if (during_turn) body["during_turn"] = *during_turn;
   return body;
 }
 

@@ -45,6 +45,8 @@ class turn_stream {
   turn_stream& operator=(const turn_stream&) = delete;
 
   void start();
+  /// Instead of `start`: the turn exists already; nothing is said, and `decided` is not called.
+  void follow(const std::string& turn);
   /// Cancels the turn as soon as it is known; call again with a smaller grace to tighten it.
   void stop(const std::string& reason, std::optional<int> grace_ms = std::nullopt);
 
@@ -90,6 +92,6 @@ std::string conversation_scope(const std::optional<std::string>& flag, const con
                                const environment& env);
 /// The body of a message without its id.
 nlohmann::json message_body(const std::string& scope, const std::string& text, const std::optional<std::string>& agent,
-                            const environment& env);
+                            const environment& env, const std::optional<std::string>& during_turn = std::nullopt);
 
 } // namespace quell::cli

@@ -81,6 +81,8 @@ std::string model_words(const json& event) {
     return "model " + model + " is asked, after " + duration_text(milliseconds{number_of(data, "waited_ms")});
   if (type == "model_retry")
     return "model " + model + " is asked again in " + duration_text(milliseconds{number_of(data, "wait_ms")}) + why();
+  if (type == "history_compacted")
+    return std::to_string(number_of(data, "messages")) + " older messages gave way to a summary";
   if (type == "model_fallback")
     return "model " + printable(text_of(data, "to")) + " is asked in place of " + printable(text_of(data, "from")) +
            why();
@@ -207,8 +209,14 @@ std::vector<std::string> conversation_lines(const json& messages, const view& v,
     if (role == "user") {
       std::string line = (at ? clock_text(*at, v.now, v.utc) + " " : "") + person(member(message, "author")) + ": ";
       line += text;
-      if (member(message, "discarded") == true) line += " (stopped before it began)";
+      if (member(message, "discarded") == true) line += " (not part of the conversation)";
       add(line, color::bold);
+    } else if (role == "summary") {
+      const auto& summary = member(message, "summary");
+      add(member(summary, "clear") == true
+              ? "(cleared: nothing above is read any more)"
+              : "(summary of " + std::to_string(number_of(summary, "messages")) + " messages) " + text,
+          color::dim);
     } else if (role == "assistant") {
       const std::string ending = member(message, "interrupted") == true ? " (interrupted)" : "";
       if (!text.empty() || !ending.empty()) add(text + ending, color::none);

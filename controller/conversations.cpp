@@ -16,6 +16,18 @@ bool conversations::enter(queued_turn which) {
   return queue.size() == 1;
 }
 
+std::optional<begun_turn> conversations::running(const scope_path& scope) const {
+  const auto queue = scopes_.find(scope.text());
+  if (queue == scopes_.end()) return std::nullopt;
+  const auto found = begun_.find(queue->second.front().turn);
+  return found == begun_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool conversations::is_alone(const operation_id& turn, const scope_path& scope) const {
+  const auto at = scopes_.find(scope.text());
+  return at != scopes_.end() && at->second.size() == 1 && at->second.front().turn == turn;
+}
+
 std::optional<queued_turn> conversations::leave(const operation_id& turn, const scope_path& scope) {
   const auto at = scopes_.find(scope.text());
   if (at == scopes_.end()) return std::nullopt;
@@ -31,7 +43,7 @@ std::optional<queued_turn> conversations::leave(const operation_id& turn, const 
 
 void conversations::note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope,
                                turn_of what) {
-  begun_.insert_or_assign(turn, begun_turn{owner, scope, what});
+  begun_.insert_or_assign(turn, begun_turn{turn, owner, scope, what});
 }
 
 conversations::ownership conversations::of(const std::string& owner, const scope_path& scope) const {

@@ -14,7 +14,15 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::array standings{"text", "speaker_owns", "addressed", "only_human", "none"};
+constexpr std::array during_turn_names{"queue", "steer", "supersede"};
 constexpr std::array decisions{"cancel", "turn", "ignored"};
+
+ordered_json met_json(const message_answer& a) {
+  if (!a.met || a.decision != message_answer::decided::turn) return {};
+  ordered_json met = {{"manner", during_turn_names[static_cast<std::size_t>(a.during)]}, {"turn", a.met->text()}};
+  if (a.cancel) met["cancel"] = {{"id", a.cancel->text()}, {"outcome", a.cancel_outcome}, {"operations", a.operations}};
+  return met;
+}
 
 /// One line. Invalid UTF-8 becomes U+FFFD.
 std::string json_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -22,6 +30,15 @@ std::string json_text(const json& value) { return value.dump(-1, ' ', false, jso
 template <class T>
 ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json();
+}
+
+constexpr const char* files_member = "files"; // of a stored decision
+
+ordered_json files_json(const attachments& files) {
+  auto list = ordered_json::array();
+  for (const auto& f : files)
+    list.push_back({{"blob", f.blob}, {"name", f.name}, {"type", f.type}, {"bytes", f.bytes}});
+  return list;
 }
 
 ordered_json standing_json(const std::optional<standing>& s) {
@@ -34,22 +51,25 @@ std::string decision_json(const message_order& order, const message_answer& a) {
   ordered_json turn, cancel;
   if (a.turn && a.decision == message_answer::decided::turn)
     turn = {{"id", a.turn->text()}, {"status", std::string(name_of(a.turn_status))}, {"position", a.position}};
-  if (a.cancel)
+  if (a.cancel && a.decision == message_answer::decided::cancel)
     cancel = {{"id", a.cancel->text()},     {"outcome", a.cancel_outcome},  {"status", a.cancel_status},
               {"operations", a.operations}, {"interrupted", a.interrupted}, {"durable", a.durable}};
   if (a.words_follow) cancel["words_follow"] = true;
   const bool acknowledges = a.decision == message_answer::decided::cancel;
-  return json_text({{"message", a.message ? ordered_json(a.message->text()) : ordered_json()},
-                    {"id", order.client_id.empty() ? ordered_json() : ordered_json(order.client_id)},
-                    {"scope", order.scope.text()},
-                    {"seq", a.seq},
-                    {"duplicate", a.is_duplicate},
-                    {"decision", decisions[static_cast<std::size_t>(a.decision)]},
-                    {"why", a.why},
-                    {"detected", {{"cancel_word", or_null(a.cancel_word)}, {"standing", standing_json(a.standing)}}},
-                    {"turn", turn},
-                    {"cancel", cancel},
-                    {"acknowledgement", acknowledges ? "pending" : "none"}});
+  ordered_json decision = {
+      {"message", a.message ? ordered_json(a.message->text()) : ordered_json()},
+      {"id", order.client_id.empty() ? ordered_json() : ordered_json(order.client_id)},
+      {"scope", order.scope.text()},
+      {"seq", a.seq},
+      {"duplicate", a.is_duplicate},
+      {"decision", decisions[static_cast<std::size_t>(a.decision)]},
+      {"why", a.why},
+      {"detected", {{"cancel_word", or_null(a.cancel_word)}, {"standing", standing_json(a.standing)}}},
+      {"turn", turn},
+      {"cancel", cancel},
+      {"acknowledgement", acknowledges ? "pending" : "none"}};
+  if (auto met = met_json(a); !met.is_null()) decision["during_turn"] = std::move(met);
+  return json_text(decision);
 }
 
 records::event_record decision_event(const message_order& order, const message_answer& answer) {
@@ -74,13 +94,23 @@ message_answer answer_of(const kept_decision& kept, const message_id& message,
   a.cancel_outcome = kept.cancel_outcome;
   a.cancel_status = kept.cancel_status;
   a.operations = kept.operations;
+  a.during = kept.during;
+  a.met = kept.met;
+  if (kept.supersedes_by) a.cancel = kept.supersedes_by;
   return a;
 }
 
 std::string kept_text(const kept_decision& d) {
-  if (!d.cancel && !d.cancel_word) return {};
+  if (!d.cancel && !d.cancel_word && !d.met && d.files.empty()) return {};
   ordered_json j = {{"why", d.why}, {"cancel_word", or_null(d.cancel_word)}, {"standing", standing_json(d.standing)}};
   if (d.modality == modality::voice) j["voice"] = true;
+  if (d.met) j["during"] = {{"manner", during_turn_names[static_cast<std::size_t>(d.during)]}, {"turn", d.met->text()}};
+  if (d.supersedes_by) {
+    j["supersedes_by"] = d.supersedes_by->text();
+    j["outcome"] = d.cancel_outcome;
+    j["operations"] = d.operations;
+  }
+  if (!d.files.empty()) j[files_member] = files_json(d.files);
   if (d.cancel) {
     j["cancel"] = d.cancel->text();
     j["outcome"] = d.cancel_outcome;
@@ -91,6 +121,33 @@ std::string kept_text(const kept_decision& d) {
     for (const auto& id : d.interrupted) ids.push_back(id.text());
   }
   return json_text(j);
+}
+
+attachments files_in(const std::string& decision) {
+  attachments files;
+  if (decision.find(files_member) == std::string::npos) return files;
+  const auto all = json::parse(decision, nullptr, false);
+  const auto list = all.is_object() ? all.find(files_member) : all.end();
+  if (!all.is_object() || list == all.end() || !list->is_array()) return files;
+  for (const auto& one : *list) {
+    if (!one.is_object() || files.size() >= most_attachments) continue;
+    const auto text = [&](const char* key) {
+      const auto at = one.find(key);
+      return at != one.end() && at->is_string() ? at->get<std::string>() : std::string();
+    };
+    const auto bytes = one.find("bytes");
+    files.push_back({text("blob"), text("name"), text("type"),
+                     bytes != one.end() && bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0});
+  }
+  return files;
+}
+
+std::string decision_with_files(const std::string& decision, const attachments& files) {
+  if (files.empty()) return decision;
+  auto all = ordered_json::parse(decision, nullptr, false);
+  if (!all.is_object()) all = ordered_json::object();
+  all[files_member] = files_json(files);
+  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 kept_decision read_kept(const std::string& text) {
@@ -106,12 +163,18 @@ kept_decision read_kept(const std::string& text) {
     const auto at = j.find(key);
     return at != j.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
   };
-  d.why = string_at("why");
+  if (auto why = string_at("why"); !why.empty()) d.why = std::move(why);
   if (auto word = string_at("cancel_word"); !word.empty()) d.cancel_word = std::move(word);
   for (std::size_t i = 0; i < standings.size(); ++i)
     if (string_at("standing") == standings[i]) d.standing = static_cast<standing>(i);
   if (j.contains("voice")) d.modality = modality::voice;
+  d.files = files_in(text);
   if (const auto id = cancel_id::parse(string_at("cancel"))) d.cancel = *id;
+  if (const auto id = cancel_id::parse(string_at("supersedes_by"))) d.supersedes_by = *id;
+  if (const auto met = j.find("during"); met != j.end() && met->is_object()) {
+    d.during = during_turn_named(met->value("manner", "")).value_or(during_turn::queue);
+    if (const auto id = operation_id::parse(met->value("turn", ""))) d.met = *id;
+  }
   d.cancel_outcome = string_at("outcome");
   d.cancel_status = string_at("status");
   d.operations = count_at("operations");
@@ -121,6 +184,19 @@ kept_decision read_kept(const std::string& text) {
       if (one.is_string())
         if (const auto id = operation_id::parse(one.get<std::string>())) d.interrupted.push_back(*id);
   return d;
+}
+
+std::optional<during_turn> during_turn_named(std::string_view name) {
+  const auto at = std::find(during_turn_names.begin(), during_turn_names.end(), name);
+  if (at == during_turn_names.end()) return std::nullopt;
+  return static_cast<during_turn>(at - during_turn_names.begin());
+}
+
+std::string with_steered(const std::string& block, const operation_id& turn) {
+  auto all = json::parse(block, nullptr, false);
+  if (!all.is_object()) all = json::object();
+  all["steers"] = turn.text();
+  return json_text(all);
 }
 
 /// A call says more than its task, and a turn is named only if nothing runs below it.
@@ -159,7 +235,7 @@ std::string why_ignored(const message_order& order, double least_confidence) {
   if (!order.is_final) return "not_final";
   const bool is_voice = order.modality == modality::voice;
   if (is_voice && order.confidence && *order.confidence < least_confidence) return "low_confidence";
-  if (order.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return "empty";
+  if (order.files.empty() && order.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return "empty";
   return {};
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/costs/limits.hpp"
@@ -17,12 +19,17 @@ namespace quell::controller::turns {
 
 enum class modality : std::uint8_t { text, voice };
 
+/// What a message does if a turn of its scope runs: it waits behind that turn, is told to it before its next model
+/// call, or stops it and takes its place.
+enum class during_turn : std::uint8_t { queue, steer, supersede };
+
 /// Shape and rights are already checked.
 struct message_order {
   caller by;
   std::string via_channel = "api"; ///< of the cancel that the message can become
   scope_path scope;
   std::string text;
+  attachments files{}; ///< uploaded before, and checked for this scope
   records::person author;
   std::string client_id; ///< "" = none
   std::optional<std::string> agent;
@@ -37,6 +44,9 @@ struct message_order {
   std::optional<operation_id> exchange{};
   /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
   std::vector<operation_id> apart{};
+  std::optional<milliseconds> timeout{};       ///< of its turn, below that of the agent
+  std::map<std::string, std::string> labels{}; ///< of its turn
+  std::optional<during_turn> during{};         ///< absent: as its agent has it
   std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
   enum class scope_of_decision : std::uint8_t { decide, only_stop, only_turn } wants = scope_of_decision::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn
@@ -57,7 +67,9 @@ struct message_answer {
   std::optional<operation_id> turn;
   status turn_status = status::pending;
   std::uint32_t position = 0; ///< turns of this scope before it
-  // If it became a cancel:
+  during_turn during = during_turn::queue;
+  std::optional<operation_id> met{}; ///< the running turn that it steers, or that it supersedes by `cancel`
+  // If it became a cancel, or supersedes a turn:
   std::optional<cancel_id> cancel;
   std::string cancel_outcome, cancel_status;
   std::uint64_t operations = 0; ///< covered by the cancel
@@ -84,11 +96,23 @@ struct kept_decision {
   std::uint64_t operations = 0;
   std::vector<operation_id> interrupted; ///< the operations that are named, at most `most_named`
   std::uint64_t queued = 0;              ///< messages that waited for their turn
+  during_turn during = during_turn::queue;
+  std::optional<operation_id> met{};
+  std::optional<cancel_id> supersedes_by{}; ///< the cancel of the turn that it supersedes
+  attachments files;                        ///< of the message
 };
 inline constexpr std::size_t most_named = 20;
 std::string kept_text(const kept_decision& d);
+/// The files of a message, from its stored decision.
+attachments files_in(const std::string& decision);
+/// The same stored decision with these files.
+std::string decision_with_files(const std::string& decision, const attachments& files);
 /// A text not written by `kept_text` reads as an ordinary turn.
 kept_decision read_kept(const std::string& text);
+/// The manner of this name; nullopt: there is none.
+std::optional<during_turn> during_turn_named(std::string_view name);
+/// The block of a turn whose message steers `turn`: it says so, and a restart finds it there.
+std::string with_steered(const std::string& block, const operation_id& turn);
 /// The stored decision about a message, as an answer.
 message_answer answer_of(const kept_decision& kept, const message_id& message, const std::optional<operation_id>& turn);
 /// Chooses the live operations that are worth naming, and counts the messages that wait for their turn.

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/costs/limits.hpp"
 #include "controller/local_operations.hpp"
@@ -14,7 +15,7 @@
 
 namespace quell::controller {
 
-/// What a call has used, where and for whom. The ledger knows the day.
+/// The use of a call, where and for whom. The ledger knows the day.
 struct used_by_call {
   scope_path scope;
   std::string author;
@@ -34,11 +35,12 @@ struct model_call_end {
   operation_id call;
   operation_id turn; ///< at the top of its tree
   own_outcome end;
-  used_by_call used;
+  used_by_call used; ///< by the model that was asked last
   /// It is the turn's own last call: the turn may end with it although it has used up its budget.
   bool is_last = false;
   /// Its event; the cost of the tree is added to the data, a JSON object.
   std::optional<records::event_record> reported = std::nullopt;
+  std::vector<used_by_call> given_up = {}; ///< by the models that gave way to another one
 };
 
 struct closed_model_call {
@@ -56,7 +58,7 @@ class model_costs {
                                            const costs::tree_limits& limits, moment now) = 0;
   /// Adds its cost to the day and the tree and ends it. Stops the turn if that used up a budget.
   virtual closed_model_call close_model_call(const model_call_end& end, moment now) = 0;
-  /// The same for a call that is no operation.
+  /// The same for a call without an operation.
   virtual void add_cost(const used_by_call& used, moment now) = 0;
 };
 

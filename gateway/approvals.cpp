@@ -1,4 +1,5 @@
 // POST …/approve and …/deny: a human's decision on a call that waits for it.
+#include "gateway/approving.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/message_body.hpp"
 #include "gateway/presenter.hpp"
@@ -40,18 +41,6 @@ awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, 
   }
 }
 
-/// The person named by a chat bot's token does not count: the token itself must have the right to decide.
-void need_to_decide(const exchange& x) {
-  need(x, right::converse);
-  const auto role_of = x.who.role;
-  if (role_of == role::operator_ || role_of == role::admin) return;
-  if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
-  throw problem{.code = "forbidden",
-                .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
-                          "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
-                          (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
-}
-
 /// The human for whom the token claims to act.
 caller decider(caller by_token, const records::person& who) {
   by_token.owner = who;
@@ -75,6 +64,10 @@ awaitable<response> decide(exchange& x, bool approved) {
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
+  if (word.always) {
+    auto may_stand = need_rule_of(x, row);
+    co_await std::move(may_stand);
+  }
   auto call = [&gw, id, word](auto reply) {
     if (word.answer)
       gw.options.turns->answer(id, *word.answer, std::move(reply));
@@ -100,10 +93,25 @@ awaitable<response> decide(exchange& x, bool approved) {
     auto entry = audited(x, approved ? "approve" : "deny", what, decider(x.who, d.by));
     co_await std::move(entry);
   }
+  if (word.always) { // behind the decision, and again with its repeat: a retry completes what a crash cut off
+    auto stands = allow_always(x, shown.row, *word.always, d.by);
+    co_await std::move(stands);
+  }
   co_return json_answer(operation_text(gw, shown));
 }
 
 } // namespace
+
+void need_to_decide(const exchange& x) {
+  need(x, right::converse);
+  const auto role_of = x.who.role;
+  if (role_of == role::operator_ || role_of == role::admin) return;
+  if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
+  throw problem{.code = "forbidden",
+                .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
+                          "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
+                          (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
+}
 
 awaitable<response> approve(exchange& x) { co_return co_await decide(x, true); }
 awaitable<response> deny(exchange& x) { co_return co_await decide(x, false); }

@@ -12,9 +12,10 @@ bool is_allowed(const gateway_options& options, const std::string& origin) {
          std::find(options.cors_origins.begin(), options.cors_origins.end(), origin) != options.cors_origins.end();
 }
 
-/// Those of our API, and those that the clients of OpenAI and of the AI SDK add in a page.
+/// Those of our API, and those that the clients of OpenAI, of the AI SDK and of A2A add in a page.
 constexpr const char* allowed_headers =
-    "Authorization, Content-Type, Last-Event-ID, Quell-Channel, X-Quell-Scope, User-Agent, X-Stainless-Arch, "
+    "Authorization, Content-Type, Last-Event-ID, Quell-Channel, X-Quell-Scope, A2A-Version, User-Agent, "
+    "X-Stainless-Arch, "
     "X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, X-Stainless-Runtime, "
     "X-Stainless-Runtime-Version, X-Stainless-Timeout, X-Stainless-Helper-Method";
 

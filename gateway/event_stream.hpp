@@ -24,8 +24,7 @@ struct events_request {
 struct kept_page {
   std::vector<records::event_record> events;
   std::vector<records::operation_record> rows;
-  std::optional<std::uint64_t>
-      looked_to; ///< nothing that was asked for is missing up to here; nullopt: there is no more
+  std::optional<std::uint64_t> looked_to; ///< every requested event up to here was sent; nullopt: the end was reached
 };
 
 /// Reads as many stored events as one turn of `requested.who` allows, and their rows in the same turn. The limit on

@@ -25,7 +25,8 @@ constexpr auto known_types =
                                      "approval_resolved", "message_decided",      "acknowledgement",
                                      "worker_disputed",   "worker_key_changed",   "thinking_delta",
                                      "model_queued",      "model_asked",          "model_retry",
-                                     "model_fallback",    "model_usage",          "tool_output"});
+                                     "model_fallback",    "model_usage",          "tool_output",
+                                     "history_compacted", "turn_resumed",         "turn_steered"});
 
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {

@@ -150,7 +150,9 @@ awaitable<response> get_events(exchange& x); // events.cpp
 awaitable<response> get_operation_events(exchange& x);
 awaitable<response> post_message(exchange& x);  // message_post.cpp
 awaitable<response> list_messages(exchange& x); // message_list.cpp
-awaitable<response> approve(exchange& x);       // approvals.cpp
+awaitable<response> post_blob(exchange& x);     // blobs.cpp
+awaitable<response> get_blob(exchange& x);
+awaitable<response> approve(exchange& x); // approvals.cpp
 awaitable<response> deny(exchange& x);
 awaitable<response> create_batch(exchange& x);   // external_batch.cpp
 awaitable<response> start_external(exchange& x); // external_report.cpp

@@ -56,6 +56,7 @@ struct gateway_context : thread_context {
   peer_budgets bytes; ///< of bodies, by token
   recent<operation_id, task_owner> task_owners{4096};
   connection_table connections;
+  std::shared_ptr<std::size_t> uploads = std::make_shared<std::size_t>(0); ///< large ones, now; see upload_gate.hpp
   std::shared_ptr<turnstile> big_answers = std::make_shared<turnstile>(*io);
   std::unordered_map<std::string, std::size_t> held; ///< streams and long polls by token; no zeros
   std::unordered_map<std::string, std::shared_ptr<token_watch>> watched_tokens; ///< those with streams

@@ -43,7 +43,7 @@ awaitable<bool> has_ended_anywhere(gateway_context& gw, holder who) {
   co_return views.empty() || !views.front().has_value();
 }
 
-/// What the requests' thread and the thread of one stream share.
+/// State that the requests' thread and the thread of one stream share.
 class stream_guard {
  public:
   bool has_ended() const { return ended_; }

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t max_text_bytes = 64 * 1024;
 constexpr std::size_t max_client_id = 128;
 constexpr std::uint64_t max_coalesce_ms = 10'000;
+constexpr std::uint64_t longest_always_ms = 2'592'000'000; // 30 days
 
 void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
   if (const auto modality = fields.text("modality", 1, 16)) {
@@ -39,6 +40,31 @@ void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
     order.bot_names = names->get<std::vector<std::string>>();
   else
     fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
+}
+
+/// Which files these are is checked later, against those that were uploaded.
+void read_files(body_reader& fields, turns::message_order& order, std::vector<field_error>& errors) {
+  const auto* list = fields.take("attachments");
+  if (!list) return;
+  if (!list->is_array() || list->size() > most_attachments)
+    return fields.complain("attachments", "must be a list of at most " + std::to_string(most_attachments) +
+                                              " files, each as {\"blob\", \"name\"}");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto place = fields.pointer("attachments/" + std::to_string(i));
+    if (!(*list)[i].is_object()) {
+      errors.push_back({"invalid_field", place, "must be an object with blob and perhaps name"});
+      continue;
+    }
+    body_reader one((*list)[i], place, errors);
+    attachment file;
+    if (const auto id = one.id<operation_id>("blob"))
+      file.blob = id->text();
+    else if (!one.has("blob"))
+      one.complain("blob", "is missing: the id that POST /v1/blobs gave");
+    file.name = one.text("name", 1, most_attachment_name).value_or("");
+    one.finish();
+    order.files.push_back(std::move(file));
+  }
 }
 
 /// Limits of the message's turn; the agent's own hold, too.
@@ -88,8 +114,17 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   else if (!fields.has("author"))
     fields.complain("author", "is missing: who says it, as {\"id\", \"name\"}");
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
+  if (order.client_id.starts_with("quell:")) fields.complain("id", "must not begin with quell: (quell's own messages)");
   order.agent = fields.text("agent", 1, 64);
   read_budget(fields, order);
+  order.labels = fields.labels("labels");
+  order.timeout = fields.duration("timeout_ms");
+  if (order.timeout && order.timeout->count() == 0) fields.complain("timeout_ms", "must be above 0; leave it out");
+  if (const auto manner = fields.text("during_turn", 1, 16)) {
+    order.during = turns::during_turn_named(*manner);
+    if (!order.during) fields.complain("during_turn", "must be queue, steer or supersede");
+  }
+  read_files(fields, order, errors);
   read_manner_of_speech(fields, order);
   if (const auto what = fields.text("on_disconnect", 1, 16)) {
     if (*what != "cancel" && *what != "continue") fields.complain("on_disconnect", "must be cancel or continue");
@@ -116,6 +151,13 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);
   if (!fields.has("question") && (values || is_dismissed))
     fields.complain("question", "is missing: say which question this answers (`tool.question.id` of the operation)");
+  if (const auto* always = approved ? fields.object("always") : nullptr) {
+    if (question) fields.complain("always", "is for a call that waits to begin, not for an answer");
+    body_reader inner(*always, "/always", errors);
+    found.always = inner.duration("for_ms", longest_always_ms);
+    if (!found.always || found.always->count() == 0) inner.complain("for_ms", "must say for how long, up to 30 days");
+    inner.finish();
+  }
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   if (question) {

@@ -23,6 +23,7 @@ tl::expected<message_request, problem> read_message(std::string_view text);
 struct read_word {
   decision word;
   std::optional<human_answer> answer;
+  std::optional<milliseconds> always{}; ///< this exact call may begin without a human for so long
 };
 tl::expected<read_word, problem> read_decision(std::string_view text, bool approved);
 

@@ -1,6 +1,8 @@
 // GET /v1/messages: the conversation of a scope, page by page.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "controller/message_order.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
@@ -10,11 +12,25 @@ namespace quell::controller::http {
 namespace {
 
 constexpr auto role_names = std::to_array<const char*>({"user", "assistant", "tool"});
+constexpr std::string_view summary_client_ids = "quell:summary"; // and "…-aside", see actors/turns/summary.hpp
+
+/// The messages that a summary, or a clear (without text), stands for.
+void write_summary(json_writer& to, const records::message_record& m) {
+  const auto all = nlohmann::json::parse(m.decision, nullptr, false);
+  const auto facts = all.is_object() ? all.value("summary", nlohmann::json::object()) : nlohmann::json::object();
+  to.open_object();
+  to.field("up_to_seq", facts.value("up_to", std::uint64_t{0}))
+      .field("messages", facts.value("messages", std::uint64_t{0}));
+  to.field("unread", facts.value("unread", std::uint64_t{0})).field("clear", m.text.empty());
+  to.close_object();
+}
 
 void write_message(json_writer& to, const records::kept_message& kept) {
   const auto& m = kept.message;
   to.open_object();
-  to.field("message", m.id).field("seq", m.seq).field("role", role_names.at(static_cast<std::size_t>(m.role)));
+  const bool is_summary = m.role == records::message_role::assistant && m.client_id.starts_with(summary_client_ids);
+  to.field("message", m.id).field("seq", m.seq);
+  to.field("role", is_summary ? "summary" : role_names.at(static_cast<std::size_t>(m.role)));
   to.field("at", m.at).field("turn", m.turn);
   to.key("author");
   if (m.role == records::message_role::user)
@@ -22,6 +38,14 @@ void write_message(json_writer& to, const records::kept_message& kept) {
   else
     to.put(nullptr);
   to.field("text", m.text);
+  to.key("attachments").open_array();
+  if (m.role == records::message_role::user)
+    for (const auto& file : turns::files_in(m.decision)) {
+      to.open_object();
+      to.field("blob", file.blob).field("name", file.name).field("type", file.type).field("bytes", file.bytes);
+      to.close_object();
+    }
+  to.close_array();
   to.key("tool_calls").open_array();
   if (m.role == records::message_role::assistant)
     for (const auto& c : kept.calls) {
@@ -55,7 +79,14 @@ void write_message(json_writer& to, const records::kept_message& kept) {
   } else {
     to.put(nullptr);
   }
+  if (m.role == records::message_role::user && m.decision.starts_with(R"({"steered_from":)"))
+    to.field("steered_from", nlohmann::json::parse(m.decision, nullptr, false).value("steered_from", ""));
   to.field("interrupted", m.interrupted).field("discarded", m.discarded);
+  to.key("summary");
+  if (is_summary)
+    write_summary(to, m);
+  else
+    to.put(nullptr);
   to.close_object();
 }
 

@@ -1,5 +1,6 @@
 // POST /v1/messages: a message is a stop, a turn or neither. The decision is returned as JSON, or streamed as SSE with
 // the events that follow.
+#include "gateway/blob_use.hpp"
 #include "gateway/event_stream.hpp"
 #include "gateway/message_body.hpp"
 #include "gateway/presenter.hpp"
@@ -49,6 +50,7 @@ awaitable<response> post_message(exchange& x) {
   const auto& text = order.scope.text();
   if (text == "quell" || text.starts_with("quell/"))
     throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  use_blobs(x, order);
   order.by = x.who;
   const bool streams = x.req.wants_event_stream();
   std::uint64_t after = 0;

@@ -1,4 +1,4 @@
-// What becomes of a turn whose stream has ended.
+// Ends or continues a turn whose stream has ended.
 #include "gateway/owned_turn.hpp"
 
 #include <utility>

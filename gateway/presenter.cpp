@@ -131,6 +131,8 @@ awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<
   co_await learn_reasons(gw, shown);
   co_await measure_outputs(gw, shown);
   for (auto& op : shown)
+    if (op.row.kind == kind::turn && turns::counts_resumes(op.row.hot.result)) op.row.hot.result.clear();
+  for (auto& op : shown)
     if (op.row.kind == kind::turn)
       op.kind_data = turns::shown_turn_block(op.row.kind_data, op.row.hot.result,
                                              gw.options.turns ? gw.options.turns->look(op.row.id) : std::nullopt);

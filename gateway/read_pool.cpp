@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds most_list_time{10'000};
 constexpr int niceness_of_lists = 10;
 constexpr unsigned row_threads = 2;
 
-/// What this thread has had of a processor, as a point in time.
+/// The processor time of this thread, as a point in time.
 clock::time_point processor_now() { return clock::time_point(processor_time()); }
 
 struct queued_list {

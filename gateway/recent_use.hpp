@@ -21,7 +21,7 @@ class recent_use {
     if (callers_.size() >= most_callers_ && !callers_.contains(who)) forget(now);
     callers_[who] = {of(who, now) + used, now};
   }
-  /// What is left of the caller's use at `now`.
+  /// The part of the caller's use that still counts at `now`.
   span of(const std::string& who, clock::time_point now) const {
     const auto found = callers_.find(who);
     return found == callers_.end() ? span{0} : left_of(found->second, now);

@@ -26,6 +26,7 @@ struct request {
   std::string origin, requested_method; ///< of a web page: Origin, Access-Control-Request-Method
   std::string host, cookie, accept_encoding, if_none_match;
   std::string quell_scope; ///< X-Quell-Scope: where OpenAI's clients, which have no field for it, name a scope
+  std::string a2a_version; ///< A2A-Version: the protocol version that a client of A2A speaks
   std::string body;
   // Only for requests to `/v1/chat/…`, which chat services sign as a whole:
   std::string raw_query;           ///< after `?`, undecoded

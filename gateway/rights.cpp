@@ -43,6 +43,18 @@ problem unauthenticated(std::string detail) {
 
 wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
+/// The secret in `Bearer SECRET`.
+std::optional<std::string> bearer_of(std::string_view header) {
+  constexpr std::string_view scheme = "bearer ";
+  bool is_bearer = header.size() > scheme.size();
+  for (std::size_t i = 0; is_bearer && i < scheme.size(); ++i)
+    is_bearer = (header[i] >= 'A' && header[i] <= 'Z' ? header[i] - 'A' + 'a' : header[i]) == scheme[i];
+  if (!is_bearer) return std::nullopt;
+  std::string secret(header.substr(scheme.size()));
+  while (!secret.empty() && secret.back() == ' ') secret.pop_back();
+  return secret;
+}
+
 /// A task's token is valid while its operation lives.
 awaitable<> authenticate_task(exchange& x, operation_id id) {
   auto& gw = x.gw;
@@ -64,18 +76,22 @@ awaitable<> authenticate_task(exchange& x, operation_id id) {
 
 } // namespace
 
+bool has_known_token(gateway_context& gw, std::string_view authorization) {
+  const auto secret = bearer_of(authorization);
+  if (!secret) return false;
+  if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(*secret), gw.admin_hash)) return true;
+  return gw.tokens.find(*secret, now()) != nullptr;
+}
+
 awaitable<> authenticate(exchange& x) {
-  constexpr std::string_view scheme = "bearer ";
   const std::string& header = x.req.authorization;
-  bool is_bearer = header.size() > scheme.size();
-  for (std::size_t i = 0; is_bearer && i < scheme.size(); ++i)
-    is_bearer = (header[i] >= 'A' && header[i] <= 'Z' ? header[i] - 'A' + 'a' : header[i]) == scheme[i];
+  const auto bearer = bearer_of(header);
+  const bool is_bearer = bearer.has_value();
   if (!is_bearer && header.empty() && authenticate_by_cookie(x)) co_return;
   if (!is_bearer)
     throw unauthenticated(
         "the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");
-  std::string secret = header.substr(scheme.size());
-  while (!secret.empty() && secret.back() == ' ') secret.pop_back();
+  const std::string& secret = *bearer;
   auto& gw = x.gw;
   if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(secret), gw.admin_hash)) {
     x.who = {.role = role::admin,

@@ -48,6 +48,10 @@ constexpr bool may(role who, right what) {
 /// Sets `x.who` from the Authorization header. Throws `unauthenticated`.
 awaitable<> authenticate(exchange& x);
 
+/// True for the header of a token that is good now, but for that of a task. For what is decided before the request is
+/// whole.
+bool has_known_token(gateway_context& gw, std::string_view authorization);
+
 /// Throws `forbidden` with the missing right.
 void need(const exchange& x, right what);
 /// Administration of the whole cluster: an admin without a scope. Throws `forbidden`.

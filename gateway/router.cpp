@@ -8,13 +8,17 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gateway/a2a_error.hpp"
+#include "gateway/a2a_handlers.hpp"
+#include "gateway/approving.hpp"
 #include "gateway/audit_list.hpp"
-#include "gateway/compat/handlers.hpp"
-#include "gateway/compat/openai_error.hpp"
+#include "gateway/compat_handlers.hpp"
 #include "gateway/console.hpp"
 #include "gateway/cors.hpp"
 #include "gateway/guarded_stream.hpp"
+#include "gateway/history_handlers.hpp"
 #include "gateway/mcp_logins.hpp"
+#include "gateway/openai_error.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
 #include "protocol/clock_now.hpp"
@@ -65,9 +69,19 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::small},
     {"POST", "/v1/messages", post_message, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/v1/messages", list_messages},
+    {"POST", "/v1/blobs", post_blob, access::token, body_kind::bytes},
+    {"GET", "/v1/blobs/*", get_blob},
     {"POST", "/v1/ui/chat", post_ui_chat, access::token, body_kind::json, load::may_be_cancel},
     {"POST", "/openai/v1/chat/completions", post_completion, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/openai/v1/models", list_models},
+    {"GET", "/a2a/*/.well-known/agent-card.json", a2a::get_card},
+    {"POST", "/a2a/*", a2a::post_rpc, access::token, body_kind::json, load::may_be_cancel},
+    {"POST", "/a2a/*/message:send", a2a::post_send, access::token, body_kind::json, load::may_be_cancel},
+    {"POST", "/a2a/*/message:stream", a2a::post_stream, access::token, body_kind::json, load::may_be_cancel},
+    {"GET", "/a2a/*/tasks", a2a::get_tasks},
+    {"GET", "/a2a/*/tasks/*", a2a::get_one_task},
+    {"POST", "/a2a/*/tasks/*", a2a::post_to_task, access::token, body_kind::small, load::may_be_cancel},
+    {"POST", "/v1/history", change_history, access::token, body_kind::json},
     {"POST", "/v1/chat/*/*", chat_call, access::open, body_kind::bytes},
     {"GET", "/v1/chat/*/*", chat_call, access::open},
     {"GET", "/v1/events", get_events},
@@ -96,6 +110,8 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/tokens", list_tokens},
     {"POST", "/v1/tokens", create_token, access::token, body_kind::small},
     {"DELETE", "/v1/tokens/*", delete_token},
+    {"GET", "/v1/approvals/rules", list_approval_rules},
+    {"DELETE", "/v1/approvals/rules/*", delete_approval_rule},
     {"GET", "/api/turns/active", active_turns},
     {"POST", "/api/turns/*/abort", abort_turn, access::token, body_kind::none, load::cancel},
     {"GET", "/v1/openapi.json", get_openapi, access::open},
@@ -168,7 +184,7 @@ void check_content_type(const exchange& x, const route& to) {
   std::transform(type.begin(), type.end(), type.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   while (!type.empty() && type.back() == ' ') type.pop_back();
-  if (type == "application/json") return;
+  if (type == "application/json" || (type == "application/a2a+json" && a2a::speaks_a2a(x.req.path))) return;
   throw problem{.code = "unsupported_media_type",
                 .detail = "the body is " + (type.empty() ? "of no stated type" : type.substr(0, 64)) +
                           "; send JSON with the header Content-Type: application/json"};
@@ -256,6 +272,7 @@ response json_answer(std::string body, unsigned status) {
 }
 
 static response refused_with(const problem& p, const request& req) {
+  if (a2a::speaks_a2a(req.path)) return a2a::problem_answer(p, req);
   return speaks_openai(req.path) ? openai_error_answer(p, req.id) : problem_answer(p, req.id);
 }
 

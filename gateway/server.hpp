@@ -24,6 +24,8 @@ class turn_scheduler;
 
 namespace quell::controller {
 
+class blob_store;
+
 /// A connected chat service as `GET /v1/status` shows it.
 struct chat_service_view {
   std::string name, state; ///< `state` is one line for display
@@ -63,6 +65,7 @@ struct gateway_options {
   std::size_t streams_per_token = 1000; ///< event streams, output streams and long polls; 0 = no limit
   std::size_t max_header_bytes = 32 * 1024;
   std::size_t max_body_bytes = 1024 * 1024;
+  std::size_t max_blob_bytes = 10 * 1024 * 1024;   ///< of a file for `POST /v1/blobs`
   milliseconds idle_timeout{60'000};               ///< between requests, and for each write
   milliseconds header_timeout{10'000};             ///< from the first byte of a request to the last of its header
   milliseconds body_timeout{30'000};               ///< for the whole body
@@ -86,6 +89,7 @@ struct gateway_options {
   /// True if this text, in a place where the bot has these names, can be a stop: then no rate limit refuses it.
   std::function<bool(const scope_path& scope, const std::string& text, const std::vector<std::string>& bot_names)>
       is_stop_word;
+  blob_store* blobs = nullptr; ///< outlives the gateway; null: no files are taken
   turns::turn_scheduler* turns =
       nullptr; ///< answers messages and outlives the gateway; null: these routes do not exist
 };

@@ -32,6 +32,7 @@
 #include "gateway/reply_text.hpp"
 #include "gateway/router.hpp"
 #include "gateway/session.hpp"
+#include "gateway/upload_gate.hpp"
 #include "protocol/clock_now.hpp"
 
 namespace quell::controller::http {
@@ -66,7 +67,7 @@ class session_loop final : public client_link {
     while (!gw_->stopping && !place_->must_go) {
       parser_.emplace();
       parser_->header_limit(static_cast<std::uint32_t>(gw_->options.max_header_bytes));
-      parser_->body_limit(gw_->options.max_body_bytes);
+      parser_->body_limit(most_body_bytes(gw_->options));
       request req;
       const bool read = co_await read_request(req);
       if (!read) co_return;
@@ -76,6 +77,7 @@ class session_loop final : public client_link {
       req.client = this;
       place_->move(connection::phase::at_work);
       auto answer = co_await answer_request(*gw_, std::move(req));
+      upload_.reset();
       if (place_->must_go) {
         if (answer.owned) answer.owned->goes_on(owned_turn::made_room);
         co_return;
@@ -136,6 +138,7 @@ class session_loop final : public client_link {
     req.last_event_id = header("Last-Event-ID");
     req.channel = header("Quell-Channel");
     req.quell_scope = header("X-Quell-Scope");
+    req.a2a_version = header("A2A-Version");
     req.user_agent = header(beast::http::field::user_agent);
     req.origin = header(beast::http::field::origin);
     req.requested_method = header(beast::http::field::access_control_request_method);
@@ -182,6 +185,7 @@ class session_loop final : public client_link {
     co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
     if (error) co_return;
     wrong_head_ = look_at_head();
+    if (!wrong_head_) wrong_head_ = check_length(*gw_, *parser_, upload_);
     if (wrong_head_) co_return;
     if (beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
       const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
@@ -218,9 +222,7 @@ class session_loop final : public client_link {
   awaitable<> refuse(beast::error_code error, request_id id) {
     problem p;
     if (error == beast::http::error::body_limit)
-      p = {.code = "too_large",
-           .detail = "the body is larger than " + std::to_string(gw_->options.max_body_bytes) +
-                     " bytes; pass long data in a file or on stdin, or split the request"};
+      p = too_large_body(upload_ ? most_body_bytes(gw_->options) : gw_->options.max_body_bytes);
     else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
       p = {.code = "too_large",
            .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
@@ -392,6 +394,7 @@ class session_loop final : public client_link {
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::optional<problem> wrong_head_;
+  std::shared_ptr<void> upload_; ///< held while the request has a large body
 };
 
 } // namespace quell::controller::http

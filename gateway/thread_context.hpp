@@ -1,4 +1,4 @@
-// What a thread of the gateway needs to read and to answer. Each thread has its own, so nothing in it has a lock; what
+// A gateway thread's means to read and to answer. Each thread has its own, so nothing in it has a lock; what
 // all threads share is in `shared_state`.
 #pragma once
 

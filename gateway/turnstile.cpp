@@ -14,7 +14,6 @@ awaitable<> turnstile::pass(std::string who, std::size_t bytes) {
   const auto turn = std::make_shared<signal>(io_);
   const auto keeps_all = [](const ticket&) { return false; };
   queue_.put(who, ticket{turn, bytes}, std::numeric_limits<std::size_t>::max(), keeps_all, [](const ticket&) {});
-  ++waiting_;
   co_await turn->wait_until(wait_deadline::max());
 }
 
@@ -31,7 +30,6 @@ void turnstile::next() {
     is_turning_ = false;
     return;
   }
-  --waiting_;
   taken->second.turn->notify();
   queue_.done(taken->first, taken->second.bytes);
   look_again();

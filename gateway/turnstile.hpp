@@ -22,7 +22,6 @@ class turnstile : public std::enable_shared_from_this<turnstile> {
   /// Waits for a turn. Of many callers, the one that has written the fewest bytes comes next; answers of one caller
   /// come in their order.
   awaitable<> pass(std::string who, std::size_t bytes);
-  std::size_t waiting() const { return waiting_; }
 
  private:
   struct ticket {
@@ -34,7 +33,6 @@ class turnstile : public std::enable_shared_from_this<turnstile> {
 
   io_context& io_;
   fair_queue<ticket> queue_{1};
-  std::size_t waiting_ = 0;
   bool is_turning_ = false; ///< somebody has passed in this pass of the event loop
 };
 

@@ -9,7 +9,7 @@ namespace quell {
 
 /// Reads both clocks.
 moment clock_now();
-/// What the calling thread has had of a processor.
+/// The processor time that the calling thread has used.
 std::chrono::nanoseconds processor_time();
 
 } // namespace quell

@@ -4,10 +4,13 @@
 // exactly one result for each of them, in their order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "protocol/attachment.hpp"
 
 namespace quell {
 
@@ -26,11 +29,15 @@ struct tool_result {
   bool ok = true;
   bool cancelled = false;
   std::string result; ///< JSON text
+  /// Images and documents that it names. Filled in while a request is written, never stored.
+  attachments files = {};
   friend bool operator==(const tool_result&, const tool_result&) = default;
 };
 
 struct user_message {
   std::string text;
+  attachments files = {};
+  bool steers = false; ///< told while its turn ran: it belongs to that turn's exchange
   friend bool operator==(const user_message&, const user_message&) = default;
 };
 
@@ -38,6 +45,8 @@ struct user_message {
 struct thinking_block {
   std::string model; ///< the provider's name of the model that thought; no other model accepts it
   std::string block; ///< JSON text, as the provider sent it, signature included
+  // Its place in the answer: behind these many bytes of text and these many calls.
+  std::size_t text_before = 0, calls_before = 0;
   friend bool operator==(const thinking_block&, const thinking_block&) = default;
 };
 
@@ -45,7 +54,7 @@ struct assistant_message {
   std::string text;
   std::vector<tool_call> calls;
   bool interrupted = false; ///< its stream was cut: `text` is the part that had arrived
-  /// Kept in memory while its turn runs, never stored.
+  /// In their order. Kept in memory while its turn runs, never stored.
   std::vector<thinking_block> thinking = {};
   friend bool operator==(const assistant_message&, const assistant_message&) = default;
 };
@@ -77,5 +86,17 @@ struct model_usage {
     return *this;
   }
 };
+
+/// The rest of `all` without a part of it.
+inline model_usage usage_less(model_usage all, const model_usage& part) {
+  const auto take = [](std::uint64_t& from, std::uint64_t less) { from -= less < from ? less : from; };
+  take(all.input_tokens, part.input_tokens);
+  take(all.output_tokens, part.output_tokens);
+  take(all.cached_input_tokens, part.cached_input_tokens);
+  take(all.cache_written_tokens, part.cache_written_tokens);
+  take(all.cost_nanos, part.cost_nanos);
+  all.estimated = all.estimated && all != model_usage{0, 0, 0, 0, 0, true};
+  return all;
+}
 
 } // namespace quell

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,16 +25,14 @@ struct model_request {
   std::string instructions; ///< system text; may be empty
   conversation messages;
   std::vector<tool_offer> tools;
-  /// Less of the same conversation, for one more try if the provider says that the context is full. Empty: no more try.
-  /// Called at most once, on the client's thread.
-  std::function<conversation()> shorter{};
+  std::string scope{}; ///< of its turn: whose share of a limited model it takes; never sent
 };
 
 namespace model_events {
 struct text {
   std::string delta; ///< whole UTF-8 characters
 };
-/// What the model thinks aloud; never part of its answer.
+/// The model's thinking; never part of its answer.
 struct thinking {
   std::string delta; ///< whole UTF-8 characters
 };
@@ -46,7 +43,7 @@ struct thought {
 /// The call waits until another one of its model ends, or until the model's rate allows it.
 struct queued {
   std::string model;       ///< its name in the configuration
-  std::uint32_t ahead = 0; ///< calls that wait in front of it
+  std::uint32_t ahead = 0; ///< calls that come before it if no other scope asks
 };
 /// The wait is over: the model is asked.
 struct admitted {
@@ -57,6 +54,7 @@ struct admitted {
 struct fell_back {
   std::string from, to; ///< names in the configuration
   fault why;
+  model_usage spent{}; ///< by `from`; the usage at the end includes it
 };
 /// The model began a call; its input is still on its way.
 struct call_begun {

@@ -1,4 +1,4 @@
-// What differs between two printed configurations, and what of it a running quelld can take.
+// The differences between two printed configurations, and which of them a running quelld can take.
 #pragma once
 
 #include <string>

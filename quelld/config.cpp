@@ -242,6 +242,8 @@ const std::vector<config_key>& config_keys() {
       size_key("store", "keep_output", &config::store_keep_output_bytes,
                "bytes of output kept per stream of an operation"),
       size_key("store", "reserve", &config::store_reserve_bytes, "free bytes below which starts are refused"),
+      time_key("store", "keep_blobs", &config::store_keep_blobs,
+               "how long uploaded files are kept since a message named them last; 0 = for ever"),
       scope_key(),
       time_key("defaults", "timeout", &config::defaults_timeout,
                "how long a task or external operation may run whose create does not say; 0 = no limit"),
@@ -265,6 +267,12 @@ const std::vector<config_key>& config_keys() {
                "HTTP requests of one token, twice as many at once; cancels always pass; 0 = no limit"),
       size_key("limits", "streams_per_token", &config::limits_streams_per_token,
                "event streams, output streams and long polls of one token at once; 0 = no limit"),
+      size_key("limits", "blob_bytes", &config::limits_blob_bytes, "bytes of one uploaded file, at most 32 MiB"),
+      size_key("limits", "blob_bytes_per_token", &config::limits_blob_bytes_per_token,
+               "bytes of all files that one token uploaded; 0 = no limit"),
+      size_key("limits", "blob_bytes_per_scope", &config::limits_blob_bytes_per_scope,
+               "bytes of all files of one scope; 0 = no limit"),
+      size_key("limits", "blob_bytes_in_all", &config::limits_blob_bytes_in_all, "bytes of all files; 0 = no limit"),
       text_key("log", "level", &config::log_level, "debug, info, warn or error"),
       text_key("log", "format", &config::log_format, "text, or json: one object per line"),
   };
@@ -317,6 +325,10 @@ result<void> check_config(const config& c) {
                                         duration_text(3 * c.workers_heartbeat) +
                                         "), or one lost message would kill work");
   if (c.workers_lease > std::chrono::days{7}) return failure("invalid_field", "workers.lease must be at most 7d");
+  if (c.limits_blob_bytes == 0 || c.limits_blob_bytes > 32ULL << 20)
+    return failure("invalid_field",
+                   "limits.blob_bytes must be at least 1 and at most 32MiB: a file is in memory while it "
+                   "is sent");
   if (auto sound = host::check_log(c.log_level, c.log_format); !sound) return sound;
   for (const auto& origin : cors_origins(c))
     if (auto sound = check_origin(origin); !sound) return sound;

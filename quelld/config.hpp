@@ -38,6 +38,7 @@ struct config {
   milliseconds store_keep_audit{365LL * 24 * 3600 * 1000}; ///< 0 = for ever
   std::uint64_t store_keep_output_bytes = 64ULL << 20;
   std::uint64_t store_reserve_bytes = 16ULL << 20;
+  milliseconds store_keep_blobs{30LL * 24 * 3600 * 1000}; ///< since their last use; 0 = for ever
   // [defaults]
   std::string defaults_scope = "default"; ///< of a create that names neither scope nor parent
   milliseconds defaults_timeout{0};       ///< of a create without a timeout; 0 = none
@@ -51,9 +52,13 @@ struct config {
   std::uint64_t limits_operations_per_scope = 1'000'000;
   std::uint64_t limits_turns_per_author = 2000;
   std::uint64_t limits_connections = 4096;
-  std::uint64_t limits_bytes_per_day = 64ULL << 30; ///< of one token; 0 = no limit
-  std::uint64_t limits_requests_per_second = 5000;  ///< of one token; 0 = no limit
-  std::uint64_t limits_streams_per_token = 1000;    ///< 0 = no limit
+  std::uint64_t limits_bytes_per_day = 64ULL << 30;       ///< of one token; 0 = no limit
+  std::uint64_t limits_requests_per_second = 5000;        ///< of one token; 0 = no limit
+  std::uint64_t limits_streams_per_token = 1000;          ///< 0 = no limit
+  std::uint64_t limits_blob_bytes = 10ULL << 20;          ///< of one uploaded file
+  std::uint64_t limits_blob_bytes_per_token = 1ULL << 30; ///< as the next two: 0 = no limit
+  std::uint64_t limits_blob_bytes_per_scope = 256ULL << 20;
+  std::uint64_t limits_blob_bytes_in_all = 4ULL << 30;
   // [log]
   std::string log_level = "info";
   std::string log_format = "text"; ///< or json

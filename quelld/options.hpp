@@ -1,6 +1,7 @@
 // The configuration in the form that the ledger and the gateway take.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,9 @@
 #include "controller/ledger.hpp"
 #include "gateway/head_check.hpp"
 #include "gateway/server.hpp"
+#include "protocol/clock_now.hpp"
+#include "quelld/bulk/blob_files.hpp"
+#include "quelld/bulk/output_files.hpp"
 #include "quelld/config.hpp"
 #include "storage/queries.hpp"
 
@@ -83,6 +87,27 @@ inline open_limited_store open_store_of(const config& c) {
   return [directory = c.store_dir] { return storage::open_limited_reader(directory); };
 }
 
+inline output_files::options output_options_of(const config& from, const char* folder) {
+  output_files::options of;
+  of.directory = from.store_dir + "/" + folder;
+  of.keep_bytes_per_stream = from.store_keep_output_bytes;
+  of.segment_bytes = std::clamp<std::uint64_t>(from.store_keep_output_bytes / 8, 64 << 10, 8 << 20);
+  return of;
+}
+
+inline result<std::unique_ptr<blob_files>> open_blobs(const config& from) {
+  blob_files::options of;
+  of.directory = from.store_dir + "/blobs";
+  of.most_bytes = from.limits_blob_bytes;
+  of.bytes_per_holder = from.limits_blob_bytes_per_token;
+  of.bytes_per_scope = from.limits_blob_bytes_per_scope;
+  of.bytes_in_all = from.limits_blob_bytes_in_all;
+  of.keep = from.store_keep_blobs;
+  of.reserve_bytes = from.store_reserve_bytes;
+  of.now = [] { return clock_now().wall; };
+  return blob_files::open(std::move(of));
+}
+
 inline void set_options(gateway_options& of, const config& from) {
   of.listen = from.http_listen;
   of.unix_path = from.store_dir + "/http.sock";
@@ -101,6 +126,7 @@ inline void set_options(gateway_options& of, const config& from) {
   of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
   of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);
   of.streams_per_token = from.limits_streams_per_token;
+  of.max_blob_bytes = from.limits_blob_bytes;
   for (const auto& name : own_hosts(from)) of.hosts.push_back(http::host_name(name));
 }
 

@@ -145,6 +145,8 @@ int main(int argc, char** argv) {
   if (f.check_config) {
     for (const auto& what : quell::controller::turns::what_cannot_be_reached(all->turns))
       std::cout << "note: " << what << "\n";
+    for (const auto& what : quell::controller::chat::places_without_service(all->chats, all->turns))
+      std::cout << "note: " << what << "\n";
     std::cout << "the configuration is sound\n";
     return 0;
   }

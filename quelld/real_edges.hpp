@@ -143,6 +143,9 @@ inline turns::core_link link_over(std::shared_ptr<controller_handle> to_controll
   };
   link.execute = [give](command_request&& what) { give(std::move(what), nullptr); };
   link.execute_unless_withdrawn = give;
+  link.ask_fleet = [ask](std::function<std::function<void()>(const ledger&, const fleet&, moment)> what) {
+    ask([what = std::move(what)](const commit_gate& c, moment now) { return what(c.operations(), c.workers(), now); });
+  };
   link.ask = [ask](std::function<std::function<void()>(const ledger&, moment)> what) {
     ask([what = std::move(what)](const commit_gate& c, moment now) { return what(c.operations(), now); });
   };

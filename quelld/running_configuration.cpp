@@ -12,9 +12,9 @@
 
 namespace quell::controller {
 
-running_configuration::running_configuration(loaded first, std::function<result<loaded>()> load)
-    : now_(std::move(first)), load_(std::move(load)), words_(std::make_shared<reloaded_words>(now_.turns.chat)),
-      printed_(printed_config(now_)) {}
+running_configuration::running_configuration(const loaded& first, std::function<result<loaded>()> load)
+    : load_(std::move(load)), words_(std::make_shared<reloaded_words>(first.turns.chat)),
+      printed_(printed_config(first)) {}
 
 reload_result running_configuration::take_new(turns::turn_scheduler& scheduler) {
   auto next = load_();
@@ -32,7 +32,6 @@ reload_result running_configuration::take_new(turns::turn_scheduler& scheduler) 
   words_->reload(next->turns.chat);
   scheduler.reload(next->turns);
   printed_.set(std::move(printed));
-  now_ = std::move(*next);
   return changed;
 }
 

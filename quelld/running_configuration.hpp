@@ -17,10 +17,8 @@ namespace quell::controller {
 class running_configuration {
  public:
   /// `load` reads the configuration anew.
-  running_configuration(loaded first, std::function<result<loaded>()> load);
+  running_configuration(const loaded& first, std::function<result<loaded>()> load);
 
-  /// On the main thread only.
-  const loaded& now() const { return now_; }
   /// As admins see it. Any thread.
   std::string printed() const { return *printed_.get(); }
   const std::shared_ptr<reloaded_words>& words() const { return words_; }
@@ -37,7 +35,6 @@ class running_configuration {
  private:
   reload_result take_new(turns::turn_scheduler& scheduler);
 
-  loaded now_;
   std::function<result<loaded>()> load_;
   std::shared_ptr<reloaded_words> words_;
   turns::current<std::string> printed_;

@@ -6,6 +6,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -37,8 +39,15 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
+/// Only a file that is missing or empty is made: one that cannot be read now is what workers and clients know.
 result<std::string> load_or_make(const std::string& path, std::string (*make)()) {
-  auto text = first_line(path);
+  errno = 0;
+  std::ifstream in(path);
+  if (!in && errno != ENOENT)
+    return failure("storage_unavailable", path + " in the state directory cannot be read: " + std::strerror(errno));
+  std::string text;
+  std::getline(in, text);
+  if (in.bad()) return failure("storage_unavailable", path + " in the state directory cannot be read");
   if (!text.empty()) return text;
   text = make();
   if (auto written = write_private_file(path, text + "\n"); !written) return tl::unexpected(written.error());

@@ -1,7 +1,6 @@
 // Starts from the bottom (store, sockets, actor, gateway) and stops from the top.
 #include "quelld/wiring.hpp"
 
-#include <algorithm>
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
@@ -82,6 +81,7 @@ class process final : public controller_process {
   std::string url_;
   bool stopped_ = false;
   std::unique_ptr<storage::journal> journal_;
+  std::unique_ptr<blob_files> blobs_;
   records::recovered_state recovered_;
   std::vector<records::token_record> tokens_;
   state_secrets secrets_;
@@ -123,6 +123,7 @@ result<void> process::open_store() {
   if (auto kept = storage::keep_audit(s.store_dir, s.store_keep_audit); !kept) return kept;
   recovered_ = journal_->take_recovered();
   tokens_ = recovered_.tokens;
+  if (auto done = open_blobs(s).map([this](auto blobs) { blobs_ = std::move(blobs); }); !done) return done;
   auto secrets = load_secrets(s.store_dir);
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
@@ -142,12 +143,8 @@ result<void> process::open_sockets() {
   auto bulk = server_socket::bind({endpoint_of(s.workers_output_listen), secrets_.curve});
   if (!bulk)
     return failure(bulk.error().code, "workers.output_listen " + s.workers_output_listen + ": " + bulk.error().detail);
-  output_files::options files;
-  files.directory = s.store_dir + "/" + storage::output_folder;
-  files.keep_bytes_per_stream = s.store_keep_output_bytes;
-  files.segment_bytes = std::clamp<std::uint64_t>(s.store_keep_output_bytes / 8, 64 << 10, 8 << 20);
   bulk_ = std::make_unique<bulk_server>(
-      std::move(*bulk), files, s.store_dir + "/http.sock",
+      std::move(*bulk), output_options_of(s, storage::output_folder), s.store_dir + "/http.sock",
       [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
         caf::anon_send(handle_future_.get(), actors::ask_core{[=](const commit_gate& c, moment) {
                          answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key)
@@ -250,6 +247,7 @@ result<void> process::start_scheduler() {
   o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
   o.settings = options_.configuration.turns;
   o.output = bulk_.get();
+  o.blobs = blobs_.get();
   o.core = link_over(controller_handle_, *journal_);
   o.spawn = [system = system_.get()](actors::agent_start start) {
     return actors::spawn_agent(*system, std::move(start));
@@ -310,6 +308,7 @@ result<void> process::start_gateway() {
       [this](command_request&& what) { caf::anon_send(handle_, actors::posted(std::move(what))); });
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
+  g.blobs = blobs_.get();
   g.configuration = [this] { return configuration_.printed(); };
   g.reload = [this](auto done) { configuration_.ask_for_reload(std::move(done)); };
   g.chat_services = [this] { return chats_->states(); };
@@ -358,6 +357,7 @@ void process::stop() {
   edges_.chats.close();
   if (chats_) chats_->stop();
   if (scheduler_) scheduler_->stop();
+  if (blobs_) blobs_->close();
   {
     const std::lock_guard lock(controller_handle_->guard);
     controller_handle_->to = nullptr;

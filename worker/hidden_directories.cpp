@@ -31,6 +31,11 @@ std::vector<std::string> without_needed(const std::vector<std::string>& director
   return hidden;
 }
 
+void hide_workspaces(std::vector<std::string>& hidden, const std::string& workspaces) {
+  const auto lies_in = [&](const std::string& one) { return (workspaces + "/").starts_with(one + "/"); };
+  if (std::none_of(hidden.begin(), hidden.end(), lies_in)) hidden.push_back(workspaces);
+}
+
 std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& configured, const std::string& state,
                                            const std::vector<std::string>& needed,
                                            const std::map<std::string, std::string>& environment) {

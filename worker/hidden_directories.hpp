@@ -14,6 +14,9 @@ std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& confi
                                            const std::vector<std::string>& needed,
                                            const std::map<std::string, std::string>& environment);
 
+/// Adds the directory of workspaces unless it lies in one of `hidden`.
+void hide_workspaces(std::vector<std::string>& hidden, const std::string& workspaces);
+
 /// `directories` in canonical form, without those that contain one of `needed`; these are logged.
 std::vector<std::string> without_needed(const std::vector<std::string>& directories,
                                         const std::vector<std::string>& needed);

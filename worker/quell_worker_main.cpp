@@ -220,6 +220,15 @@ int main(int argc, char** argv) {
   loop.guardian.sandbox.on = *s.sandbox;
   for (const auto& name : *s.capabilities) loop.guardian.sandbox.capabilities |= *capability_bit(name);
   loop.guardian.sandbox.hidden = hidden_from_tasks(*s.hide, state->path(), {*s.work_dir, own_directory()}, environment);
+  auto spaces = workspaces::open(s.workspaces.value_or(state->path() + "/workspaces"));
+  if (!spaces && s.workspaces) return fail(2, spaces.error());
+  if (spaces) {
+    loop.spaces = std::move(*spaces);
+    loop.guardian.sandbox.workspaces = loop.spaces->root();
+    hide_workspaces(loop.guardian.sandbox.hidden, loop.spaces->root());
+  } else {
+    std::cerr << "quell-worker: " << spaces.error().detail << "\n";
+  }
   if (*s.sandbox)
     loop.newly_hidden = [states = announced_states(), needed = std::vector{*s.work_dir, own_directory()}]() mutable {
       return without_needed(states.changed(), needed);

@@ -79,6 +79,10 @@ session_loop::session_loop(settings s, state_directory state, leftovers left, st
   settings_.labels.try_emplace("os", "linux");
   settings_.labels.try_emplace("arch", names.machine);
   settings_.labels.try_emplace("host", host_);
+  settings_.labels.erase(workspaces_label);
+  if (settings_.spaces) settings_.spaces->remove_unused(); // the guardian has cleared what an earlier life left
+  if (settings_.spaces && guardian_->report().no_workspaces.empty())
+    settings_.labels.emplace(workspaces_label, workspaces_label_value);
 }
 
 int session_loop::run() {
@@ -133,10 +137,12 @@ void session_loop::hear_guardian() {
       continue;
     }
     if (const auto* failed = std::get_if<task_spawn_failed>(&event); failed && failed->by_worker) {
+      note_end_in_workspace(event);
       cannot_start(failed->operation, failed->message);
       continue;
     }
     if (std::holds_alternative<task_held>(event)) failed_starts_ = 0;
+    note_end_in_workspace(event);
     effects list;
     table_.hear(event, now(), list);
     perform(list);
@@ -276,11 +282,12 @@ void session_loop::spawn(wire::start order) {
   }
   spawn_request r;
   r.operation = order.operation;
+  if (!enter_workspace(order, *as, r)) return;
   r.environment = environment_.of(order, session_.name(), bulk_->relay_url(), *as);
   r.secrets = std::move(*secrets);
   if (*as) r.as = (*as)->account;
   r.command = std::move(order.spec.command);
-  r.directory = directory_of(order.spec);
+  if (r.directory.empty()) r.directory = directory_of(order.spec);
   r.in = std::move(ends->child_in);
   r.out = std::move(ends->child_out);
   r.err = std::move(ends->child_err);

@@ -22,6 +22,7 @@
 #include "worker/state_directory.hpp"
 #include "worker/task_environment.hpp"
 #include "worker/task_table.hpp"
+#include "worker/workspaces.hpp"
 
 namespace quell::worker {
 
@@ -40,6 +41,7 @@ class session_loop {
     std::string tools;                       ///< directory put in front of PATH, "" = none
     account_table users;                     ///< the users as whom tasks can run
     task_limits limits;                      ///< default of each task, and the maximum that one can ask for
+    std::shared_ptr<workspaces> spaces;      ///< of conversations; its directory is the guardian's, too
     /// Returns directories that tasks must not see, if they may have changed; called before each start. Can be empty.
     std::function<std::vector<std::string>()> newly_hidden;
     /// Readable (eventfd) when the process was told to leave; the count is the number of requests.
@@ -78,6 +80,9 @@ class session_loop {
   void apply(wire::message m);
   void perform(effects& list);
   void spawn(wire::start order);
+  /// Enters the workspace that the order names, if it names one. False: the task was refused.
+  bool enter_workspace(wire::start& order, const account_table::entry* as, spawn_request& r);
+  void note_end_in_workspace(const guardian_event& event);
   std::string directory_of(const task_spec& spec) const;
   void tell_lease();
   void send();

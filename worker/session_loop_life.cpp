@@ -33,6 +33,14 @@ wire::hello session_loop::hello() const {
   h.labels = settings_.labels;
   h.level = guardian_->report().level;
   h.containment_limits = guardian_->report().limits;
+  const auto& report = guardian_->report();
+  if (!report.no_workspaces.empty())
+    h.containment_limits.push_back("Conversations cannot have workspaces of their own here: " + report.no_workspaces +
+                                   ".");
+  else if (report.workspaces_by_user_namespace)
+    h.containment_limits.emplace_back(
+        "Workspaces of conversations are kept apart by user namespaces: a task of the same "
+        "user that has no such workspace can read them, and all tasks can see each other's command lines.");
   h.host = host_;
   h.knows_keys = true;
   return h;
@@ -164,6 +172,7 @@ void session_loop::repair() {
     const auto swept = sweeping_.get();
     if (!swept) return fails("what the guardian left is not proven gone", swept.error());
     swept_ = true;
+    if (settings_.spaces) settings_.spaces->all_ended();
     spdlog::info("what the guardian left is gone: {} processes were killed", *swept);
     effects list;
     table_.swept(now(), list);

@@ -78,7 +78,7 @@ confinement_value read_confinement(const std::string& text) {
 bool is_confinement_key(std::string_view key) {
   static constexpr auto keys =
       std::to_array<std::string_view>({"worker.user", "worker.sandbox", "worker.capabilities", "worker.hide",
-                                       "worker.memory", "worker.pids", "worker.cpu"});
+                                       "worker.workspaces", "worker.memory", "worker.pids", "worker.cpu"});
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
@@ -88,6 +88,12 @@ std::string set_confinement(settings_layer& s, std::string_view key, confinement
   if (key == "worker.user") {
     if (!v.text || v.text->empty() || v.text->size() > 32) return "must be the name of a user, 1 to 32 characters";
     s.user = std::move(v.text);
+    return {};
+  }
+  if (key == "worker.workspaces") {
+    if (!v.text || !v.text->starts_with('/') || v.text->size() < 2 || v.text->size() > 2048)
+      return "must be the absolute path of a directory, such as \"/srv/workspaces\"";
+    s.workspaces = std::move(v.text);
     return {};
   }
   if (key == "worker.sandbox") {
@@ -119,6 +125,7 @@ toml::table confinement_as_toml(const settings_layer& s) {
   out.insert("sandbox", s.sandbox.value_or(true) ? "on" : "off");
   out.insert("capabilities", list(s.capabilities));
   out.insert("hide", list(s.hide));
+  out.insert("workspaces", s.workspaces.value_or(""));
   out.insert("memory", static_cast<std::int64_t>(s.memory_bytes.value_or(0)));
   out.insert("pids", static_cast<std::int64_t>(s.pids.value_or(0)));
   const auto millis = s.cpu_millis.value_or(0);

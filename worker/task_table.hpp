@@ -46,7 +46,9 @@ class task_table {
   // Guardian events, and the answers to effects.
   void hear(const guardian_event& event, moment now, effects& out);
   void go_result(const operation_id& operation, bool given, moment now);
-  void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out);
+  /// `code` other than start_failed: `why` is the whole message.
+  void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out,
+                     std::string code = "start_failed");
   /// Nothing can be started here: drops this task, which has no go, and all waiting tasks, so that the controller can
   /// place them elsewhere. Tasks that were stopped meanwhile end as never started.
   void give_back(const operation_id& failed, moment now, effects& out);

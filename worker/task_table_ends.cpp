@@ -78,7 +78,12 @@ void task_table::go_result(const operation_id& operation, bool given, moment now
   t->started_at = now.wall;
 }
 
-void task_table::spawn_refused(const operation_id& operation, std::string why, moment now, effects& out) {
+void task_table::spawn_refused(const operation_id& operation, std::string why, moment now, effects& out,
+                               std::string code) {
+  if (constexpr std::string_view isolation = "workspace_isolation: "; why.starts_with(isolation)) {
+    why.erase(0, isolation.size());
+    code = "workspace_isolation";
+  }
   task* t = find(operation);
   if (!t || (t->at != phase::spawning && t->at != phase::held)) return;
   release(*t);
@@ -88,6 +93,9 @@ void task_table::spawn_refused(const operation_id& operation, std::string why, m
   if (t->stop && t->stop->seq != 0) {
     t->end.stop_seq = t->stop->seq;
     t->end.how = receipt::never_started;
+  } else if (code != "start_failed") {
+    t->end.error_code = std::move(code);
+    t->end.error_message = cut(std::move(why));
   } else {
     t->end.error_code = "start_failed";
     t->end.error_message = cut("the task could not be started: " + std::move(why));

@@ -15,11 +15,11 @@ void agent::begin(conversation so_far) { take(turn_.begin(std::move(so_far), loo
 
 void agent::resume(conversation so_far, const std::vector<tool_result>& known, std::vector<operation_id> calls,
                    turn_past past) {
-  const auto& last = std::get<assistant_message>(so_far.back());
-  for (std::size_t i = 0; i < calls.size() && i < last.calls.size(); ++i) {
+  const auto* last = so_far.empty() ? nullptr : std::get_if<assistant_message>(&so_far.back());
+  for (std::size_t i = 0; last && i < calls.size() && i < last->calls.size(); ++i) {
     const bool is_answered =
-        std::any_of(known.begin(), known.end(), [&](const tool_result& r) { return r.call == last.calls[i].call; });
-    calls_[static_cast<call_number>(i + 1)] = {calls[i], last.calls[i], is_answered};
+        std::any_of(known.begin(), known.end(), [&](const tool_result& r) { return r.call == last->calls[i].call; });
+    calls_[static_cast<call_number>(i + 1)] = {calls[i], last->calls[i], is_answered};
   }
   take(turn_.resume(std::move(so_far), known, std::move(past), loop_.now()));
 }

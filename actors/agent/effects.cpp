@@ -43,6 +43,7 @@ void agent::ask_model(std::uint32_t number, conversation messages, const result<
     return;
   }
   model_call_ = *opened;
+  for (auto& one : turn_.steered(port_.take_steering())) messages.emplace_back(std::move(one));
   if (is_over()) return close_model_call(fault{"error", "not asked: the turn was over", {}}, {});
   stream_ = port_.ask_model(std::move(messages), [this, post = post_, number](model_event event) {
     post([this, number, event = std::move(event)]() mutable { on_model_event(number, std::move(event)); });

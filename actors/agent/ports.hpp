@@ -57,6 +57,8 @@ class agent_port {
 
   /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
+  /// Messages that were stored with that call: they steer the turn, and this call is the first to be told of them.
+  virtual std::vector<user_message> take_steering() { return {}; }
   /// `listener` is called on any thread.
   virtual std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) = 0;
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
@@ -85,7 +87,7 @@ class agent_port {
   virtual void say_thinking(std::uint64_t /*offset*/, const std::string& /*text*/, std::function<void()> done) {
     done();
   }
-  /// What happens instead of an answer: a wait, another try, another model.
+  /// An event in place of an answer: a wait, another try, another model.
   virtual void say_model_note(const model_note& /*what*/) {}
   /// Reports that the agent's own work is over and everything sent before is complete.
   virtual void end(const turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) = 0;

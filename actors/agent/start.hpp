@@ -17,8 +17,8 @@ struct agent_start {
   std::shared_ptr<agent_port> port;
   std::function<boot_time()> clock;
   conversation so_far; ///< ends with the message to answer
-  // After a restart `so_far` ends with an answer that has calls; the fields below hold the known results and the calls'
-  // operations.
+  // After a restart: see `turn::resume`. If `so_far` ends with an answer that has calls, the fields below hold the
+  // known results and the calls' operations.
   bool resumes = false;
   std::vector<tool_result> known;
   std::vector<operation_id> calls;

@@ -15,7 +15,10 @@ void tool_run::stop(const std::string& reason) {
 
 void tool_run::go(bool may_begin) {
   // The stop came while the go was on its way, so the work never began.
-  if (!may_begin || is_stopped_) return close({false, "null"});
+  if (!may_begin || is_stopped_) {
+    it_.work->stop({}); // work of an earlier life of this process can live all the same
+    return close({false, "null"});
+  }
   it_.work->start([this, post = it_.post](work_end how) { post([this, how = std::move(how)] { close(how); }); });
 }
 

@@ -22,21 +22,25 @@ void turn::take_calls(boot_time now) {
     slots_.emplace_back(c, traits_(c));
     if (repeated == nullptr && repetition_.is_too_often(c)) repeated = &c;
   }
-  const bool too_many = slots_.size() > limits_.calls_per_answer;
-  if (repeated != nullptr || too_many) {
-    const std::string tool = repeated != nullptr ? repeated->name : slots_.back().what.name;
-    close_calls(abort_reason::error, now);
-    finish(abort_reason::error,
-           failure_of(too_many ? failure_code::too_many_calls : failure_code::repetition,
-                      too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
-                                     std::to_string(limits_.calls_per_answer) + " are allowed"
-                               : "the model made the same call of " + tool + " with the same input and result " +
-                                     std::to_string(limits_.repetition.ended) + " times within its last " +
-                                     std::to_string(limits_.repetition.within) + " calls; the turn was ended"));
-    return;
-  }
+  if (refuse_calls(repeated, now)) return;
   tool_calls_ += slots_.size();
   start_what_may_start(now);
+}
+
+/// Ends the turn if the newest answer has too many calls, or one of them is made again and again.
+bool turn::refuse_calls(const tool_call* repeated, boot_time now) {
+  const bool too_many = slots_.size() > limits_.calls_per_answer;
+  if (repeated == nullptr && !too_many) return false;
+  const std::string tool = repeated != nullptr ? repeated->name : slots_.back().what.name;
+  close_calls(abort_reason::error, now);
+  finish(abort_reason::error,
+         failure_of(too_many ? failure_code::too_many_calls : failure_code::repetition,
+                    too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
+                                   std::to_string(limits_.calls_per_answer) + " are allowed"
+                             : "the model made the same call of " + tool + " with the same input and result " +
+                                   std::to_string(limits_.repetition.ended) + " times within its last " +
+                                   std::to_string(limits_.repetition.within) + " calls; the turn was ended"));
+  return true;
 }
 
 /// The note is for the model; the stored result is the tool's own.
@@ -46,7 +50,7 @@ void turn::warn_of_repetition(const tool_call& what, tool_result& result) {
   if (times == 0) return;
   const auto ended = limits_.repetition.ended;
   result.result =
-      texts_.noted(result.result, "this call was made " + std::to_string(times) +
+      texts_.noted(result.result, std::string(repetition_guard::warning_begin) + std::to_string(times) +
                                       " times with the same input and gave the same result each time; try another way" +
                                       (ended > 0 ? ", or the turn ends at " + std::to_string(ended) + " times" : ""));
 }
@@ -97,7 +101,7 @@ void turn::start_what_may_start(boot_time now) {
       if (limits_.progress.count() > 0) s.progress = now + limits_.progress;
       if (s.traits.timeout.count() > 0) s.deadline = now + s.traits.timeout;
       out_.push_back(run_tool{number_of(s)});
-      out_.push_back(say_call_started{number_of(s)});
+      if (!s.is_shown) out_.push_back(say_call_started{number_of(s)});
     } else if (const auto living = never_ending_beside(s); !living.empty()) {
       answer(s, result_of(s, false, false, texts_.failed("workspace_busy", "not started: still ending: " + living)),
              call_state::answered, now);

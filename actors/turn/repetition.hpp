@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "protocol/conversation.hpp"
@@ -40,6 +41,20 @@ class repetition_guard {
     const auto times = count(recent_.back());
     return limits_.warned > 0 && times >= limits_.warned ? times : 0;
   }
+  /// The same from before a restart. A result that carries the warning was the same as the call's earlier ones.
+  void note_past(const tool_call& what, const std::string& result) {
+    const auto call = print_of(what);
+    const auto earlier =
+        std::find_if(recent_.rbegin(), recent_.rend(), [&](const seen& one) { return one.call == call; });
+    if (earlier != recent_.rend() && result.find(warning_begin) != std::string::npos) {
+      const auto same = *earlier;
+      recent_.push_back(same);
+      return;
+    }
+    (void)note(what, result);
+  }
+  /// The beginning of the warning in a result.
+  static constexpr std::string_view warning_begin = "this call was made ";
   const repetition_limits& limits() const { return limits_; }
 
  private:

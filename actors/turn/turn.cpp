@@ -27,26 +27,6 @@ std::vector<turn_effect> turn::begin(conversation so_far, boot_time now) {
   return take();
 }
 
-std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
-                                      boot_time now) {
-  messages_ = std::move(so_far);
-  answer_ = std::get<assistant_message>(messages_.back());
-  phase_ = turn_phase::calling;
-  model_calls_ = std::max<std::uint32_t>(past.model_calls, 1);
-  tool_calls_ = past.tool_calls;
-  usage_ = past.usage;
-  text_ = std::move(past.text);
-  code_points_ = code_points(text_);
-  for (const auto& c : answer_.calls) {
-    call_slot s(c, traits_(c));
-    const auto result = std::find_if(known.begin(), known.end(), [&](const auto& r) { return r.call == c.call; });
-    if (result != known.end()) s.result = *result, s.state = call_state::answered;
-    slots_.push_back(std::move(s));
-  }
-  start_what_may_start(now);
-  return take();
-}
-
 void turn::ask(boot_time now) {
   (void)now;
   if (limits_.model_calls > 0 && model_calls_ >= limits_.model_calls) {
@@ -58,6 +38,13 @@ void turn::ask(boot_time now) {
   }
   answer_ = {};
   out_.push_back(ask_model{++model_calls_, messages_});
+}
+
+/// To make a call again can be what they want, so the guard begins anew; a restart counts from here, too.
+std::vector<user_message> turn::steered(std::vector<user_message> more) {
+  if (!more.empty()) repetition_ = repetition_guard(limits_.repetition);
+  for (const auto& one : more) messages_.emplace_back(one);
+  return more;
 }
 
 std::vector<turn_effect> turn::on_model_event(std::uint32_t number, model_event what, boot_time now) {
@@ -82,6 +69,8 @@ std::vector<turn_effect> turn::on_model_event(std::uint32_t number, model_event 
     out_.push_back(say_thinking{thought_points_, thinking->delta});
     thought_points_ += code_points(thinking->delta);
   } else if (auto* thought = std::get_if<model_events::thought>(&what)) {
+    thought->what.text_before = answer_.text.size();
+    thought->what.calls_before = answer_.calls.size();
     answer_.thinking.push_back(std::move(thought->what));
   } else if (auto* call = std::get_if<model_events::call>(&what)) {
     answer_.calls.push_back(std::move(call->what));

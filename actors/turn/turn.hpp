@@ -43,12 +43,21 @@ struct turn_limits {
   std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
   repetition_limits repetition{};
-  milliseconds end_timeout{12'000}; ///< how long to wait for the end of a call that has its result
-  milliseconds progress{5'000};     ///< a running call says so after this long, and each time after it
+  milliseconds end_timeout{12'000};     ///< how long to wait for the end of a call that has its result
+  milliseconds progress{5'000};         ///< a running call says so after this long, and each time after it
+  milliseconds least_time_left{10'000}; ///< what a call that a restart met has at least left of its time
 };
 
 /// Separates the texts of two answers of one turn, in the published text and in the whole text.
 inline constexpr std::string_view answer_separator = "\n\n";
+
+/// A call of the last answer that a restart met before its result.
+struct met_call {
+  std::string call;
+  enum class state : std::uint8_t { asking, begun, runs } at = state::begun; ///< begun: nothing of it has run yet
+  std::optional<boot_time> started{};                                        ///< of one that runs
+  bool is_shown = false;                                                     ///< its start was published
+};
 
 /// The state of a turn from before a restart of its process.
 struct turn_past {
@@ -56,6 +65,11 @@ struct turn_past {
   model_usage usage;
   std::uint32_t model_calls = 0;
   std::uint64_t tool_calls = 0;
+  std::uint64_t thought_points = 0; ///< code points of its published thinking
+  std::vector<met_call> met{};
+  std::vector<std::string> unshown{}; ///< calls of the last answer whose result was not published
+  std::string unsaid{};               ///< the end of `text` that was not published
+  bool was_cut = false;               ///< its last answer is a part: it was about to fail
 };
 
 enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted, budget };
@@ -63,7 +77,7 @@ enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, paren
 /// The number of a call within its turn: 1, 2, 3 …
 using call_number = std::uint32_t;
 
-/// What a model's client reports besides the answer.
+/// Reports of a model's client besides the answer.
 using model_note =
     std::variant<model_events::queued, model_events::admitted, model_events::fell_back, model_events::retrying>;
 
@@ -156,10 +170,13 @@ class turn {
 
   /// Begins the turn. `so_far` ends with the message to answer.
   std::vector<turn_effect> begin(conversation so_far, boot_time now);
-  /// Continues after a restart: `so_far` ends with an answer that has calls. Calls in `known` have their results; the
-  /// others wait for a human or begin now. Offsets, text, usage and budget continue from `past`.
+  /// Continues after a restart. If `so_far` ends with an answer that has calls: those in `known` have their results,
+  /// those in `past.met` go on from there, the others begin now. Else the model is asked, or the turn completes with
+  /// the answer that it ends with. Offsets, text, usage and budget continue from `past`.
   std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
                                   boot_time now);
+  /// People steer the turn: the model that is asked now is told what they say, and all later ones. Answers `more`.
+  std::vector<user_message> steered(std::vector<user_message> more);
   std::vector<turn_effect> on_model_event(std::uint32_t number, model_event what, boot_time now);
   /// The tool of this call has ended. A late end (the call already has its result) changes nothing.
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
@@ -198,7 +215,8 @@ class turn {
     tool_traits traits;
     call_state state = call_state::announced;
     bool approved = false;
-    bool lives = false; ///< it was started and has not ended, with or without a result
+    bool is_shown = false; ///< its start was published before a restart
+    bool lives = false;    ///< it was started and has not ended, with or without a result
     std::optional<tool_result> result;
     std::optional<boot_time> started, ended;
     std::optional<boot_time> progress; ///< when it next says that it still runs; none while it waits for a human
@@ -224,6 +242,9 @@ class turn {
   void answer(call_slot& s, tool_result what, call_state as, boot_time now);
   void after_answers(boot_time now);
   void warn_of_repetition(const tool_call& what, tool_result& result);
+  bool refuse_calls(const tool_call* repeated, boot_time now);
+  void go_on_with(call_slot& s, const met_call& met, boot_time now);
+  void recall_calls();
   void hear_note(model_note what);
   void keep_partial_answer(boot_time now);
   void close_calls(abort_reason why, boot_time now);

@@ -6,7 +6,9 @@
 #include "actors/turns/piped_task.hpp"
 #include "actors/turns/tool_task.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "actors/turns/turn_workspaces.hpp"
 #include "integrations/acp/acp_session.hpp"
+#include "protocol/workspace_place.hpp"
 
 namespace quell::controller::turns {
 
@@ -22,14 +24,20 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
  public:
   acp_run(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const agent_settings& settings)
       : runtime_(std::move(runtime)), above_(std::move(above)), name_(settings.name),
-        session_(settings.name, settings.workspace.value_or("/")),
+        session_(settings.name,
+                 settings.mode == workspace_mode::shared ? settings.workspace.value_or("/") : workspace_mount),
         outcome_({false, above_->failed_text("agent_unreachable", "the agent has ended without an answer")}),
         task_(std::make_shared<piped_task>(runtime_, "ACP agent " + settings.name)) {}
 
-  void start(create_order order, const std::string& prompt, std::function<void(actors::work_end)> done) {
+  void start(create_order order, const std::string& prompt, std::shared_ptr<workspace_placer> placer,
+             std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
+    const auto spec = order.task;
     do_with([&](integrations::acp_session& s) { s.prompt(prompt); });
-    task_->start(std::move(order), {[self = shared_from_this()] { self->do_with([](auto& s) { s.start(); }); },
+    task_->start(std::move(order), {[self = shared_from_this(), spec, placer = std::move(placer)] {
+                                      if (placer) placer->began(spec);
+                                      self->do_with([](auto& s) { s.start(); });
+                                    },
                                     [self = shared_from_this()](std::string_view bytes) {
                                       self->do_with([bytes](auto& s) { s.receive(bytes); });
                                     },
@@ -150,7 +158,16 @@ class acp_work final : public actors::tool_work {
     order.task = std::move(request->spec);
     order.task.cooperative_stop = true;
     order.on_parent_end = on_parent_end::wait; // its answer is there before it has ended
-    run_->start(std::move(order), task_, std::move(done));
+    const auto placer = above_->who().workspaces ? above_->who().workspaces->placer(settings_) : nullptr;
+    if (!placer) return run_->start(std::move(order), task_, nullptr, std::move(done));
+    const auto spec = order.task;
+    placer->place(spec, call_,
+                  [run = run_, above = above_, placer, order = std::move(order), task = task_,
+                   done = std::move(done)](result<task_spec> placed) mutable {
+                    if (!placed) return done({false, above->failed_text(placed.error().code, placed.error().detail)});
+                    order.task = std::move(*placed);
+                    run->start(std::move(order), task, placer, std::move(done));
+                  });
   }
   void stop(const std::string&) override { run_->stop(); }
 

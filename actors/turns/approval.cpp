@@ -68,17 +68,26 @@ std::string rule_text(const approval_rule& rule) {
   return rule.match.empty() ? rule.tool : rule.tool + ": " + rule.match;
 }
 
-std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,
-                     const std::string& input_json) {
+const approval_rule* deciding_rule(const std::vector<approval_rule>& rules, const std::string& tool_name,
+                                   const std::string& input_json) {
   std::vector<std::string> texts;
   bool has_texts = false;
+  const approval_rule* found = nullptr;
   for (const auto& rule : rules) {
-    if (!is_for(rule, tool_name)) continue;
+    if ((found && !rule.denies) || !is_for(rule, tool_name)) continue;
     if (!has_texts && !rule.match.empty()) texts = texts_of(tool_name, input_json);
     has_texts = has_texts || !rule.match.empty();
-    if (fits(rule, texts, tool_name == "exec")) return rule_text(rule);
+    if (!fits(rule, texts, tool_name == "exec")) continue;
+    found = &rule;
+    if (rule.denies) break;
   }
-  return {};
+  return found;
+}
+
+std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,
+                     const std::string& input_json) {
+  const auto* rule = deciding_rule(rules, tool_name, input_json);
+  return rule ? rule_text(*rule) : std::string();
 }
 
 } // namespace quell::controller::turns

@@ -13,7 +13,10 @@
 
 namespace quell::controller::turns {
 
-/// The text of the first rule that fits, "" if none does.
+/// The first rule that fits and denies, else the first that fits; nullptr: none does.
+const approval_rule* deciding_rule(const std::vector<approval_rule>& rules, const std::string& tool_name,
+                                   const std::string& input_json);
+/// Its text, "" if none fits.
 std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,
                      const std::string& input_json);
 /// A rule as users see it: `exec: rm *`, or `exec`.

@@ -52,25 +52,6 @@ class ask_user_work final : public actors::tool_work {
   }
 
  private:
-  struct shared_state {
-    std::mutex guard;
-    std::function<void(actors::work_end)> done;
-    std::shared_ptr<call_questions> questions;
-
-    /// The first end stands.
-    void finish(actors::work_end how) {
-      std::function<void(actors::work_end)> tell;
-      std::shared_ptr<call_questions> requested;
-      {
-        const std::lock_guard lock(guard);
-        tell.swap(done);
-        requested = std::move(questions);
-      }
-      if (requested) requested->close();
-      if (tell) tell(std::move(how));
-    }
-  };
-
   static constexpr std::size_t most_question_bytes = 4'000;
 
   static std::string wrong_choice(const json& given) {
@@ -93,7 +74,7 @@ class ask_user_work final : public actors::tool_work {
   operation_id call_;
   tool_definition tool_;
   tool_call what_;
-  std::shared_ptr<shared_state> state_ = std::make_shared<shared_state>();
+  std::shared_ptr<asking_call> state_ = std::make_shared<asking_call>();
 };
 
 } // namespace

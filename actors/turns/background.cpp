@@ -7,8 +7,10 @@
 
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/predecessor.hpp"
+#include "actors/turns/project_memory.hpp"
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "actors/turns/turn_workspaces.hpp"
 #include "controller/commands/command.hpp"
 #include "protocol/note.hpp"
 #include "protocol/utf8.hpp"
@@ -35,6 +37,26 @@ std::string line_of(const task_spec& spec) {
   return line.size() > most_title ? std::string(utf8_prefix(line, most_title)) + "…" : line;
 }
 
+/// Notes that a command has worked in a workspace; the start itself may never come.
+class workspace_watch final : public operation_watcher {
+ public:
+  workspace_watch(const task_request& what, std::shared_ptr<project_memory> project)
+      : placer_(what.workspace), placed_(what.spec), project_(std::move(project)), writes_into_(what.writes_into) {}
+  void started(const std::string&) override {
+    if (placer_) placer_->began(placed_);
+  }
+  void ended(const ended_operation& e) override {
+    if (project_) project_->changed(writes_into_);
+    if (placer_) placer_->ended(placed_, e.error ? e.error->code : std::string(), e.exit.has_value());
+  }
+
+ private:
+  const std::shared_ptr<workspace_placer> placer_;
+  const task_spec placed_;
+  const std::shared_ptr<project_memory> project_;
+  const std::string writes_into_;
+};
+
 /// One start: after what it must not overtake, in one transaction with the end of its call. So a stop comes before both
 /// or after both: a call that was stopped has started nothing.
 class background_start final : public std::enable_shared_from_this<background_start> {
@@ -56,6 +78,17 @@ class background_start final : public std::enable_shared_from_this<background_st
   void begin(std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
     if (runtime_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
+    if (!what_.workspace) return follow();
+    what_.workspace->place(what_.spec, call_, [self = shared_from_this()](result<task_spec> placed) {
+      if (!placed) return self->refuse(placed.error().code, placed.error().detail);
+      self->what_.spec = *placed;
+      self->order_.task = std::move(*placed);
+      self->follow();
+    });
+  }
+
+ private:
+  void follow() {
     wait_for_predecessor(runtime_, *what_.follows, what_.spec,
                          [self = shared_from_this()](const std::optional<std::string>& still_lives) {
                            if (!still_lives) return self->find_worker();
@@ -65,7 +98,6 @@ class background_start final : public std::enable_shared_from_this<background_st
                          });
   }
 
- private:
   void find_worker() {
     const auto named = what_.spec.worker;
     if (!named || !runtime_->core.knows_worker) return create();
@@ -87,9 +119,14 @@ class background_start final : public std::enable_shared_from_this<background_st
     own_outcome end;
     end.result = handle;
     end.call = records::call_outcome{true, false, handle};
+    runtime_->who.add_watcher(id, std::make_shared<workspace_watch>(what_, runtime_->project));
     runtime_->core.execute({commands::start_background{order_, id, scope_, limit_, call_, std::move(end)},
-                            [self = shared_from_this(), handle](const commands::background_started& started) {
-                              if (started.refused) return self->refuse(started.refused->code, started.refused->detail);
+                            [self = shared_from_this(), handle, id](const commands::background_started& started) {
+                              if (started.refused) {
+                                self->runtime_->who.drop(id);
+                                return self->refuse(started.refused->code, started.refused->detail);
+                              }
+                              if (self->runtime_->project) self->runtime_->project->changed(self->what_.writes_into);
                               self->done_({true, handle, false, {}, started.call_ended});
                             }});
   }

@@ -14,25 +14,21 @@ namespace {
 using nlohmann::json;
 
 /// The smaller of two limits; 0 = none.
-std::uint64_t tighter(std::uint64_t one, std::uint64_t other) {
+std::uint64_t smaller(std::uint64_t one, std::uint64_t other) {
   if (one == 0 || other == 0) return std::max(one, other);
   return std::min(one, other);
-}
-
-std::uint64_t count_at(const json& of, const char* key) {
-  const auto at = of.find(key);
-  return at != of.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
 }
 
 } // namespace
 
 costs::tree_limits limits_of(const agent_budget& agent, const std::optional<costs::tree_limits>& message) {
-  costs::tree_limits limits{agent.max_cost_nanos, agent.max_tokens, agent.model_calls};
-  if (!message) return limits;
-  limits.cost_nanos = tighter(limits.cost_nanos, message->cost_nanos);
-  limits.tokens = tighter(limits.tokens, message->tokens);
-  limits.model_calls = tighter(limits.model_calls, message->model_calls);
-  return limits;
+  const costs::tree_limits limits{agent.max_cost_nanos, agent.max_tokens, agent.model_calls};
+  return message ? tighter(limits, *message) : limits;
+}
+
+costs::tree_limits tighter(const costs::tree_limits& one, const costs::tree_limits& other) {
+  return {smaller(one.cost_nanos, other.cost_nanos), smaller(one.tokens, other.tokens),
+          smaller(one.model_calls, other.model_calls)};
 }
 
 std::string budget_text(const costs::tree_limits& limits) {

@@ -12,6 +12,8 @@ namespace quell::controller::turns {
 
 /// The limits of a turn of this agent. A message can ask for less, not for more.
 costs::tree_limits limits_of(const agent_budget& agent, const std::optional<costs::tree_limits>& message);
+/// Each limit the smaller of both.
+costs::tree_limits tighter(const costs::tree_limits& one, const costs::tree_limits& other);
 /// `{"max_cost","max_tokens","model_calls"}`; null for what has no limit.
 std::string budget_text(const costs::tree_limits& limits);
 /// The budget in the stored block of a turn; nullopt: it has none.

@@ -77,4 +77,16 @@ void call_questions::close() {
   open_.reset();
 }
 
+void asking_call::finish(actors::work_end how) {
+  std::function<void(actors::work_end)> tell;
+  std::shared_ptr<call_questions> open_questions;
+  {
+    const std::lock_guard lock(guard);
+    tell.swap(done);
+    open_questions = std::move(questions);
+  }
+  if (open_questions) open_questions->close();
+  if (tell) tell(std::move(how));
+}
+
 } // namespace quell::controller::turns

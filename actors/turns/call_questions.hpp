@@ -48,4 +48,14 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
   bool is_closed_ = false;
 };
 
+/// A running call that may ask: its end, reported once, and its questions, closed with it.
+struct asking_call {
+  std::mutex guard;
+  std::function<void(actors::work_end)> done; ///< under `guard`, as the next
+  std::shared_ptr<call_questions> questions;
+
+  /// The first end stands. Any thread, without the lock.
+  void finish(actors::work_end how);
+};
+
 } // namespace quell::controller::turns

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include <utf8proc.h>
 
@@ -74,9 +75,10 @@ bool is_blank(char32_t c) {
   return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
-/// Between words: commas, and the ends of sentences ("No. Stop!").
+/// Between words: commas, dashes, and the ends of sentences ("No. Stop!"), in Arabic and Hindi, too.
 bool is_separator(char32_t c) {
   return is_blank(c) || c == ',' || c == 0x3001 || c == 0xFF0C || c == '.' || c == '!' || c == '?' || c == 0x2026 ||
+         c == 0x060C || c == 0x061F || c == 0x06D4 || c == 0x0964 || c == 0x2013 || c == 0x2014 || c == 0xFF0E ||
          c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
 }
 /// A sign is a word even without blanks around it: "stop🛑🛑".
@@ -86,7 +88,8 @@ bool is_stop_sign(char32_t c) { return c == 0x1F6D1 || c == 0x23F9; }
 class word_reader {
  public:
   explicit word_reader(std::string_view text) : left_(text) {
-    while (!left_.empty() && (is_blank(first_of(left_).value) || is_unseen(first_of(left_).value))) skip();
+    const auto may_open = [](char32_t c) { return is_blank(c) || is_unseen(c) || c == 0xA1 || c == 0xBF; }; // ¡ ¿
+    while (!left_.empty() && may_open(first_of(left_).value)) skip();
   }
   /// The next word, folded, and the separators after it; nullopt at the end of the text, or if it begins with a
   /// separator other than a blank.
@@ -132,13 +135,31 @@ struct phrase {
   std::string as_configured; ///< as configured
 };
 
-void add(std::vector<phrase>& to, const std::string& text) {
-  phrase p{words_of(text), text};
-  if (!p.words.empty() && p.words.size() <= most_words_in_phrase) to.push_back(std::move(p));
-}
+/// Phrases by their first word, so that a text costs the same however many there are: the words of a thousand guilds
+/// are looked for at once.
+class phrase_list {
+ public:
+  void add(phrase p) {
+    if (p.words.empty() || p.words.size() > most_words_in_phrase) return;
+    auto& all = by_first_[p.words.front()];
+    if (std::none_of(all.begin(), all.end(), [&](const phrase& known) { return known.words == p.words; }))
+      all.push_back(std::move(p));
+  }
+  /// Those that begin with this word.
+  const std::vector<phrase>& beginning_with(const std::u32string& word) const {
+    static const std::vector<phrase> none;
+    const auto at = by_first_.find(word);
+    return at == by_first_.end() ? none : at->second;
+  }
+
+ private:
+  std::unordered_map<std::u32string, std::vector<phrase>> by_first_;
+};
+
+void add(phrase_list& to, const std::string& text) { to.add({words_of(text), text}); }
 
 /// Names appear as "clanky", "@clanky" and "clanky:".
-void add_name(std::vector<phrase>& to, const std::string& name) {
+void add_name(phrase_list& to, const std::string& name) {
   add(to, name);
   add(to, name + ":");
   if (!name.starts_with('@')) {
@@ -202,6 +223,8 @@ class lookahead {
     return !ahead_.empty();
   }
   bool is_over() const { return ahead_.empty() && reader_.is_over(); }
+  /// The next word; there must be one (`has_word`).
+  const std::u32string& first() const { return ahead_.front(); }
 
  private:
   word_reader reader_;
@@ -211,7 +234,7 @@ class lookahead {
 } // namespace
 
 struct cancel_words::phrases {
-  std::vector<phrase> lead_ins, names, words, followers;
+  phrase_list lead_ins, names, words, followers;
 };
 
 const vocabulary& built_in_words() {
@@ -234,7 +257,7 @@ cancel_words::cancel_words(const vocabulary& more, const std::vector<std::string
       if (joined.size() < 2) continue;
       std::u32string one;
       for (const auto& word : joined) one += word;
-      known_->words.push_back({{std::move(one)}, text});
+      known_->words.add({{std::move(one)}, text});
     }
   }
   for (const auto& name : bot_names) add_name(known_->names, name);
@@ -246,12 +269,12 @@ cancel_words& cancel_words::operator=(cancel_words&&) noexcept = default;
 
 std::optional<cancel_words::found> cancel_words::look(std::string_view text,
                                                       const std::vector<std::string>& bot_names) const {
-  std::vector<phrase> names;
+  phrase_list names;
   for (const auto& name : bot_names) add_name(names, name);
   lookahead ahead(text);
   ways open;
-  const auto follow = [&](const std::vector<phrase>& all, const auto& mark) {
-    for (const auto& p : all)
+  const auto follow = [&](const phrase_list& all, const auto& mark) {
+    for (const auto& p : all.beginning_with(ahead.first()))
       if (ahead.starts_with(p.words)) mark(open.at(p.words.size()), p);
   };
   const auto read_one = [&](const open_ways& here) {

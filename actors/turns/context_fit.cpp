@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/summary.hpp"
 #include "protocol/note.hpp"
 #include "protocol/utf8.hpp"
 
@@ -18,40 +19,16 @@ constexpr std::size_t untrimmed_bytes = 600;   ///< a result of this size is nev
 constexpr std::size_t kept_bytes = 300;        ///< of a trimmed result
 constexpr std::size_t kept_of_newest = 4'000;  ///< of a result of the newest round
 constexpr std::size_t request_bytes = 200, answer_bytes = 240;
-constexpr std::size_t first_lines = 4; ///< of a note that has no room for all of them
+constexpr std::size_t first_lines = 4;          ///< of a note that has no room for all of them
+constexpr std::size_t tokens_around_lines = 60; ///< of such a note besides its lines
 
 struct exchange {
   std::size_t begin = 0, end = 0; ///< in the conversation
 };
 
-bool is_note_entry(const conversation_entry& entry) {
+bool is_summary_entry(const conversation_entry& entry) {
   const auto* user_words = std::get_if<user_message>(&entry);
-  return user_words && is_note(user_words->text);
-}
-
-bool begins_exchange(const conversation_entry& entry) {
-  return std::holds_alternative<user_message>(entry) && !is_note_entry(entry);
-}
-
-/// Where the turn's own exchange begins: at the last message of a person.
-std::size_t own_begin(const conversation& all) {
-  for (std::size_t i = all.size(); i > 0; --i)
-    if (begins_exchange(all[i - 1])) return i - 1;
-  return 0;
-}
-
-std::size_t tokens_of(const conversation_entry& entry) {
-  std::size_t tokens = tokens_of_a_message;
-  if (const auto* user_words = std::get_if<user_message>(&entry)) tokens += estimated_tokens(user_words->text);
-  if (const auto* answer = std::get_if<assistant_message>(&entry)) {
-    tokens += estimated_tokens(answer->text);
-    for (const auto& block : answer->thinking) tokens += estimated_tokens(block.block);
-    for (const auto& call : answer->calls)
-      tokens += tokens_of_a_message + estimated_tokens(call.name) + estimated_tokens(call.input);
-  }
-  if (const auto* results = std::get_if<tool_results>(&entry))
-    for (const auto& one : results->results) tokens += tokens_of_a_message + estimated_tokens(one.result);
-  return tokens;
+  return user_words && is_summary_note(user_words->text);
 }
 
 /// The beginning of a text on one line.
@@ -77,15 +54,19 @@ class fitting {
  public:
   fitting(conversation all, std::size_t tokens) : all_(std::move(all)), room_(tokens) {
     for (const auto& entry : all_) used_ += tokens_of(entry);
+    first_ = !all_.empty() && is_summary_entry(all_.front()) ? 1 : 0;
   }
 
   fitted_conversation run() && {
+    trim_files(0, own_begin(all_));
     trim_results(0, own_begin(all_), kept_bytes);
+    cut_summary();
     leave_out_oldest();
     const auto own = own_begin(all_);
     trim_results(own, newest_results(), kept_bytes);
     trim_results(own, all_.size(), kept_of_newest);
-    return {std::move(all_), trimmed_, left_out_, used_, used_ <= room_};
+    trim_files(own, all_.size());
+    return {std::move(all_), trimmed_, files_, left_out_, used_, used_ <= room_};
   }
 
  private:
@@ -100,30 +81,62 @@ class fitting {
     }
   }
 
+  /// The oldest first, until everything fits.
+  void trim_files(std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end && used_ > room_; ++i) {
+      const auto before = tokens_of(all_[i]);
+      for (auto* files : files_of(all_[i]))
+        for (auto& one : *files) {
+          if (!one.missing.empty()) continue;
+          one.missing = "it was left out to make room in the context";
+          one.content = nullptr;
+          ++files_;
+        }
+      used_ -= before - tokens_of(all_[i]);
+    }
+  }
+
   std::size_t newest_results() const {
     for (std::size_t i = all_.size(); i > 0; --i)
       if (std::holds_alternative<tool_results>(all_[i - 1])) return i - 1;
     return all_.size();
   }
 
+  /// The summary of a larger model's conversation can fill a smaller one: its ends stay, the newest facts last.
+  void cut_summary() {
+    if (first_ == 0 || used_ <= room_ || tokens_of(all_.front()) <= room_ / 2) return;
+    auto& text = std::get<user_message>(all_.front()).text;
+    const auto half = room_ / 2; // of the bytes that about room / 3 tokens take
+    if (text.size() <= 2 * half) return;
+    used_ -= tokens_of(all_.front());
+    auto end = text.size() - half;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
+    text = std::string(utf8_prefix(text, half)) + "\n(…)\n" + text.substr(end);
+    used_ += tokens_of(all_.front());
+  }
+
   void leave_out_oldest() {
     if (used_ <= room_) return;
     const auto own = own_begin(all_);
-    std::size_t gone = 0, freed = 0;
+    std::size_t gone = first_, freed = 0, noted = 0;
     std::vector<std::string> lines;
-    while (gone < own && used_ - freed + note_tokens(lines, gone) > room_) {
+    // The note's length from above, without writing it again for each exchange.
+    const auto most_noted = [&] { return lines.empty() ? 0 : tokens_around_lines + std::min(noted, room_ / 4); };
+    while (gone < own && used_ - freed + most_noted() > room_) {
       auto next = gone + 1;
       while (next < own && !begins_exchange(all_[next])) ++next;
       lines.push_back(line_of({gone, next}));
+      noted += estimated_tokens(lines.back());
       for (auto i = gone; i < next; ++i) freed += tokens_of(all_[i]);
       gone = next;
     }
-    if (gone == 0) return;
-    const user_message note_of_all{note_text(lines, gone)};
+    if (gone == first_) return;
+    left_out_ = gone - first_;
+    const user_message note_of_all{note_text(lines, left_out_)};
     used_ = used_ - freed + tokens_of(note_of_all);
-    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(gone));
-    all_.insert(all_.begin(), note_of_all);
-    left_out_ = gone;
+    const auto begin = all_.begin() + static_cast<std::ptrdiff_t>(first_);
+    all_.erase(begin, all_.begin() + static_cast<std::ptrdiff_t>(gone));
+    all_.insert(all_.begin() + static_cast<std::ptrdiff_t>(first_), note_of_all);
   }
 
   std::string line_of(exchange e) const {
@@ -156,13 +169,11 @@ class fitting {
     for (auto i = tail; i < lines.size(); ++i) text += lines[i];
     return note(text);
   }
-  std::size_t note_tokens(const std::vector<std::string>& lines, std::size_t messages) const {
-    return lines.empty() ? 0 : tokens_of(user_message{note_text(lines, messages)});
-  }
 
   conversation all_;
   std::size_t room_;
-  std::size_t used_ = 0, trimmed_ = 0, left_out_ = 0;
+  std::size_t first_ = 0; ///< 1: the conversation begins with a summary, which stays
+  std::size_t used_ = 0, trimmed_ = 0, files_ = 0, left_out_ = 0;
 };
 
 } // namespace
@@ -177,6 +188,48 @@ std::size_t estimated_tokens(std::string_view text) {
       ++other;
   }
   return (2 * ascii + 6) / 7 + other;
+}
+
+bool begins_exchange(const conversation_entry& entry) {
+  const auto* stated = std::get_if<user_message>(&entry);
+  return stated && !stated->steers && !is_note(stated->text);
+}
+
+std::size_t own_begin(const conversation& all) {
+  for (std::size_t i = all.size(); i > 0; --i)
+    if (begins_exchange(all[i - 1])) return i - 1;
+  return 0;
+}
+
+std::vector<attachments*> files_of(conversation_entry& entry) {
+  std::vector<attachments*> all;
+  if (auto* message = std::get_if<user_message>(&entry); message && !message->files.empty())
+    all.push_back(&message->files);
+  if (auto* results = std::get_if<tool_results>(&entry))
+    for (auto& one : results->results)
+      if (!one.files.empty()) all.push_back(&one.files);
+  return all;
+}
+
+std::size_t tokens_of(const conversation_entry& entry) {
+  const auto of_files = [](const attachments& files) {
+    std::size_t sum = 0;
+    for (const auto& one : files) sum += attachment_tokens(one);
+    return sum;
+  };
+  std::size_t tokens = tokens_of_a_message;
+  if (const auto* user_words = std::get_if<user_message>(&entry))
+    tokens += estimated_tokens(user_words->text) + of_files(user_words->files);
+  if (const auto* answer = std::get_if<assistant_message>(&entry)) {
+    tokens += estimated_tokens(answer->text);
+    for (const auto& block : answer->thinking) tokens += estimated_tokens(block.block);
+    for (const auto& call : answer->calls)
+      tokens += tokens_of_a_message + estimated_tokens(call.name) + estimated_tokens(call.input);
+  }
+  if (const auto* results = std::get_if<tool_results>(&entry))
+    for (const auto& one : results->results)
+      tokens += tokens_of_a_message + estimated_tokens(one.result) + of_files(one.files);
+  return tokens;
 }
 
 std::size_t estimated_tokens(const conversation& messages) {

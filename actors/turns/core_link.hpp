@@ -13,7 +13,8 @@
 
 namespace quell::controller {
 class command_request;
-}
+class fleet;
+} // namespace quell::controller
 
 namespace quell::controller::turns {
 
@@ -27,6 +28,8 @@ struct core_link {
   /// Runs a question on the controller's thread. The closure that it returns runs there, too, once everything that was
   /// read is durable, and must only pass results on.
   std::function<void(std::function<std::function<void()>(const ledger&, moment)> what)> ask;
+  /// The same with the fleet.
+  std::function<void(std::function<std::function<void()>(const ledger&, const fleet&, moment)> what)> ask_fleet;
   /// How these operations stand that are live, or whose end is perhaps not on disk yet. Of the others the rows are the
   /// whole truth by the time of the answer.
   std::function<void(std::vector<operation_id> ids, std::function<void(known_ends)> answer)> beyond_disk;

@@ -51,6 +51,22 @@ turn_ending ending_of(const records::operation_record& turn) {
   return {how::cancelled, {}};
 }
 
+std::string ending_text(const turn_ending& ending) {
+  if (ending.as == turn_ending::how::completed) return {};
+  const bool is_cancelled = ending.as == turn_ending::how::cancelled;
+  const json text{{"ending", {{"as", is_cancelled ? "cancelled" : "unfinished"}, {"why", ending.why}}}};
+  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<turn_ending> ending_in(const std::string& decision) {
+  if (decision.find("\"ending\"") == std::string::npos) return std::nullopt;
+  const auto all = json::parse(decision, nullptr, false);
+  if (!all.is_object() || !all.contains("ending") || !all["ending"].is_object()) return std::nullopt;
+  const auto& ending = all["ending"];
+  return turn_ending{ending.value("as", "") == "cancelled" ? turn_ending::how::cancelled : turn_ending::how::unfinished,
+                     ending.value("why", "")};
+}
+
 bool is_outcome_unknown(const records::operation_record& call) {
   const auto& hot = call.hot;
   if (!hot.started_at) return false;
@@ -100,7 +116,9 @@ history_facts facts_of(const std::vector<records::kept_message>& kept, const ope
   for (const auto& m : kept) {
     if (m.message.discarded || !m.message.turn) continue;
     const auto& turn = *m.message.turn;
-    if (turn != own && !facts.turns.contains(turn))
+    if (auto known = ending_in(m.message.decision); known && m.message.role == records::message_role::user)
+      facts.turns.insert_or_assign(turn, std::move(*known));
+    else if (turn != own && !facts.turns.contains(turn))
       if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending(**row));
     if (m.message.role != records::message_role::tool) continue;
     for (const auto& call : m.calls) {

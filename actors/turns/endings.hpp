@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ struct history_facts {
 turn_ending ending_of(const records::operation_record& turn);
 /// True if the call began, did not run to its end, and has no proof of its outcome.
 bool is_outcome_unknown(const records::operation_record& call);
+
+/// The ending as JSON text, kept with the copy of a message whose turn is not its own; "" = it completed.
+std::string ending_text(const turn_ending& ending);
+/// From a message's stored decision; nullopt: it has none.
+std::optional<turn_ending> ending_in(const std::string& decision);
 
 /// Operations as the ledger knows them beyond their rows.
 using known_ends = std::map<operation_id, records::operation_hot>;

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "protocol/workspace_place.hpp"
+
 namespace quell::controller::turns {
 
 namespace {
@@ -21,7 +23,10 @@ std::string file_of_call(const agent_settings& agent, const std::string& input_j
   if (!input.is_object()) return {};
   const auto path = input.find("path");
   if (path == input.end() || !path->is_string() || path->get_ref<const std::string&>().empty()) return {};
-  return (std::filesystem::path(agent.workspace.value_or("")) / path->get<std::string>()).lexically_normal().string();
+  const bool is_own = agent.mode != workspace_mode::shared;
+  return (std::filesystem::path(agent.workspace.value_or(is_own ? workspace_mount : "")) / path->get<std::string>())
+      .lexically_normal()
+      .string();
 }
 
 void file_versions::note(const std::string& file, const std::string& result_json) {

@@ -20,7 +20,8 @@ class file_call : public std::enable_shared_from_this<file_call> {
     who_.scope = who.scope;
     who_.owner = who.owner;
     who_.agent = who.agent;
-    if (what_.name != "read") place_ = runtime_->paths->join(file_);
+    who_.workspaces = who.workspaces;
+    if (what_.name != "read") place_ = runtime_->paths->join(lane_of(who, file_));
   }
 
   void start(std::function<void(actors::work_end)> done) {
@@ -112,6 +113,10 @@ class file_work final : public actors::tool_work {
 };
 
 } // namespace
+
+std::string lane_of(const agent_context& who, const std::string& file) {
+  return who.agent.mode == workspace_mode::shared ? file : who.scope.text() + ":" + file;
+}
 
 std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> runtime, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,

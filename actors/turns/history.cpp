@@ -5,6 +5,9 @@
 
 #include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
+#include "actors/turns/speakers.hpp"
+#include "actors/turns/steering.hpp"
+#include "controller/message_order.hpp"
 #include "protocol/note.hpp"
 
 namespace quell::controller::turns {
@@ -16,10 +19,14 @@ struct group {
   std::vector<const records::kept_message*> messages;
 };
 
-std::vector<group> groups_of(const std::vector<records::kept_message>& kept, const operation_id& last) {
+/// Without what a summary up to this seq stands for.
+std::vector<group> groups_of(const std::vector<records::kept_message>& kept, const operation_id& last,
+                             std::uint64_t up_to) {
   std::vector<group> groups;
   for (const auto& m : kept) {
-    if (m.message.discarded) continue;
+    if (m.message.discarded || is_summary(m.message)) continue;
+    const bool begins = m.message.role == records::message_role::user && !is_steering(m.message);
+    if (begins && m.message.seq <= up_to) continue;
     if (!m.message.turn && m.message.role == records::message_role::user) {
       groups.push_back({std::nullopt, {&m}});
       continue;
@@ -27,7 +34,7 @@ std::vector<group> groups_of(const std::vector<records::kept_message>& kept, con
     auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == m.message.turn; });
     if (at == groups.rend()) {
       // A group that does not begin with its user's message is the end of a turn whose beginning was not read.
-      if (m.message.role != records::message_role::user) continue;
+      if (!begins) continue;
       groups.push_back({m.message.turn, {}});
       at = groups.rbegin();
     }
@@ -83,26 +90,48 @@ void add_to(actors::turn_past& past, const records::kept_message& answer) {
   past.usage += m.usage;
   past.model_calls += 1;
   past.tool_calls += answer.calls.size();
+  past.was_cut = m.interrupted;
 }
 
 } // namespace
 
 model_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
                           const history_facts& facts, std::uint64_t gap_behind) {
-  const auto groups = groups_of(kept, turn);
+  const auto mark = std::find_if(kept.rbegin(), kept.rend(), [](const auto& m) { return is_summary(m.message); });
+  const auto summary = mark == kept.rend() ? conversation_summary{} : summary_of(mark->message);
+  const auto groups = groups_of(kept, turn, summary.up_to);
+  const speakers people(kept);
   model_history for_model;
+  const auto gap = [&for_model](std::uint64_t begins_at) {
+    for_model.messages.emplace_back(
+        user_message{note("Many messages of this conversation came here; they are left out.")});
+    for_model.begins.push_back(begins_at);
+  };
+  if (mark != kept.rend() && !summary.is_clear()) {
+    for_model.messages.emplace_back(user_message{summary_note(summary)});
+    for_model.begins.push_back(0);
+    for_model.summary = summary;
+  }
+  if (mark != kept.rend() && gap_behind > 0) gap(summary.up_to);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const bool is_own = groups[g].turn == turn;
     const auto begins_at = groups[g].messages.front()->message.seq;
+    auto covered = groups[g].turn && groups[g].turn == summary.turn ? summary.rounds : 0;
+    bool is_covered = false;
     if (gap_behind > 0 && begins_at > gap_behind && g > 0 && groups[g - 1].messages.front()->message.seq <= gap_behind)
-      for_model.messages.emplace_back(
-          user_message{note("Many messages of this conversation came here; they are left out.")});
+      gap(begins_at);
     for (std::size_t i = 0; i < groups[g].messages.size(); ++i) {
       const auto& m = *groups[g].messages[i];
+      if (m.message.role == records::message_role::assistant) is_covered = covered > 0 && covered-- > 0;
+      if (is_covered && m.message.role != records::message_role::user) {
+        if (is_own && m.message.role == records::message_role::assistant) add_to(for_model.past, m);
+        continue;
+      }
       switch (m.message.role) {
       case records::message_role::user:
-        // Only quell writes notes, so a message that looks like one is quoted.
-        for_model.messages.emplace_back(user_message{is_note(m.message.text) ? "> " + m.message.text : m.message.text});
+        if (is_own && i == 0) for_model.own = for_model.messages.size();
+        for_model.messages.emplace_back(
+            user_message{people.text_of(m.message), files_in(m.message.decision), is_steering(m.message)});
         break;
       case records::message_role::assistant:
         if (is_own) add_to(for_model.past, m);
@@ -128,27 +157,29 @@ model_history history_for(const std::vector<records::kept_message>& kept, const 
       }
       }
     }
-    if (is_own) continue;
-    if (auto text = note_behind(groups[g], facts); !text.empty())
-      for_model.messages.emplace_back(user_message{std::move(text)});
+    if (!is_own)
+      if (auto text = note_behind(groups[g], facts); !text.empty())
+        for_model.messages.emplace_back(user_message{std::move(text)});
+    for_model.begins.resize(for_model.messages.size(), begins_at);
   }
   return for_model;
 }
 
+std::string text_for_model(const std::string& text) { return is_note(text) ? "> " + text : text; }
+
 void put_before_message(model_history& for_model, const std::string& context) {
-  if (context.empty()) return;
-  for (auto m = for_model.messages.rbegin(); m != for_model.messages.rend(); ++m)
-    if (auto* own_message = std::get_if<user_message>(&*m)) { // its own message: no other one follows it
-      own_message->text = context + "\n\n" + own_message->text;
-      return;
-    }
+  if (context.empty() || for_model.own >= for_model.messages.size()) return;
+  if (auto* own_message = std::get_if<user_message>(&for_model.messages[for_model.own]))
+    own_message->text = context + "\n\n" + own_message->text;
 }
 
 void put_note_before_message(model_history& for_model, const std::string& note) {
-  if (note.empty()) return;
-  const auto own = std::find_if(for_model.messages.rbegin(), for_model.messages.rend(),
-                                [](const auto& entry) { return std::holds_alternative<user_message>(entry); });
-  if (own != for_model.messages.rend()) for_model.messages.insert(std::prev(own.base()), user_message{note});
+  if (note.empty() || for_model.own >= for_model.messages.size()) return;
+  const auto at = static_cast<std::ptrdiff_t>(for_model.own);
+  for_model.messages.insert(for_model.messages.begin() + at, user_message{note});
+  if (const auto place = static_cast<std::size_t>(at); place < for_model.begins.size())
+    for_model.begins.insert(for_model.begins.begin() + at, for_model.begins[place]);
+  ++for_model.own;
 }
 
 } // namespace quell::controller::turns

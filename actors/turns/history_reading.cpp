@@ -6,6 +6,9 @@
 #include <iterator>
 #include <set>
 
+#include "actors/turns/steering.hpp"
+#include "actors/turns/summary.hpp"
+
 namespace quell::controller::turns {
 namespace {
 
@@ -30,25 +33,31 @@ std::vector<records::kept_message> answered_only(std::vector<records::kept_messa
 
 } // namespace
 
-result<stored_history> read_history(store_reader& store, const scope_path& scope, const operation_id& turn,
-                                    const reading_limits& limits) {
+result<stored_history> read_history(store_reader& store, const scope_path& scope,
+                                    const std::optional<operation_id>& turn, const reading_limits& limits) {
   stored_history found;
+  auto mark = store.message_of_client(scope, std::string(summary_client_id));
+  if (!mark) return tl::unexpected(mark.error());
+  const bool has_mark = *mark && is_summary(**mark);
   records::message_filter f;
+  if (has_mark) f.above_seq = summary_of(**mark).up_to;
   f.scope = scope;
   f.ascending = false;
   f.limit = limits.page;
   std::size_t bytes = 0, read = 0;
-  bool is_own_seen = false, is_full = false;
+  bool is_own_seen = !turn, is_full = false;
   while (!is_full && read < limits.most_read) {
     auto page = store.messages(f);
     if (!page) return tl::unexpected(page.error());
     read += page->size();
     for (auto& m : *page) {
       f.after_seq = m.message.seq;
+      if (is_summary(m.message)) continue;
       const bool is_user = m.message.role == records::message_role::user;
-      const bool is_own = is_user && m.message.turn == turn;
-      if (is_user && m.message.turn && !is_own_seen && !is_own) continue; // of a later turn
-      is_own_seen = is_own_seen || is_own;
+      const bool is_own = is_user && turn && m.message.turn == turn;
+      // Of a later turn. What steered another turn stands behind this one's message if that turn ran while it waited.
+      if (is_user && m.message.turn && !is_own_seen && !is_own && !is_steering(m.message)) continue;
+      is_own_seen = is_own_seen || (is_own && !is_steering(m.message));
       bytes += stored_bytes(m);
       found.kept.push_back(std::move(m));
       is_full = is_own_seen && (found.kept.size() >= limits.messages || bytes >= limits.bytes);
@@ -57,6 +66,16 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
     if (page->size() < f.limit) break;
   }
   std::reverse(found.kept.begin(), found.kept.end());
+  if (has_mark) {
+    if (is_full) {
+      f.limit = 1;
+      const auto more = store.messages(f);
+      if (!more) return tl::unexpected(more.error());
+      if (!more->empty()) found.gap_behind = std::max<std::uint64_t>(1, *f.above_seq);
+    }
+    found.kept.insert(found.kept.begin(), {std::move(**mark), {}});
+    return found;
+  }
   if (!is_full || found.kept.empty()) return found;
   f.ascending = true;
   f.after_seq = 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "controller/records/history.hpp"
@@ -20,13 +21,14 @@ struct reading_limits {
 };
 
 struct stored_history {
-  std::vector<records::kept_message> kept; ///< in order of seq
+  std::vector<records::kept_message> kept; ///< in order of seq, but for the newest summary, which comes first
   /// Messages between this seq and the next in `kept` were not read; 0 = all were.
   std::uint64_t gap_behind = 0;
 };
 
-/// Messages of turns that were requested after `turn` are not part of it, however many there are.
-result<stored_history> read_history(store_reader& store, const scope_path& scope, const operation_id& turn,
-                                    const reading_limits& limits = {});
+/// Messages of turns that were requested after `turn` are not part of it, however many there are; without a turn
+/// everything is. Nothing is read that the newest summary stands for, or that came before a clear.
+result<stored_history> read_history(store_reader& store, const scope_path& scope,
+                                    const std::optional<operation_id>& turn, const reading_limits& limits = {});
 
 } // namespace quell::controller::turns

@@ -1,5 +1,5 @@
-// What a running command prints, for the watchers of this moment: events `tool_output`, which are not stored. Bounded
-// in size and rate: what comes faster is skipped, and counted.
+// Shows the output of a running command to the watchers of this moment, as events `tool_output`, which are not stored.
+// Bounded in size and rate: faster output is skipped, and counted.
 #pragma once
 
 #include <memory>

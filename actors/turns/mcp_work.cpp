@@ -2,6 +2,8 @@
 // the server reports it.
 #include "actors/turns/call_questions.hpp"
 #include "actors/turns/mcp_host.hpp"
+#include "actors/turns/request_files.hpp"
+#include "actors/turns/result_media.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/tool_task.hpp"
 
@@ -43,7 +45,7 @@ class mcp_work final : public actors::tool_work {
           auto running = server->call(
               tool, json,
               [state, port, call, what](const integrations::mcp_call_event& event) {
-                hear(*state, *port, call, what, event);
+                hear(state, *port, call, what, event);
               },
               call.text());
           bool is_stopped = false;
@@ -66,11 +68,8 @@ class mcp_work final : public actors::tool_work {
   }
 
  private:
-  struct shared_state {
-    std::mutex guard;
+  struct shared_state : asking_call {
     std::shared_ptr<integrations::mcp_call> running;
-    std::function<void(actors::work_end)> done;
-    std::shared_ptr<call_questions> questions;
     bool is_stopped = false, is_sent = false;
     std::string reason;
 
@@ -82,21 +81,11 @@ class mcp_work final : public actors::tool_work {
       }
       if (to) to->answer(number, std::move(given));
     }
-    void finish(actors::work_end how) {
-      std::function<void(actors::work_end)> tell;
-      std::shared_ptr<call_questions> open_questions;
-      {
-        const std::lock_guard lock(guard);
-        tell.swap(done);
-        open_questions = std::move(questions);
-      }
-      if (open_questions) open_questions->close();
-      if (tell) tell(std::move(how));
-    }
   };
 
-  static void hear(shared_state& state, turn_port& port, const operation_id& call, const tool_call& what,
-                   const integrations::mcp_call_event& event) {
+  static void hear(const std::shared_ptr<shared_state>& held, turn_port& port, const operation_id& call,
+                   const tool_call& what, const integrations::mcp_call_event& event) {
+    auto& state = *held;
     if (const auto* p = std::get_if<integrations::mcp_call_events::progress>(&event))
       return port.say_progress(call, what, p->message, p->progress, p->total);
     if (!integrations::is_end(event)) {
@@ -119,7 +108,12 @@ class mcp_work final : public actors::tool_work {
     }
     const auto& end = std::get<integrations::mcp_call_events::finished>(event);
     auto outcome = mcp_outcome_of(end.ok, end.result);
-    state.finish({outcome.ok, std::move(outcome.result)});
+    if (!outcome.ok || end.media.empty()) return state.finish({outcome.ok, std::move(outcome.result)});
+    // A stop in between ends the call; what was stored then is swept like any file that no message names.
+    store_media(port.blobs(), port.who().scope, end.media,
+                [held, result = std::move(outcome.result)](const attachments& files) {
+                  held->finish({true, with_result_files(result, files)});
+                });
   }
 
   /// Ends the call here at once.

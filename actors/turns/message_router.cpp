@@ -17,12 +17,17 @@ constexpr std::chrono::hours repeat_window{24};
 
 /// The agent that would answer, or why there is none.
 tl::expected<const agent_settings*, refusal> agent_of(const turn_settings& settings, const message_order& order) {
+  if (const auto* place = closed_by(settings.chat, order.scope))
+    return refused_with("forbidden",
+                        "nobody may speak to agents in scope " + order.scope.text() + ": [[place]] \"" +
+                            place->scope.text() + "\" does not list it in channels",
+                        "/scope");
   const auto* agent = agent_for(settings, order.scope, order.agent);
   if (!agent && order.agent)
     return refused_with("invalid_field",
                         settings.agent(*order.agent)
                             ? "agent " + *order.agent + " does not serve scope " + order.scope.text() +
-                                  "; name one that does, or none ([[agents]] scopes)"
+                                  "; name one that does, or none ([[agents]] scopes, [[place]] agents)"
                             : "there is no agent " + *order.agent + " configured",
                         "/agent");
   if (!agent)
@@ -44,15 +49,18 @@ message_answer ignored(const ledger& l, std::string why) {
   return a;
 }
 
-/// What the turn's row says of the agent that would answer.
+/// The facts about the agent that would answer, from the turn's row.
 tl::expected<commands::answering_agent, refusal> answering(const turn_settings& settings, const message_order& order,
                                                            const message_id& message) {
   const auto agent = agent_of(settings, order);
   if (!agent) return tl::unexpected(agent.error());
   const auto& a = **agent;
-  return commands::answering_agent{a.name, a.budget.timeout,
-                                   turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
-                                              budget_text(limits_of(a.budget, order.budget)))};
+  const bool is_shorter =
+      order.timeout && (a.budget.timeout.count() == 0 || *order.timeout < a.budget.timeout); // 0 = none
+  return commands::answering_agent{
+      a.name, is_shorter ? *order.timeout : a.budget.timeout,
+      turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+                 budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget))))};
 }
 
 } // namespace
@@ -64,12 +72,14 @@ message_router::message_router(std::shared_ptr<agent_runtime> runtime, std::uniq
 
 void message_router::take(message_order order, answer done) {
   auto why = why_ignored(order, runtime_->settings->chat.confidence);
-  if (!why.empty())
-    return runtime_->core.ask(
-        [why = std::move(why), done = std::move(done)](const ledger& l, moment) -> std::function<void()> {
-          return [a = ignored(l, why), done] { done(a); };
-        });
+  if (!why.empty()) return ignore(std::move(why), std::move(done));
   look_for_repeat(std::move(order), std::move(done));
+}
+
+void message_router::ignore(std::string why, answer done) {
+  runtime_->core.ask([why = std::move(why), done = std::move(done)](const ledger& l, moment) -> std::function<void()> {
+    return [a = ignored(l, why), done] { done(a); };
+  });
 }
 
 /// The store has all messages except those of this very moment, which `recent_messages` has. A message without an id
@@ -115,12 +125,22 @@ void message_router::decide(message_order order, answer done) {
     if (seen->names_bot && !o.addressed) o.addressed = true; // a message that names the bot is addressed to it
   }
   auto claim = std::exchange(o.claim, nullptr);
-  what.agent = answering(*runtime_->settings.get(), o, what.message);
+  const auto settings = runtime_->settings.get();
+  if (o.modality == modality::text && closed_by(settings->chat, o.scope)) {
+    // Work that began before the place was closed can still be stopped.
+    if (!what.word) return ignore("place_closed", std::move(done));
+    o.addressed = false;
+  }
+  what.agent = answering(*settings, o, what.message);
+  if (const auto agent = agent_of(*settings, o); agent && !o.during)
+    o.during = during_turn_named((*agent)->during_turn);
   if (o.exchange) what.exchange_result = exchange_result(o.text, false);
   using then = commands::taken_message::then;
   const auto entered = [self = shared_from_this(), scope = o.scope](const commands::taken_message& taken) {
-    if (taken.next == then::begin_turn || taken.next == then::queue_turn)
-      self->queue_.entered(*taken.answer->turn, scope);
+    if (taken.next != then::begin_turn && taken.next != then::queue_turn) return;
+    self->queue_.entered(*taken.answer->turn, scope);
+    if (taken.answer->during == during_turn::steer && taken.answer->met)
+      self->runtime_->steering.add(*taken.answer->met, *taken.answer->turn);
   };
   auto over = [self = shared_from_this(), order = o, done = std::move(done)](commands::taken_message taken) {
     if (taken.next == then::stop)
@@ -150,6 +170,25 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
   a.words_follow = says_->asks_for_words(what);
   runtime_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
   says_->acknowledge(std::move(what));
+}
+
+void message_router::ask_again(message_order order, commands::question_again what, answer done) {
+  commands::take_message step{std::move(order),
+                              {},
+                              {},
+                              {},
+                              runtime_->core.now().boot,
+                              message_id::fresh(),
+                              operation_id::fresh(),
+                              cancel_id::fresh(),
+                              std::move(what)};
+  step.agent = answering(*runtime_->settings.get(), step.order, step.message);
+  const auto entered = [self = shared_from_this(), scope = step.order.scope](const commands::taken_message& taken) {
+    if (taken.answer) self->queue_.entered(*taken.answer->turn, scope);
+  };
+  runtime_->core.execute({std::move(step),
+                          [done = std::move(done)](commands::taken_message taken) { done(std::move(taken.answer)); },
+                          entered});
 }
 
 void message_router::stop() { repeats_->stop(); }

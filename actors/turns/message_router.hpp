@@ -9,6 +9,7 @@
 #include "actors/turns/acknowledge.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/cancel_words.hpp"
+#include "controller/commands/take_message.hpp"
 #include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
@@ -34,12 +35,16 @@ class message_router final : public std::enable_shared_from_this<message_router>
   void stop();
   /// Answers once the whole decision is durable; a stop is answered even if it could not be made durable.
   void take(message_order order, answer done);
+  /// Asks again: the order becomes a turn behind the change that holds its scope, and the old exchange goes; unless
+  /// something else waits there already (`turn_running`).
+  void ask_again(message_order order, commands::question_again what, answer done);
   /// After a restart: acknowledges the stops that were not acknowledged.
   void pick_up();
   /// On the controller's thread.
   void settled(const cancel_id& cancel) { says_->settled(cancel); }
 
  private:
+  void ignore(std::string why, answer done);
   void look_for_repeat(message_order order, answer done);
   void decide(message_order order, answer done);
   void say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done);

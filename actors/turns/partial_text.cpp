@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/summary.hpp"
 #include "controller/commands/command.hpp"
 #include "protocol/utf8.hpp"
 
@@ -28,7 +29,8 @@ result<std::uint64_t> stored_code_points(store_reader& store, const records::ope
     const auto page = store.messages(f);
     if (!page) return tl::unexpected(page.error());
     for (const auto& m : *page)
-      if (m.message.turn == turn.id && m.message.role == records::message_role::assistant) add(m.message.text);
+      if (m.message.turn == turn.id && m.message.role == records::message_role::assistant && !is_summary(m.message))
+        add(m.message.text);
     if (page->size() < f.limit) return count;
     f.after_seq = page->back().message.seq;
   }
@@ -51,7 +53,7 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
   if (!stored) return tl::unexpected(stored.error());
   records::event_filter f;
   f.below = turn.id;
-  f.types = {"text_delta"};
+  f.types = {"text_delta", "turn_resumed"};
   std::string left;
   std::uint64_t known = *stored;
   while (left.size() < most_text_bytes) {
@@ -62,6 +64,11 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
       const auto data = nlohmann::json::parse(e.data, nullptr, false);
       if (!data.is_object()) continue;
       const auto offset = data.value("offset", std::uint64_t{0});
+      if (e.type == "turn_resumed") { // what came behind it was replaced
+        left.clear();
+        known = std::max(*stored, offset);
+        continue;
+      }
       const auto text = data.value("text", std::string{});
       const auto end = offset + code_points(text);
       if (end <= known) continue;
@@ -90,6 +97,17 @@ void recover_partial_text(const agent_runtime& runtime, const operation_id& turn
   m.text = *partial;
   m.interrupted = true;
   runtime.core.execute({commands::keep_message{std::move(m)}, {}});
+}
+
+void recover_texts(const agent_runtime& runtime, const operation_id& turn, store_reader& store) {
+  records::operation_filter f;
+  f.below = turn;
+  f.kinds = {kind::sub_agent};
+  f.limit = 1'000;
+  recover_partial_text(runtime, turn, store);
+  const auto below = store.operations(f);
+  if (!below) return;
+  for (const auto& row : *below) recover_partial_text(runtime, row.id, store);
 }
 
 } // namespace quell::controller::turns

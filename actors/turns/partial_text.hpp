@@ -16,5 +16,7 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
 /// A model's text that a restart cut off is only in events: it is stored as the interrupted answer that a stop would
 /// have left.
 void recover_partial_text(const agent_runtime& runtime, const operation_id& turn, store_reader& store);
+/// The same for a turn and the sub-agents below it.
+void recover_texts(const agent_runtime& runtime, const operation_id& turn, store_reader& store);
 
 } // namespace quell::controller::turns

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/budget_json.hpp"
 #include "actors/turns/settings.hpp"
 
 namespace quell::controller::turns {
@@ -12,17 +13,26 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
   to.insert(to.end(), more.begin(), more.end());
 }
 
+bool has_words(const place_settings& p) {
+  return !p.words.words.empty() || !p.words.lead_ins.empty() || !p.words.followers.empty() || !p.bot_names.empty();
+}
+
+/// Equal for equal words and names.
+std::string key_of(const chat_options& here) {
+  std::string key;
+  for (const auto* list : {&here.words.words, &here.words.lead_ins, &here.words.followers, &here.bot_names}) {
+    for (const auto& one : *list) key += std::to_string(one.size()) + ":" + one;
+    key += ";";
+  }
+  return key;
+}
+
 } // namespace
 
 chat_options options_in(const chat_options& everywhere, const scope_path& scope) {
-  std::vector<const place_settings*> above;
-  for (const auto& p : everywhere.places)
-    if (scope.is_at_or_below(p.scope)) above.push_back(&p);
-  std::sort(above.begin(), above.end(),
-            [](const auto* a, const auto* b) { return a->scope.depth() < b->scope.depth(); });
   auto here = everywhere;
-  here.places.clear();
-  for (const auto* p : above) {
+  here.places = {};
+  for (const auto* p : everywhere.places.above(scope)) {
     append(here.words.words, p->words.words);
     append(here.words.lead_ins, p->words.lead_ins);
     append(here.words.followers, p->words.followers);
@@ -33,19 +43,48 @@ chat_options options_in(const chat_options& everywhere, const scope_path& scope)
   return here;
 }
 
-words_by_place::words_by_place(const chat_options& options) : everywhere_(options.words, options.bot_names) {
-  for (const auto& p : options.places) {
-    const auto here = options_in(options, p.scope);
-    places_.emplace_back(p.scope, chat::cancel_words(here.words, here.bot_names));
+const std::vector<std::string>* agents_in(const chat_options& everywhere, const scope_path& scope) {
+  const std::vector<std::string>* narrowest = nullptr;
+  for (const auto* p : everywhere.places.above(scope))
+    if (!p->agents.empty()) narrowest = &p->agents;
+  return narrowest;
+}
+
+const place_settings* closed_by(const chat_options& everywhere, const scope_path& scope) {
+  for (const auto* p : everywhere.places.above(scope)) {
+    if (!p->channels || scope == p->scope) continue;
+    const auto channel = scope.segments()[p->scope.depth()];
+    if (std::find(p->channels->begin(), p->channels->end(), channel) == p->channels->end()) return p;
   }
-  std::sort(places_.begin(), places_.end(),
-            [](const auto& a, const auto& b) { return a.first.depth() > b.first.depth(); });
+  return nullptr;
+}
+
+costs::tree_limits limits_in(const chat_options& everywhere, const scope_path& scope, costs::tree_limits limits) {
+  for (const auto* p : everywhere.places.above(scope)) limits = tighter(limits, p->budget);
+  return limits;
+}
+
+words_by_place::words_by_place(const chat_options& options)
+    : everywhere_(std::make_shared<const chat::cancel_words>(options.words, options.bot_names)) {
+  std::map<std::string, shared_words> known;
+  for (const auto& p : options.places) {
+    if (!has_words(p)) continue;
+    const auto here = options_in(options, p.scope);
+    auto& words = known[key_of(here)];
+    if (!words) words = std::make_shared<const chat::cancel_words>(here.words, here.bot_names);
+    places_.emplace(p.scope.text(), words);
+  }
+  vocabularies_ += known.size();
 }
 
 const chat::cancel_words& words_by_place::of(const scope_path& scope) const {
-  const auto narrowest = std::find_if(places_.begin(), places_.end(),
-                                      [&](const auto& place) { return scope.is_at_or_below(place.first); });
-  return narrowest == places_.end() ? everywhere_ : narrowest->second;
+  for (std::string_view text = scope.text(); !places_.empty();) {
+    if (const auto at = places_.find(text); at != places_.end()) return *at->second;
+    const auto end = text.rfind('/');
+    if (end == std::string_view::npos) break;
+    text = text.substr(0, end);
+  }
+  return *everywhere_;
 }
 
 } // namespace quell::controller::turns

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controller/local_reading.hpp"
+#include "protocol/workspace_place.hpp"
 
 namespace quell::controller::turns {
 
@@ -31,7 +32,7 @@ struct waiting : std::enable_shared_from_this<waiting> {
       names[o.id] = (other.title.empty() ? other.name : other.title) +
                     (other.hot.worker ? " on worker " + *other.hot.worker : std::string());
       const bool elsewhere = mine.worker && other.hot.worker && *mine.worker != *other.hot.worker;
-      return elsewhere || other.task.cwd != mine.cwd;
+      return elsewhere || !is_same_directory(other.task.cwd, mine.cwd);
     });
     look();
   }

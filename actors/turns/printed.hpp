@@ -1,4 +1,4 @@
-// What a command has printed, for the result of a call that did not end by itself.
+// The output of a command, for the result of a call that did not end by itself.
 #pragma once
 
 #include <optional>

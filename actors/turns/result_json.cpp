@@ -33,6 +33,7 @@ std::string hint_for(const std::string& tool) {
            "itself "
            "has to be started in a way that ends it.";
   if (tool == "web_fetch") return "The server may be slow or not reachable: try once more, or another address.";
+  if (tool == "web_search") return "The search service may be slow: try once more, or go on without.";
   if (tool == "spawn_agent") return "Give the sub-agent a smaller task, or split it among several.";
   return "Ask for less at once, try another way, or give the call more time with `_meta.timeout` (milliseconds) in its "
          "input.";

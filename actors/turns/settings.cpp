@@ -38,12 +38,19 @@ bool serves(const agent_settings& agent, const scope_path& scope) {
 
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named) {
+  const auto* allowed = agents_in(settings.chat, scope);
   if (named) {
     const auto* agent = settings.agent(*named);
+    if (allowed && std::find(allowed->begin(), allowed->end(), *named) == allowed->end()) return nullptr;
     return agent && serves(*agent, scope) ? agent : nullptr;
   }
-  const auto first = std::find_if(settings.agents.begin(), settings.agents.end(),
-                                  [&](const agent_settings& a) { return !a.is_command() && serves(a, scope); });
+  const auto answers = [&](const agent_settings& a) { return !a.is_command() && serves(a, scope); };
+  if (allowed) {
+    for (const auto& name : *allowed)
+      if (const auto* agent = settings.agent(name); agent && answers(*agent)) return agent;
+    return nullptr;
+  }
+  const auto first = std::find_if(settings.agents.begin(), settings.agents.end(), answers);
   return first == settings.agents.end() ? nullptr : &*first;
 }
 

@@ -11,9 +11,11 @@
 
 #include "actors/turn/repetition.hpp"
 #include "actors/turns/cancel_words.hpp"
+#include "actors/turns/place_list.hpp"
 #include "actors/turns/place_settings.hpp"
 #include "controller/costs/limits.hpp"
 #include "integrations/models/model.hpp"
+#include "integrations/search/search.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/scope.hpp"
 #include "protocol/time.hpp"
@@ -32,6 +34,13 @@ struct agent_budget {
   friend bool operator==(const agent_budget&, const agent_budget&) = default;
 };
 
+/// Where the tasks of an agent work.
+enum class workspace_mode : std::uint8_t {
+  shared,    ///< in `workspace`, or in the worker's work_dir: whoever works there sees the same files
+  per_scope, ///< in a workspace that belongs to the conversation
+  per_turn   ///< in one that begins and ends with the turn
+};
+
 struct agent_settings {
   std::string name;
   std::vector<scope_path> scopes; ///< it serves these and everything below; empty: all scopes, for a command none
@@ -39,8 +48,13 @@ struct agent_settings {
   std::string instructions;
   /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
   std::optional<std::vector<std::string>> tools;
-  std::optional<std::string> workspace;  ///< absolute path on the worker; absent: the worker's work_dir
-  std::map<std::string, std::string> on; ///< labels that the worker must have
+  std::optional<std::string> workspace; ///< absolute path on the worker; absent: the worker's work_dir
+  workspace_mode mode = workspace_mode::shared;
+  bool chooses_workspace = false;                  ///< `workspace` or `workspace_mode` is configured
+  std::uint64_t workspace_quota = 1ULL << 30;      ///< bytes; 0 = none
+  milliseconds workspace_retention{2'592'000'000}; ///< without use: 30 days; 0 = for ever
+  bool reads_agents_md = true;                     ///< AGENTS.md and the skills of its workspace
+  std::map<std::string, std::string> on;           ///< labels that the worker must have
   std::optional<std::string> worker;
   std::optional<std::string> user;    ///< of its processes, which the worker must permit; absent: the worker's choice
   bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
@@ -50,16 +64,19 @@ struct agent_settings {
   integrations::answer_settings answer;     ///< wins over its model's, value by value
   std::optional<milliseconds> exec_timeout; ///< of a call of `exec`; 0 = none; absent: as in [tools.timeouts]
   milliseconds exec_timeout_max{0};         ///< the most that a call can ask for; 0 = no limit
-  std::vector<std::string> command;         ///< not empty: this agent is that program, run as a task
-  bool acp = false;                         ///< the program speaks ACP over stdio
+  std::string during_turn = "queue"; ///< what a message does while a turn runs, unless it says so: or steer, supersede
+  std::vector<std::string> command;  ///< not empty: this agent is that program, run as a task
+  bool acp = false;                  ///< the program speaks ACP over stdio
 
   bool is_command() const { return !command.empty(); }
   friend bool operator==(const agent_settings&, const agent_settings&) = default;
 };
 
 struct approval_rule {
-  std::string tool = "*"; ///< glob on the offered name
-  std::string match;      ///< glob on the command line, or on the input; "" = always
+  std::string tool = "*";  ///< glob on the offered name
+  std::string match;       ///< glob on the command line, or on the input; "" = always
+  bool denies = false;     ///< instead of asking: nobody can approve it
+  milliseconds timeout{0}; ///< nobody decided for so long: the call is denied; 0 = it waits for ever
   friend bool operator==(const approval_rule&, const approval_rule&) = default;
 };
 
@@ -99,9 +116,9 @@ struct chat_options {
   double confidence = 0.5; ///< a voice transcript below this is ignored
   /// Deciders about waiting calls, in addition to operators and admins: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
   std::vector<std::string> approvers;
-  bool approve_own = false;           ///< whether they decide about their own requests
-  bool default_agent_asks = true;     ///< the agent `default` asks before exec if it is reached by chat
-  std::vector<place_settings> places; ///< each scope at most once
+  bool approve_own = false;       ///< whether they decide about their own requests
+  bool default_agent_asks = true; ///< the agent `default` asks before exec if it is reached by chat
+  place_list places;              ///< each scope at most once
 };
 
 struct turn_settings {
@@ -112,6 +129,7 @@ struct turn_settings {
   std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own timeout; 0 = none
   std::vector<approval_rule> approvals;
   std::vector<mcp_settings> mcp;
+  integrations::search_settings web_search{};
   std::map<std::string, key_source> keys; ///< by model name
 
   const integrations::model_settings* model(std::string_view name) const;
@@ -124,8 +142,8 @@ std::optional<integrations::model_settings> model_of(const turn_settings& settin
 
 /// Whether messages of this scope may be answered by this agent.
 bool serves(const agent_settings& agent, const scope_path& scope);
-/// `named` if it serves `scope`, else the first agent that does; nullptr if there is none. A command serves a scope
-/// only if it is named.
+/// `named` if it serves `scope`, else the first agent that does, of those that the place allows; nullptr if there is
+/// none. A command serves a scope only if it is named.
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named);
 

@@ -38,7 +38,8 @@ own_outcome broken_end() {
 }
 
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
-                          std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
+                          std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over,
+                          kept_context context, resume_plan resumed) {
   running_agent running;
   running.port = std::make_shared<turn_port>(runtime, std::move(who));
   start.port = running.port;
@@ -53,6 +54,9 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   };
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
+  running.port->adopt_context(std::move(context));
+  running.port->adopt_works(std::move(resumed.adopted));
+  running.port->add_usage_below(resumed.below);
   running.port->files()->note_all(running.port->who().agent, start.so_far);
   // The actor can report before its handle is known, so the port waits for the handle.
   running.handle = running.port->spawn_with([&] { return runtime->spawn(std::move(start)); });
@@ -78,6 +82,18 @@ void find_tools(const std::shared_ptr<agent_runtime>& runtime, const agent_setti
   });
 }
 
+actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, bool broken, const turn_port& port) {
+  const auto end = port.ended();
+  runtime->mcp->user_over(port.who().operation);
+  if (broken || !end) {
+    runtime->core.execute({commands::end_local{port.who().operation, broken_end()}, {}});
+    return {false, runtime->texts->failed("interrupted", "the sub-agent broke down")};
+  }
+  if (end->aborted == actors::abort_reason::user) return {false, runtime->texts->cancelled(), true, end->usage};
+  if (end->aborted) return {false, failed_sub_agent(*runtime->texts, port.who().agent, *end), false, end->usage};
+  return {true, ok_result(turn_result(end->text, end->usage, port.tool_calls(), end->why)), false, end->usage};
+}
+
 void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context& above, const operation_id& call,
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
@@ -95,6 +111,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
   context->tree = above.tree;
   context->began = runtime->core.now().boot;
   context->is_by_chat = above.is_by_chat;
+  context->workspaces = above.workspaces;
   context->agent = settings;
   context->model = *model;
   // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
@@ -126,17 +143,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
       actors::agent_start start;
       start.so_far = {user_message{task}};
       const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
-        const auto end = port->ended();
-        runtime->mcp->user_over(port->who().operation);
-        if (broken || !end) {
-          runtime->core.execute({commands::end_local{port->who().operation, broken_end()}, {}});
-          return done({false, runtime->texts->failed("interrupted", "the sub-agent broke down")});
-        }
-        if (end->aborted == actors::abort_reason::user)
-          return done({false, runtime->texts->cancelled(), true, end->usage});
-        if (end->aborted)
-          return done({false, failed_sub_agent(*runtime->texts, port->who().agent, *end), false, end->usage});
-        done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls(), end->why)), false, end->usage});
+        done(end_of_sub_agent(runtime, broken, *port));
       };
       runs(start_agent(runtime, *context, std::move(start), over).handle);
     };

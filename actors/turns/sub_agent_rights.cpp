@@ -54,8 +54,19 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
   for (const auto& [key, value] : parent.on)
     if (const auto [at, is_new] = child.on.emplace(key, value); !is_new && at->second != value)
       return too_much(child, parent, "works on workers with " + key + "=" + at->second);
+  // Without a choice of its own it works where its parent works; out of the conversation's workspace leads no way.
+  const bool is_confined = parent.mode != workspace_mode::shared;
+  if (is_confined && child.chooses_workspace && child.mode == workspace_mode::shared)
+    return too_much(child, parent, "works outside of the conversation's workspace");
+  if (parent.mode == workspace_mode::per_turn && child.chooses_workspace && child.mode == workspace_mode::per_scope)
+    return too_much(child, parent, "keeps a workspace from turn to turn");
+  if (!child.chooses_workspace) {
+    child.mode = parent.mode;
+    child.workspace_quota = parent.workspace_quota;
+    child.workspace_retention = parent.workspace_retention;
+  }
   // A command line can reach any path; for file tools alone the workspace is the border.
-  if (!has_name(owned, "exec")) {
+  if (!has_name(owned, "exec") && child.mode == workspace_mode::shared) {
     if (!child.workspace) child.workspace = parent.workspace;
     if (child.workspace != parent.workspace && !(parent.workspace && is_inside(*child.workspace, *parent.workspace)))
       return too_much(child, parent, "works in " + *child.workspace);

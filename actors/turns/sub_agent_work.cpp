@@ -2,10 +2,12 @@
 // stop of the call reaches it directly and at once.
 #include <mutex>
 
+#include "actors/turns/project_reading.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "actors/turns/turn_workspaces.hpp"
 
 namespace quell::controller::turns {
 
@@ -60,25 +62,16 @@ class sub_agent_work final : public actors::tool_work {
     auto request = task_for_command(settings_, task_);
     if (!request) return done({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     request->follows = predecessor{above_->who().scope, above_->who().root, call_};
+    request->writes_into = project_key(settings_, above_->who().scope);
+    if (above_->who().workspaces) request->workspace = above_->who().workspaces->placer(settings_);
     create_order order;
     order.by = agent_runtime::acting_for(above_->who().owner);
     order.parent = call_;
     order.name = settings_.name;
     order.title = "sub-agent " + settings_.name;
     auto run = std::make_shared<task_run>(runtime_, std::move(*request));
-    run->start(std::move(order), [done = std::move(done), settings = settings_,
-                                  texts = runtime_->texts](const task_end& end) {
-      if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
-      if (!end.how.exit) {
-        const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
-        return done({false, texts->failed("error", why)});
-      }
-      if (end.how.error && end.how.error->code == "start_failed")
-        return done({false, texts->failed("start_failed",
-                                          "agent " + settings.name + " cannot be started: " + end.how.error->message)});
-      auto outcome = command_outcome_of(settings, *end.how.exit, end.out, end.err, end.dropped_bytes);
-      done({outcome.ok, std::move(outcome.result)});
-    });
+    run->start(std::move(order), [done = std::move(done), settings = settings_, texts = runtime_->texts](
+                                     const task_end& end) { done(end_of_command(end, settings, *texts)); });
   }
 
   void run_agent(std::function<void(actors::work_end)> done) {
@@ -113,6 +106,19 @@ class sub_agent_work final : public actors::tool_work {
 };
 
 } // namespace
+
+actors::work_end end_of_command(const task_end& end, const agent_settings& settings, const json_result_texts& texts) {
+  if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
+  if (!end.how.exit) {
+    const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
+    return {false, texts.failed("error", why)};
+  }
+  if (end.how.error && end.how.error->code == "start_failed")
+    return {false,
+            texts.failed("start_failed", "agent " + settings.name + " cannot be started: " + end.how.error->message)};
+  auto outcome = command_outcome_of(settings, *end.how.exit, end.out, end.err, end.dropped_bytes);
+  return {outcome.ok, std::move(outcome.result)};
+}
 
 std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> runtime,
                                                        std::shared_ptr<turn_port> above, const operation_id& call,

@@ -5,7 +5,10 @@
 
 #include "actors/turns/live_output.hpp"
 #include "actors/turns/predecessor.hpp"
+#include "actors/turns/project_memory.hpp"
+#include "actors/turns/project_reading.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "actors/turns/turn_workspaces.hpp"
 #include "controller/commands/command.hpp"
 
 namespace quell::controller::turns {
@@ -27,6 +30,17 @@ void task_run::start(create_order order, std::function<void(task_end)> done) {
   order.kind = kind::task;
   order.task = what_.spec;
   order.timeout = what_.timeout;
+  if (!what_.workspace) return follow(std::move(order));
+  const auto call = order.parent.value_or(id_);
+  what_.workspace->place(what_.spec, call, [self = shared_from_this(), order](result<task_spec> placed) mutable {
+    if (!placed) return self->refuse(placed.error());
+    self->what_.spec = *placed;
+    order.task = std::move(*placed);
+    self->follow(std::move(order));
+  });
+}
+
+void task_run::follow(create_order order) {
   if (!what_.follows) return go_on(std::move(order));
   wait_for_predecessor(
       runtime_, *what_.follows, what_.spec,
@@ -64,8 +78,36 @@ void task_run::refuse(const fault& why) {
   finish(std::move(end));
 }
 
+void task_run::adopt(const operation_id& task, std::function<void(task_end)> done) {
+  done_ = std::move(done);
+  id_ = task;
+  runtime_->who.add_watcher(id_, shared_from_this());
+  // Its start or its end can have come before the watcher.
+  runtime_->core.ask([self = shared_from_this()](const ledger& l, moment now) -> std::function<void()> {
+    const auto seen = l.view(self->id_, now);
+    if (!seen)
+      return [self] { self->runtime_->background_reads->run([self](store_reader& store) { self->look_up(store); }); };
+    if (!seen->hot.started_at) return [] {};
+    return [self, worker = seen->hot.worker.value_or("")] { self->started(worker); };
+  });
+}
+
+void task_run::look_up(store_reader& store) {
+  const auto row = store.operation(id_);
+  const bool is_there = row && *row;
+  if (is_there && !is_terminal((*row)->hot.now)) return; // its end is not on disk yet, and will be announced
+  runtime_->who.drop(id_);
+  if (is_there) return ended({id_, (*row)->hot.now, (*row)->hot.exit, (*row)->hot.error});
+  ended({id_, status::failed, {}, records::operation_error{"interrupted", "its task is not known any more"}});
+}
+
 void task_run::started(const std::string& worker) {
+  {
+    const std::lock_guard lock(guard_);
+    if (std::exchange(has_begun_, true)) return;
+  }
   if (when_started_) when_started_(id_);
+  if (what_.workspace) what_.workspace->began(what_.spec);
   if (!what_.spec.stdin_open) return;
   runtime_->background_reads->run(
       [self = shared_from_this(), worker](store_reader&) { self->feed(worker, 0, most_feeds); });
@@ -88,9 +130,11 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
 }
 
 void task_run::ended(const ended_operation& e) {
+  if (runtime_->project && !what_.writes_into.empty()) runtime_->project->changed(what_.writes_into);
+  if (what_.workspace) what_.workspace->ended(what_.spec, e.error ? e.error->code : std::string(), e.exit.has_value());
   {
     const std::lock_guard lock(guard_);
-    is_over_ = true;
+    if (std::exchange(is_over_, true)) return;
     how_ = e;
   }
   runtime_->background_reads->run([self = shared_from_this()](store_reader&) { self->collect(most_output_looks); });
@@ -211,6 +255,8 @@ create_order order_for_call(const agent_context& who, const operation_id& call, 
   // The turn enforces the call's timeout; the task has no shorter one.
   request.timeout = milliseconds{0};
   request.follows = predecessor{who.scope, who.root, call};
+  request.writes_into = project_written_by(what.name, who.agent, who.scope);
+  if (who.workspaces) request.workspace = who.workspaces->placer(who.agent);
   create_order order;
   order.by = agent_runtime::acting_for(who.owner);
   order.parent = call;

@@ -23,6 +23,8 @@ struct task_end {
 
 /// The call's result for the end of its task.
 actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts);
+/// The same for a sub-agent that is a command.
+actors::work_end end_of_command(const task_end& end, const agent_settings& settings, const json_result_texts& texts);
 /// The order for the task of this call; completes the request.
 create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
                             task_request& request);
@@ -33,6 +35,9 @@ std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime>
                                                   const tool_call& what, const std::string& file,
                                                   std::shared_ptr<file_versions> files);
 
+/// The lane of path_lanes for this file: the same path is another file in another conversation's workspace.
+std::string lane_of(const agent_context& who, const std::string& file);
+
 /// Must be held by a shared_ptr; any thread.
 class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
  public:
@@ -41,6 +46,9 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   /// Calls `done` once, when the task is terminal and its output is complete.
   void start(create_order order, std::function<void(task_end)> done);
 
+  /// The same for a task that an earlier life of this process created.
+  void adopt(const operation_id& task, std::function<void(task_end)> done);
+
   /// Call before `start`: `what` is called with the task's id when it begins, and must only pass the call on.
   void when_started(std::function<void(const operation_id&)> what) { when_started_ = std::move(what); }
 
@@ -48,22 +56,24 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   void ended(const ended_operation& e) override;
 
  private:
+  void follow(create_order order);
   void go_on(create_order order);
   void create(create_order order);
   void refuse(const fault& why);
+  void look_up(store_reader& store);
   void feed(const std::string& worker, std::uint64_t from, int tries);
   void collect(int tries);
   void finish(task_end end);
   std::uint64_t read(stream which, std::string& into, bool& complete);
 
   std::shared_ptr<agent_runtime> runtime_;
-  const task_request what_;
+  task_request what_;
   operation_id id_;
   std::mutex guard_;
   std::function<void(task_end)> done_;
   std::function<void(const operation_id&)> when_started_;
   ended_operation how_;
-  bool is_over_ = false;
+  bool is_over_ = false, has_begun_ = false;
 };
 
 } // namespace quell::controller::turns

@@ -19,7 +19,7 @@ struct built_in {
   const char* schema;
 };
 
-constexpr std::array<built_in, 13> all{{
+constexpr std::array<built_in, 14> all{{
     {"exec", runs::task, true,
      "Runs a command on a worker, in the workspace, and returns its exit code, stdout and stderr (64 KiB of each, "
      "beginning and end). Give either `command` (a line for sh) or `argv`. It has no stdin. When the command "
@@ -68,6 +68,11 @@ constexpr std::array<built_in, 13> all{{
      R"({"type":"object","properties":{"url":{"type":"string","description":"http:// or https://"},)"
      R"("max_bytes":{"type":"integer","minimum":1,"maximum":262144,"description":"default 100000"}},)"
      R"("required":["url"],"additionalProperties":false})"},
+    {"web_search", runs::web_search, false,
+     "Searches the web and returns titles, addresses and short extracts of pages. Read a page itself with web_fetch.",
+     R"({"type":"object","properties":{"query":{"type":"string","minLength":1,"maxLength":1000,"description":"what to search for"},)"
+     R"("count":{"type":"integer","minimum":1,"maximum":20,"description":"results at most; default 8"}},)"
+     R"("required":["query"],"additionalProperties":false})"},
     {"spawn_agent", runs::sub_agent, false,
      "Gives a task to a sub-agent and returns its answer. It sees nothing of this conversation: say everything it "
      "needs "
@@ -141,7 +146,9 @@ milliseconds time_of(const turn_settings& settings, const std::string& offered, 
 
 std::vector<tool_definition> built_in_tools(const turn_settings& settings) {
   std::vector<tool_definition> tools;
+  const bool can_search = settings.web_search.by != integrations::search_settings::provider::none;
   for (const auto& t : all) {
+    if (t.how == runs::web_search && !can_search) continue;
     tool_definition d;
     d.offer = {t.name, t.description, t.schema};
     d.exclusive = t.exclusive;
@@ -156,7 +163,7 @@ bool is_built_in_tool(std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const built_in& t) { return name == t.name; });
 }
 
-bool must_be_named(std::string_view name) { return name == "ask_user"; }
+bool must_be_named(std::string_view name) { return name == "ask_user" || name == "web_search"; }
 
 bool goes_with_exec(std::string_view name) {
   return name == "task_output" || name == "task_wait" || name == "task_kill";

@@ -14,7 +14,7 @@
 namespace quell::controller::turns {
 
 struct tool_definition {
-  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp, background, question };
+  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp, background, question, web_search };
   tool_offer offer;
   bool exclusive = false;
   /// 0 = none; includes the configuration, but not the timeout that a single call requests.
@@ -27,10 +27,11 @@ struct tool_definition {
 constexpr std::size_t most_offers = 128;
 
 /// exec, read, write, edit, list, search, web_fetch, spawn_agent, session_status, and the three about commands in the
-/// background, which belong to exec: task_output, task_wait, task_kill. And ask_user, for agents that name it.
+/// background, which belong to exec: task_output, task_wait, task_kill. And for agents that name them ask_user, and
+/// web_search if it is configured.
 std::vector<tool_definition> built_in_tools(const turn_settings& settings);
 bool is_built_in_tool(std::string_view name);
-/// It waits for a person, so only agents get it that name it.
+/// It waits for a person, or tells others what it searches and may cost money: only agents get it that name it.
 bool must_be_named(std::string_view name);
 /// One of the tools that every agent with exec has.
 bool goes_with_exec(std::string_view name);

@@ -138,7 +138,11 @@ actors::tool_traits traits_of(const tool_set& tools, const std::vector<approval_
     return t;
   }
   t.timeout = read->timeout;
-  t.approval_rule = rule_for(approvals, call.name, read->json);
+  const auto* rule = deciding_rule(approvals, call.name, read->json);
+  if (rule && rule->denies)
+    t.unusable = fault{"denied", "the rule " + rule_text(*rule) + " denies this call, and nobody can approve it", {}};
+  else if (rule)
+    t.approval_rule = rule_text(*rule);
   return t;
 }
 

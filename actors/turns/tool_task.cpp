@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/tool_input.hpp"
+#include "protocol/workspace_place.hpp"
 
 namespace quell::controller::turns {
 
@@ -30,6 +31,7 @@ std::size_t bytes_of(const std::vector<std::string>& command) {
 task_spec task_of(const agent_settings& agent) {
   task_spec spec;
   spec.cwd = agent.workspace;
+  if (agent.mode != workspace_mode::shared) spec.cwd = workspace_place::unplaced({});
   spec.worker = agent.worker;
   spec.user = agent.user;
   spec.on = agent.on;
@@ -85,7 +87,9 @@ result<void> take_directory(task_spec& spec, const json& input) {
   const auto& path = cwd->get_ref<const std::string&>();
   if (path.empty()) return {};
   if (path.size() > most_path_bytes || has_nul(path)) return wrong_task("`cwd` is not a path");
-  if (path.front() == '/') {
+  if (spec.cwd == workspace_place::unplaced({})) {
+    spec.cwd = workspace_place::unplaced(path);
+  } else if (path.front() == '/') {
     spec.cwd = path;
   } else if (spec.cwd) {
     spec.cwd = *spec.cwd + (spec.cwd->ends_with('/') ? "" : "/") + path;
@@ -120,7 +124,7 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
   task_request r;
   r.spec = task_of(agent);
   // quell-tool opens the workspace by itself and reports a missing one.
-  r.spec.cwd.reset();
+  if (agent.mode == workspace_mode::shared) r.spec.cwd.reset();
   r.spec.command = {"quell-tool"};
   r.spec.stdin_open = true;
   json request{
@@ -149,6 +153,12 @@ result<task_request> task_for_call(const tool_definition& tool, const agent_sett
   request.background = tool.offer.name == "exec" && json::parse(read->json, nullptr, false).value("background", false);
   request.timeout = request.background ? read->task_timeout : read->timeout;
   return request;
+}
+
+task_request project_task(const agent_settings& agent) {
+  tool_definition tool;
+  tool.offer.name = "project";
+  return file_task(tool, agent, json::object(), {});
 }
 
 result<task_request> task_for_command(const agent_settings& agent, const std::string& prompt) {

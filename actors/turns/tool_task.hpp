@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,12 +21,16 @@ struct predecessor {
   operation_id call; ///< the call that waits; if it is stopped it no longer waits
 };
 
+class workspace_placer;
+
 struct task_request {
   task_spec spec;
   std::string stdin_text;  ///< with `spec.stdin_open`: write it and close; else empty
   milliseconds timeout{0}; ///< of the call; 0 = none
   std::optional<predecessor> follows = std::nullopt;
-  bool background = false; ///< exec: the call answers at once and the command goes on; `timeout` is the command's
+  std::shared_ptr<workspace_placer> workspace = nullptr; ///< binds `spec` to the conversation's; none: it is as it is
+  std::string writes_into{}; ///< the key of the workspace's notes (`project_key`), if it may change files; else empty
+  bool background = false;   ///< exec: the call answers at once and the command goes on; `timeout` is the command's
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
@@ -33,6 +38,9 @@ struct task_request {
 /// `invalid_input` for the model.
 result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
                                    const std::string& input_json, const std::string& if_version = {});
+
+/// Reads AGENTS.md and the heads of the skills of the agent's workspace.
+task_request project_task(const agent_settings& agent);
 
 /// An agent that is a command: replaces `{prompt}` in its arguments, or writes the prompt to stdin if no argument has
 /// it. With `acp` stdin stays open and nothing is written to it here: its driver speaks ACP.

@@ -150,6 +150,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
   shown["stop_reason"] = has_result && over.contains("stop_reason") ? over["stop_reason"] : json();
   shown["model_wait"] = live && !live->model_wait.empty() ? json(live->model_wait) : json();
+  if (has_result && over.contains("steered")) shown["steered"] = over["steered"];
   shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
   return json_text(shown);
 }
@@ -163,6 +164,10 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   data["turn"] = turn.text();
   return {"turn_start", json_text(data)};
 }
+
+event_text turn_resumed(std::uint64_t offset) { return {"turn_resumed", json_text({{"offset", offset}})}; }
+
+bool counts_resumes(const std::string& result) { return result.starts_with(R"({"resumes":)"); }
 
 event_text text_event(std::uint64_t offset, const std::string& text) {
   return {"text_delta", json_text({{"offset", offset}, {"text", text}})};

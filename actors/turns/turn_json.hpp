@@ -45,6 +45,10 @@ struct event_text {
   std::string data;
 };
 event_text turn_started(const operation_id& turn, const std::string& block);
+/// A turn or sub-agent goes on after a restart: its text behind this offset is replaced by what follows.
+event_text turn_resumed(std::uint64_t offset);
+/// Whether the `result` of a row is not one, but counts how often a live turn was resumed.
+bool counts_resumes(const std::string& result);
 event_text text_event(std::uint64_t offset, const std::string& text);
 event_text thinking_event(std::uint64_t offset, const std::string& text);
 /// The end of a model call: its tokens, and the configured name of the model that was asked last.

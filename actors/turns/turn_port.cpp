@@ -1,13 +1,19 @@
 // Each step is one command, so that rows that belong together reach the disk together.
 #include "actors/turns/turn_port.hpp"
 
-#include <spdlog/spdlog.h>
+#include <algorithm>
+#include <utility>
 
-#include "actors/turns/context_fit.hpp"
 #include "actors/turns/endings.hpp"
+#include "actors/turns/fitted_request.hpp"
+#include "actors/turns/history.hpp"
+#include "actors/turns/history_reading.hpp"
 #include "actors/turns/printed.hpp"
+#include "actors/turns/speakers.hpp"
+#include "actors/turns/standing_rules.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "controller/commands/command.hpp"
+#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 
@@ -19,34 +25,6 @@ constexpr std::size_t most_kept_with_call = 64 << 10;
 fault low_on_space() {
   return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
 }
-
-/// The conversation as far as it fits into the model's context, with less of it in case that the provider counts more.
-model_request request_for(const agent_context& who, conversation messages) {
-  model_request request{who.agent.instructions, {}, who.tools.offers()};
-  std::size_t fixed = who.model.max_tokens + estimated_tokens(request.instructions);
-  for (const auto& tool : request.tools)
-    fixed += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
-  const std::size_t room = who.model.context > fixed ? who.model.context - fixed : 0;
-  auto fit = fit_into(std::move(messages), room);
-  if (fit.left_out > 0 || fit.trimmed_results > 0)
-    spdlog::info("turn {}: {} messages were left out and {} results trimmed to fit into the context of model \"{}\"",
-                 who.root.text(), fit.left_out, fit.trimmed_results, who.model.name);
-  request.messages = fit.messages;
-  request.shorter = [all = std::make_shared<const conversation>(std::move(fit.messages)), half = fit.tokens / 2] {
-    return fit_into(*all, half).messages;
-  };
-  return request;
-}
-
-class http_stream final : public actors::model_stream {
- public:
-  explicit http_stream(std::unique_ptr<integrations::model_call> call) : call_(std::move(call)) {}
-  void hang_up(std::function<void()> closed) override { call_->cancel(std::move(closed)); }
-  model_usage used() const override { return call_->used(); }
-
- private:
-  std::unique_ptr<integrations::model_call> call_;
-};
 
 } // namespace
 
@@ -96,9 +74,14 @@ void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
 
 void turn_port::adopt_past(const actors::turn_past& past) {
   const std::lock_guard lock(guard_);
-  now_.text = past.text;
+  now_.text = past.text.substr(0, past.text.size() - past.unsaid.size()); // the rest will be said
   now_.tool_calls = past.tool_calls;
   past_usage_ = past.usage;
+}
+
+void turn_port::adopt_context(kept_context context) {
+  const std::lock_guard lock(guard_);
+  kept_ = std::move(context);
 }
 
 std::uint64_t turn_port::tool_calls() const {
@@ -130,6 +113,10 @@ actors::tool_traits turn_port::traits(const tool_call& call) {
   if (runtime_->settings->chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
       call.name == "exec" && t.approval_rule.empty())
     t.approval_rule = "exec: by chat";
+  if (!t.unusable && !t.approval_rule.empty() && runtime_->allowed &&
+      runtime_->allowed->covers(who_.scope, who_.agent.name, call.name, call.input, t.approval_rule,
+                                runtime_->core.now().wall))
+    t.approval_rule.clear();
   return t;
 }
 
@@ -143,12 +130,49 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   order.title = "model call " + std::to_string(number);
   const auto id = operation_id::fresh();
   expect_call(id, true);
-  runtime_->core.execute({commands::open_model_call{std::move(order), id, who_.tree->turn(), who_.tree->limits()},
-                          [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
-                            if (made) return done(id);
-                            self->runtime_->who.drop(id);
-                            done(tl::unexpected(made.error().error));
+  {
+    const std::lock_guard lock(guard_);
+    open_call_ = id;
+    spent_elsewhere_.clear();
+  }
+  commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
+  auto opened = [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
+    if (made) return done(id);
+    self->runtime_->who.drop(id);
+    done(tl::unexpected(made.error().error));
+  };
+  auto waiting = runtime_->steering.of(who_.operation);
+  if (waiting.empty()) return runtime_->core.execute({std::move(step), std::move(opened)});
+  runtime_->background_reads->run([self = shared_from_this(), step = std::move(step), opened = std::move(opened),
+                                   waiting = std::move(waiting)](store_reader& store) mutable {
+    self->open_steered_call(std::move(step), waiting, store, std::move(opened));
+  });
+}
+
+void turn_port::open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting,
+                                  store_reader& store, std::function<void(const outcome<created>&)> opened) {
+  auto found = read_steering_of(who_.operation, who_.root, waiting, store);
+  for (const auto& id : found.gone) runtime_->steering.drop(who_.operation, id);
+  std::map<operation_id, user_message> messages;
+  const auto stored = read_history(store, who_.scope, who_.operation);
+  const speakers people(stored ? stored->kept : std::vector<records::kept_message>{}); // named as after a restart
+  for (const auto& one : found.all)
+    messages.emplace(one.turn, user_message{people.text_of(one.message), files_in(one.message.decision), true});
+  runtime_->core.execute({commands::open_steered_call{std::move(step), std::move(found.all)},
+                          [self = shared_from_this(), messages = std::move(messages),
+                           opened = std::move(opened)](const commands::steered_call& made) {
+                            for (const auto& id : made.delivered) {
+                              self->runtime_->steering.drop(self->who_.operation, id);
+                              const std::lock_guard lock(self->guard_);
+                              self->steering_.push_back(messages.at(id));
+                            }
+                            opened(made.call);
                           }});
+}
+
+std::vector<user_message> turn_port::take_steering() {
+  const std::lock_guard lock(guard_);
+  return std::exchange(steering_, {});
 }
 
 /// Before the core knows the call, so that a stop always finds its agent.
@@ -175,14 +199,22 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
       for (auto& r : results->results) take_printed(r);
       mark_unknown(*results);
     }
-  auto request = request_for(who_, std::move(messages));
+  fitted_request request;
+  request.runtime = runtime_;
+  request.who = {shared_from_this(), &who_};
+  request.listener = std::move(listener);
+  request.compacted = [self = shared_from_this()](const placed_conversation& now, const compaction& plan) {
+    const std::lock_guard lock(self->guard_);
+    self->kept_.take(now, plan);
+  };
+  request.used_beside = [self = shared_from_this()](const model_usage& used) { self->add_usage_below(used); };
   {
     const std::lock_guard lock(guard_);
     requested_model_ = who_.model.name;
+    request.agent = agent_;
+    request.messages = kept_.view(std::move(messages), who_.operation);
   }
-  const std::lock_guard lock(runtime_->models_guard);
-  if (!runtime_->models) return nullptr;
-  return std::make_unique<http_stream>(runtime_->models->ask(who_.model, std::move(request), std::move(listener)));
+  return ask_fitted(std::move(request));
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
@@ -195,6 +227,7 @@ void turn_port::close_last_model_call(const operation_id& id, std::optional<faul
 
 void turn_port::end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage,
                                bool is_last) {
+  std::vector<std::pair<std::string, model_usage>> given_up;
   commands::close_model_call step;
   auto& what = step.what;
   what.call = id;
@@ -205,9 +238,15 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
     const std::lock_guard lock(guard_);
     now_.model_wait.clear();
     what.used.model = requested_model_.empty() ? who_.model.name : requested_model_;
+    open_call_.reset();
+    given_up.swap(spent_elsewhere_);
   }
-  if (usage != model_usage{}) {
-    auto news_text = model_used(id, what.used.model, usage);
+  for (const auto& [model, spent] : given_up) {
+    what.given_up.push_back({who_.scope, who_.owner.id, who_.agent.name, model, spent});
+    what.used.usage = usage_less(what.used.usage, spent);
+  }
+  if (what.used.usage != model_usage{}) {
+    auto news_text = model_used(id, what.used.model, what.used.usage);
     what.reported = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
   }
   what.end.evidence = proof::connection_closed;

@@ -1,6 +1,7 @@
 // The port of one agent: turns its steps into orders to the ledger, its texts into events, and calls its model.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include "actors/agent/ports.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/file_versions.hpp"
+#include "actors/turns/kept_context.hpp"
 #include "actors/turns/tool_task.hpp"
 #include "actors/turns/turn_json.hpp"
 
@@ -32,6 +34,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   /// known.
   std::shared_ptr<actors::agent_handle> spawn_with(const std::function<std::shared_ptr<actors::agent_handle>()>& spawn);
   const agent_context& who() const { return who_; }
+  blob_store* blobs() const { return runtime_->blobs; }
   turn_now tokens_of() const;
   /// The agent's end; set before `over` is called.
   std::optional<actors::turn_effects::end> ended() const;
@@ -40,12 +43,16 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void adopt_calls(const std::vector<operation_id>& calls);
   /// Sets the agent's progress from before a restart; call before it runs.
   void adopt_past(const actors::turn_past& past);
+  /// Sets what is known about the conversation that the agent starts with; call before it runs.
+  void adopt_context(kept_context context);
+  /// Work of these calls goes on from before a restart; call before the agent runs.
+  void adopt_works(std::map<operation_id, records::operation_record> works);
   /// The files that its conversation has read or written.
   const std::shared_ptr<file_versions>& files() const { return files_; }
   /// Counts one more running sub-agent; false if the limit is reached.
   bool take_place();
   void give_place_back();
-  /// What a sub-agent has used counts for this agent, too, if it ends before this one.
+  /// The use of a sub-agent or a summary counts for this agent, too, if it ends before this one.
   void add_usage_below(const model_usage& used);
   // For the work of calls:
   std::string failed_text(const std::string& code, const std::string& message) const;
@@ -62,6 +69,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
 
   actors::tool_traits traits(const tool_call& call) override;
   void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
+  std::vector<user_message> take_steering() override;
   std::unique_ptr<actors::model_stream> ask_model(conversation messages,
                                                   std::function<void(model_event)> listener) override;
   void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
@@ -87,6 +95,9 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   records::event_record event_about(const operation_id& call, event_text news_text) const;
   void expect_call(const operation_id& id, bool is_model_call);
   session_facts facts() const;
+  void expire_approval(const operation_id& call, milliseconds wait);
+  void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,
+                         std::function<void(const outcome<created>&)> opened);
   void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, bool is_last);
   void mark_unknown(tool_results& results) const;
   /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
@@ -96,6 +107,9 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done);
   records::call_outcome outcome_of(const tool_result& what) const;
 
+  std::unique_ptr<actors::tool_work> adopted_work_for(const operation_id& call, const tool_call& what,
+                                                      const tool_definition& tool);
+
   std::shared_ptr<agent_runtime> runtime_;
   const agent_context who_;
   const std::shared_ptr<file_versions> files_ = std::make_shared<file_versions>();
@@ -104,14 +118,19 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   turn_now now_;
   std::uint32_t sub_agents_ = 0;
   std::string requested_model_; ///< the configured name of the model that the open call asks
-  model_usage below_;           ///< of its sub-agents that have ended
+  model_usage below_;           ///< of its sub-agents that have ended, and of summaries
   model_usage past_usage_;      ///< from before a restart, as far as the messages know it
+  kept_context kept_;
+  std::vector<user_message> steering_;    ///< stored with the newest model call, and not told yet
+  std::optional<operation_id> open_call_; ///< the open model call
+  std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up; said already
   struct begun_call {
     operation_id call;
     std::string name;
     boot_time at{};
   };
-  std::vector<begun_call> begun_; ///< running calls, in the order in which they began
+  std::map<operation_id, records::operation_record> adopted_; ///< by call: its task or sub-agent
+  std::vector<begun_call> begun_;                             ///< running calls, in the order in which they began
   boot_time progress_not_before_{};
   std::unordered_map<std::string, std::string> printed_; ///< by the model's id of a call: its result with `printed`
   std::optional<actors::turn_effects::end> end_;
@@ -134,6 +153,8 @@ std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_ru
                                                         const tool_call& what, task_request request);
 std::unique_ptr<actors::tool_work> make_background_tool(std::shared_ptr<agent_runtime> runtime,
                                                         const agent_context& who, const operation_id& call,
+                                                        const tool_definition& tool, const tool_call& what);
+std::unique_ptr<actors::tool_work> make_web_search_work(std::shared_ptr<agent_runtime> runtime,
                                                         const tool_definition& tool, const tool_call& what);
 /// A result that is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);

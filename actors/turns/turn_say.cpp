@@ -1,7 +1,9 @@
 // An agent port's output: events for watchers, questions to humans, the end.
 #include <algorithm>
 
+#include "actors/turns/approval.hpp"
 #include "actors/turns/ask_user.hpp"
+#include "actors/turns/decisions.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -12,6 +14,29 @@ namespace quell::controller::turns {
 
 void turn_port::ask_human(const operation_id& call, const tool_call& what, const std::string& rule) {
   runtime_->core.execute({commands::await_approval{call, event_about(call, approval_required(call, what, rule))}, {}});
+  const auto settings = runtime_->settings.get();
+  for (const auto& one : settings->approvals)
+    if (rule_text(one) == rule && one.timeout.count() > 0) return expire_approval(call, one.timeout);
+}
+
+/// A restart does not extend the wait: it counts from the event that asked. A decision that came first stands.
+void turn_port::expire_approval(const operation_id& call, milliseconds wait) {
+  runtime_->background_reads->run([runtime = runtime_, call, wait](store_reader& store) {
+    records::event_filter f;
+    f.below = call;
+    f.types = {"approval_required"};
+    f.limit = 1;
+    const auto required = store.events(f);
+    const auto now = runtime->core.now().wall;
+    const auto since = required && !required->empty() ? required->front().at : now;
+    const auto left = std::max(since + wait - now, milliseconds{0});
+    runtime->background_reads->run_after(left, [runtime, call, wait](store_reader&) {
+      decision late;
+      late.reason = "nobody decided within " + std::to_string(wait.count()) + " ms";
+      late.by = {"quell", "quell"};
+      decide_call(runtime, call, std::move(late), [](const outcome<operation_id>&) {});
+    });
+  });
 }
 
 void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question) {
@@ -38,6 +63,7 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
                                                        const actors::turn& so_far) {
   const auto* tool = who_.tools.find(what.name);
   if (!tool) return make_answer({false, runtime_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  if (auto adopted = adopted_work_for(call, what, *tool)) return adopted;
   switch (tool->how) {
   case tool_definition::runs::task:
     return make_task_work(runtime_, who_, call, *tool, what, files_);
@@ -47,6 +73,8 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
     return make_answer({true, ok_result(session_status(so_far, facts(), runtime_->core.now().boot))});
   case tool_definition::runs::background:
     return make_background_tool(runtime_, who_, call, *tool, what);
+  case tool_definition::runs::web_search:
+    return make_web_search_work(runtime_, *tool, what);
   case tool_definition::runs::question:
     return make_ask_user_work(shared_from_this(), call, *tool, what);
   case tool_definition::runs::mcp:
@@ -144,13 +172,22 @@ void turn_port::say_thinking(std::uint64_t offset, const std::string& text, std:
 }
 
 void turn_port::say_model_note(const actors::model_note& what) {
+  std::optional<event_text> spent;
   {
     const std::lock_guard lock(guard_);
+    if (const auto* other = std::get_if<model_events::fell_back>(&what);
+        other && open_call_ && other->spent != model_usage{}) {
+      spent = model_used(*open_call_, other->from, other->spent);
+      spent_elsewhere_.emplace_back(other->from, other->spent);
+    }
     const bool is_queued = std::holds_alternative<model_events::queued>(what);
     const bool is_retry = std::holds_alternative<model_events::retrying>(what);
     if (const auto* other = std::get_if<model_events::fell_back>(&what)) requested_model_ = other->to;
+    if (const auto* again = std::get_if<model_events::retrying>(&what); again && !again->model.empty())
+      requested_model_ = again->model;
     now_.model_wait = is_queued ? "queued" : is_retry ? "retry" : "";
   }
+  if (spent) publish(std::move(*spent), {});
   publish(model_noted(what), {});
 }
 

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/history_order.hpp"
 #include "actors/turns/mcp_accounts.hpp"
+#include "actors/turns/standing_rules.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/message_order.hpp"
 #include "controller/open_questions.hpp"
@@ -21,6 +23,7 @@ struct turn_scheduler_options {
   turn_settings settings;
   core_link core;
   output_store* output = nullptr; ///< outlives it until `stop`
+  blob_store* blobs = nullptr;    ///< the same; nullptr: there are none
   std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
   std::function<void(const records::event_record&)> tell_live; ///< see `agent_runtime`
 };
@@ -36,6 +39,10 @@ class turn_scheduler {
 
   /// Answers once the decision is durable.
   virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
+  /// Changes the conversation of a scope while none of its turns runs or waits. Answers once that is durable, and once
+  /// the operation that it starts is. Faults: `turn_running`, `history_changed`, `message_not_found`, `not_changeable`,
+  /// `history_in_use`, `stale_start`, and those of a message.
+  virtual void rewrite(history_order order, reply<outcome<history_answer>> done) = 0;
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
   /// Answers the question of a running call. Faults: `invalid_values` (the question stays open), `not_paused`.
@@ -45,6 +52,8 @@ class turn_scheduler {
                               reply<outcome<operation_id>> done) = 0;
   /// Whether a token of role chat may decide, by its id.
   virtual bool may_decide(const std::string& token) const = 0;
+  /// Calls `what` on a thread that can wait, with what approvers have allowed for good; nullptr: nothing can be.
+  virtual void with_rules(std::function<void(standing_rules*)> what) { what(nullptr); }
   /// Whether a cancel with this id was ever accepted, including in an earlier life.
   virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
   /// The client that owned the turn has disconnected.

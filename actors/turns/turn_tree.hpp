@@ -1,4 +1,4 @@
-// What the agents of one turn share: the limits that hold for all of them together, and what they have used. Any
+// The shared state of one turn's agents: the limits that hold for all of them together, and their use. Any
 // thread.
 #pragma once
 

@@ -1,7 +1,12 @@
-// The recogniser's task. It takes no slot, so that full workers do not prevent a spoken stop.
+// The recogniser's task. It takes no slot, so that full workers do not prevent a spoken stop, and has a scope of its
+// own, so that a stop does not deafen the conversation to the words behind it.
 #include "actors/voice/ears.hpp"
 
 namespace quell::controller::voice {
+
+namespace {
+constexpr const char* recogniser_scope = "quell/voice";
+}
 
 void ears::warm_up() {
   if (!task_) begin();
@@ -13,7 +18,7 @@ void ears::begin() {
   lines_ = {};
   create_order order;
   order.by = turns::agent_runtime::acting_for({"quell", "quell"});
-  order.scope = scope_;
+  order.scope = *scope_path::parse(recogniser_scope);
   order.name = context_->settings.hear.front();
   order.title = "recogniser";
   order.task.command = context_->settings.hear;

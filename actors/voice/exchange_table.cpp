@@ -40,23 +40,32 @@ void exchange_table::transcribed(const operation_id& id, const std::string& text
   if (const auto at = live_.find(id); at != live_.end()) at->second.transcript = text;
 }
 
-void exchange_table::end(const operation_id& id, const own_outcome& how) {
-  if (const auto house = context_.lock()) house->work->core.execute({commands::end_local{id, how}, {}});
+void exchange_table::end(const operation_id& id, const own_outcome& how, std::function<void()> ended) {
+  const auto house = context_.lock();
+  if (!house) return;
+  const auto durable = [loop = house->loop, ended = std::move(ended)](bool) {
+    if (ended) loop->post(ended);
+  };
+  house->work->core.execute({commands::end_local{id, how}, durable});
 }
 
-void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure) {
+void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure,
+                            std::function<void()> ended) {
   const auto node = live_.extract(id);
-  if (node.empty()) return;
+  if (node.empty()) {
+    if (ended) ended();
+    return;
+  }
   own_outcome how;
   how.result = turns::exchange_result(node.mapped().transcript, spoken);
   if (!failure.empty()) {
     how.as = status::failed;
     how.error = records::operation_error{"error", failure};
   }
-  end(id, how);
+  end(id, how, std::move(ended));
 }
 
-void exchange_table::cancel(const operation_id& id, const speaker& who, std::function<void()> fenced) {
+void exchange_table::cancel(const operation_id& id, const speaker& who, std::function<void(bool was_live)> fenced) {
   const auto house = context_.lock();
   if (!house) return;
   cancel_order c;
@@ -72,7 +81,7 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
     loop->post([self, id, fenced, failed = !v] {
       // It has ended, or its begin was refused.
       if (const auto table = self.lock(); table && failed) table->leave(id);
-      fenced();
+      fenced(!failed);
     });
   };
   house->work->core.execute({commands::order_cancel{std::move(c), cancel_id::fresh()}, answered});

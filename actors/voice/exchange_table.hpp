@@ -23,12 +23,13 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   };
   operation_id begin(const speaker& who, const std::string& session, watcher w);
   void transcribed(const operation_id& id, const std::string& text);
-  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed.
-  void finish(const operation_id& id, bool spoken, const std::string& failure);
+  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed. `ended`: this is
+  /// durable, or a cancel came first.
+  void finish(const operation_id& id, bool spoken, const std::string& failure, std::function<void()> ended = {});
   /// The message router has ended it.
   void forget(const operation_id& id) { live_.erase(id); }
-  /// Answers when the cancel is fenced, or when the exchange had already ended.
-  void cancel(const operation_id& id, const speaker& who, std::function<void()> fenced);
+  /// Answers when the cancel is fenced, or with false at once if the exchange has already ended.
+  void cancel(const operation_id& id, const speaker& who, std::function<void(bool was_live)> fenced);
   /// Its client has disconnected.
   void leave(const operation_id& id);
   /// The controller reports a stop of it.
@@ -39,7 +40,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
     std::string transcript;
     watcher observer;
   };
-  void end(const operation_id& id, const own_outcome& how);
+  void end(const operation_id& id, const own_outcome& how, std::function<void()> ended = {});
   std::weak_ptr<voice_context> context_;
   std::unordered_map<operation_id, entry> live_;
 };

@@ -185,13 +185,15 @@ void session::perform(const does::decide_speech& e) {
 }
 
 void session::perform(const does::cancel& e) {
-  const auto at = operations_.find(e.n);
-  if (at == operations_.end()) return gateway_.fenced(e.n);
-  const auto id = at->second;
-  operations_.erase(at);
-  context_->exchanges->cancel(id, who_, [weak = weak_from_this(), n = e.n] {
+  const auto late = finishing_.find(e.n);
+  const bool has_finished = late != finishing_.end();
+  const auto node = operations_.extract(e.n);
+  if (node.empty() && !has_finished) return gateway_.fenced(e.n);
+  const auto id = has_finished ? late->second : node.mapped();
+  context_->exchanges->cancel(id, who_, [weak = weak_from_this(), n = e.n, has_finished](bool was_live) {
     const auto self = weak.lock();
-    if (!self) return;
+    // A finished exchange is over when its end is durable.
+    if (!self || (has_finished && !was_live)) return;
     self->gateway_.fenced(n);
     self->perform();
   });
@@ -203,9 +205,17 @@ void session::perform(const does::leave& e) {
 }
 
 void session::perform(const does::finish& e) {
-  if (const auto at = operations_.find(e.n); at != operations_.end())
-    context_->exchanges->finish(at->second, e.spoken, e.failure);
-  operations_.erase(e.n);
+  auto node = operations_.extract(e.n);
+  if (node.empty()) return gateway_.ended(e.n);
+  const auto id = node.mapped();
+  finishing_.insert(std::move(node));
+  context_->exchanges->finish(id, e.spoken, e.failure, [weak = weak_from_this(), n = e.n] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->finishing_.erase(n);
+    self->gateway_.ended(n);
+    self->perform();
+  });
 }
 
 void session::perform(const does::speak& e) {

@@ -15,7 +15,8 @@ void server::begin_prompt(mcp::message m) {
   if (text->find_first_not_of(" \t\r\n") == std::string::npos || text->size() > most_message_text)
     return refuse(m.id, mcp::invalid_params, "a prompt has 1 byte to 64 KiB of text");
   const bool is_automatic = one->mode == "auto";
-  auto message = message_body(one->scope, *text, is_automatic ? std::nullopt : std::optional(one->mode), s_.env);
+  auto message = message_body(one->scope, *text, is_automatic ? std::nullopt : std::optional(one->mode), s_.env,
+                              "queue"); // an editor waits for an answer of its own
   const auto session = one->scope;
   one->request = m.id;
   prompt::callbacks to;

@@ -1,4 +1,4 @@
-// What an editor reads of a turn: our events and stored messages as updates of an ACP session. Pure.
+// A turn as an editor reads it: our events and stored messages as updates of an ACP session. Pure.
 #pragma once
 
 #include <cstdint>

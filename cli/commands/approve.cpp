@@ -64,6 +64,7 @@ int execute(session& s, const approve_options& o) {
   const auto call = (*controller)->get("/v1/operations/" + *id);
   if (!call) return s.fail(call.error());
   if (const auto wrong = answer_question(*call, o, body)) return s.fail(*wrong);
+  if (o.always) body["always"] = {{"for_ms", o.always->count()}};
   auto decided = (*controller)->post("/v1/operations/" + *id + (o.approve ? "/approve" : "/deny"), body);
   if (!decided) return s.fail(decided.error());
   if (s.json())

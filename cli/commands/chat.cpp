@@ -62,9 +62,9 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
       s.say(local_problem("usage", "a line is larger than 64 KiB: it was not sent"));
       return exit_code::run_failed;
     }
-    const int one =
-        printed_turn(s, controller, message_body(scope, line, o.agent, s.env), o.reconnect, tell_aside::always)
-            .execute();
+    const int one = printed_turn(s, controller, message_body(scope, line, o.agent, s.env, o.during_turn), o.reconnect,
+                                 tell_aside::always)
+                        .execute();
     if (one != exit_code::done) code = one;
     if (one == exit_code::run_cancelled || one == exit_code::run_failed) return one;
   }

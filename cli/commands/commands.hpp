@@ -16,8 +16,11 @@ int execute(session& s, const logs_options& o);
 int execute(session& s, const wait_options& o);
 int execute(session& s, const say_options& o);
 int execute(session& s, const chat_options& o);
+int execute(session& s, const history_options& o);
 int execute(session& s, const talk_options& o);
 int execute(session& s, const approve_options& o);
+int execute(session& s, const approvals_list_options& o);
+int execute(session& s, const approvals_revoke_options& o);
 int execute(session& s, const mcp_options& o);
 int execute(session& s, const acp_options& o);
 int execute(session& s, const mcp_login_options& o); ///< mcp_login.cpp

@@ -44,13 +44,15 @@ Error codes of the controller (`code` of the problem document, which --json prin
   401  unauthenticated: no valid token          403  forbidden: the token's role does not allow it
   403  scope_forbidden: a named scope lies outside the token's
   404  operation_not_found, cancel_not_found, worker_not_found, token_not_found, mcp_server_not_found,
-       login_not_found, not_found
+       login_not_found, message_not_found, blob_not_found, not_found
   405  method_not_allowed   413  too_large   415  unsupported_media_type
   429  rate_limited, too_many_operations: try again after Retry-After
   409  stale_start: cancelled before it started   parent_ended: the parent is completed or failed
        id_conflict: the id is taken by another body   already_terminal, not_started, not_cancelling, not_paused, not_external
        worker_busy: live work on that worker   login_failed: a login at an MCP server did not come about
        needs_restart: the new configuration changes what only a restart can change; nothing was changed
+       turn_running: a conversation is changed only while no turn of it runs or waits   history_changed: not what you saw
+       history_in_use: the other scope has a conversation   not_changeable: behind a summary, or nothing to do
   410  events_expired: older than what is kept
   421  unknown_host: the request names a host that is not ours (http.hosts)
   422  invalid_values: what is given does not fit the question, which stays open

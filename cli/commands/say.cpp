@@ -88,7 +88,7 @@ int execute(session& s, const say_options& o) {
     return fail(local_problem("usage", "the text is larger than 64 KiB: put it into a file that the agent can read"));
   auto controller = s.connect();
   if (!controller) return fail(controller.error());
-  auto body = message_body(conversation_scope(o.scope, s.globals.where, s.env), *text, o.agent, s.env);
+  auto body = message_body(conversation_scope(o.scope, s.globals.where, s.env), *text, o.agent, s.env, o.during_turn);
   if (o.no_wait) return post_and_leave(s, **controller, std::move(body), o.reconnect);
   return printed_turn(s, **controller, std::move(body), o.reconnect, tell_aside::on_terminal).execute();
 }

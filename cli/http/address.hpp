@@ -1,4 +1,4 @@
-// What a request says on the wire: the parts of its URL, and the text of its head.
+// The text of a request on the wire: the parts of its URL, and its head.
 #pragma once
 
 #include <string>

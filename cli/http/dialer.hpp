@@ -13,7 +13,7 @@
 
 namespace quell::cli {
 
-/// What all connections of a loop share.
+/// State that all connections of a loop share.
 struct dialing {
   boost::asio::io_context& io;
   tls_contexts& trust;

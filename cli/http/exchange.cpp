@@ -62,7 +62,7 @@ void exchange::send(std::shared_ptr<wire> connection) {
 void exchange::written(const error_code& error, std::size_t count) {
   writing_ = error ? writing::failed : writing::done;
   may_be_received_ = may_be_received_ || count > 0;
-  // What the server said before it closed may still arrive; reading finds that, or the end.
+  // Bytes that the server sent before it closed may still arrive; reading finds them, or the end.
 }
 
 void exchange::read_more() {
@@ -133,7 +133,7 @@ void exchange::finish(std::string error) {
   if (dialer_) std::exchange(dialer_, nullptr)->stop();
   http_end end;
   if (parser_) end.head = parser_->head_with_trailers();
-  // What is still being written may have arrived in part.
+  // A request that is still being written may have arrived in part.
   end.sent = may_be_received_ || writing_ == writing::going_on;
   if (error.empty()) end.sent = true;
   end.error = std::move(error);

@@ -183,7 +183,7 @@ void live_talk::toggle_talking() {
     talk_.note("answer the question first: [1] Continue  [2] Retry  [3] Replay  [4] Cancel");
 }
 
-/// What still runs is cancelled, and its answer awaited for a moment: the gateway would cancel it anyway.
+/// Running work is cancelled, and its answer awaited for a moment: the gateway would cancel it anyway.
 void live_talk::leave(int code) {
   if (leaves_with_) return talk_.end(code);
   leaves_with_ = code;

@@ -2,7 +2,6 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { tab_title } from './model/needs.ts';
-import { begin_abilities } from './state/abilities.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs } from './state/needs.ts';
 import { follow_links, go } from './state/router.ts';
@@ -37,7 +36,6 @@ effect(() => {
   document.title = tab_title(session_state.value === 'in' ? needs.value.length : 0, session_state.value === 'in' ? view_name() : '');
 });
 begin_needs();
-begin_abilities();
 notify();
 render(<App />, document.getElementById('app')!);
 void begin_session();

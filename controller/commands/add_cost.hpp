@@ -1,4 +1,4 @@
-// Adds the cost of a model call that is no operation, such as the words about a stop.
+// Adds the cost of a model call without an operation, such as the words about a stop.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A turn begins, or goes on after a restart. One that was told to stop before it had an agent ends here, because
-// nothing else ends it.
+// A turn begins, or it goes on after a restart, as does a sub-agent. One that was told to stop before it had an agent
+// ends here with everything below it, because nothing else ends it.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/commands/context.hpp"
+#include "controller/local_operations.hpp"
 #include "controller/records/records.hpp"
 
 namespace quell::controller::commands {
@@ -24,7 +25,10 @@ struct begin_turn {
 
   operation_id turn;
   std::vector<operation_id> calls;                    ///< of its last answer, from before a restart
-  std::optional<records::event_record> started_event; ///< its turn_started, if it begins
+  std::optional<records::event_record> started_event; ///< its turn_start, or its turn_resumed
+  bool resumes = false;
+  std::vector<operation_id> unknown = {}; ///< of `calls`: those whose fate nobody knows
+  own_outcome unknown_end = {};           ///< that they get
 };
 
 begin_turn::answer apply(const begin_turn& command, const context& with);

@@ -14,6 +14,7 @@
 #include "controller/commands/ask_question.hpp"
 #include "controller/commands/await_approval.hpp"
 #include "controller/commands/begin_call.hpp"
+#include "controller/commands/begin_history_change.hpp"
 #include "controller/commands/begin_sub_agent.hpp"
 #include "controller/commands/begin_turn.hpp"
 #include "controller/commands/close_model_call.hpp"
@@ -38,6 +39,7 @@
 #include "controller/commands/note_late_report.hpp"
 #include "controller/commands/note_turn_begun.hpp"
 #include "controller/commands/open_model_call.hpp"
+#include "controller/commands/open_steered_call.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/pick_up_turns.hpp"
 #include "controller/commands/publish_event.hpp"
@@ -45,10 +47,12 @@
 #include "controller/commands/remove_worker.hpp"
 #include "controller/commands/resize_terminal.hpp"
 #include "controller/commands/resume_worker.hpp"
+#include "controller/commands/rewrite_history.hpp"
 #include "controller/commands/start_background.hpp"
 #include "controller/commands/start_external.hpp"
 #include "controller/commands/stop_local.hpp"
 #include "controller/commands/store_answer.hpp"
+#include "controller/commands/store_summary.hpp"
 #include "controller/commands/take_back_question.hpp"
 #include "controller/commands/take_message.hpp"
 #include "controller/commands/write_audit.hpp"
@@ -68,7 +72,8 @@ using command_variant = std::variant<
     commands::take_back_question, commands::answer_question, commands::note_call_outcome, commands::end_local,
     commands::stop_local, commands::publish_event, commands::keep_message, commands::pick_up_turns,
     commands::acknowledge_stop, commands::start_background, commands::take_message, commands::note_turn_begun,
-    commands::leave_turn, commands::open_model_call, commands::close_model_call, commands::add_cost>;
+    commands::leave_turn, commands::open_model_call, commands::close_model_call, commands::add_cost,
+    commands::store_summary, commands::rewrite_history, commands::begin_history_change, commands::open_steered_call>;
 
 /// A class of its own, so that other headers can declare it.
 struct command : command_variant {
@@ -81,7 +86,7 @@ std::string describe(const command& what);
 template <class Command>
 using answer_to = std::function<void(typename Command::answer)>;
 
-/// Who takes an answer; empty functions take nothing. On the core's thread.
+/// Take the answer; empty functions take nothing. On the core's thread.
 template <class Answer>
 struct answer_takers {
   /// Once the answer may leave.
@@ -102,7 +107,8 @@ using command_reply = std::variant<
     takers_of<commands::store_answer>, takers_of<commands::decide_call>, takers_of<commands::pick_up_turns>,
     takers_of<commands::find_external_stop>, takers_of<commands::find_session_stops>,
     takers_of<commands::start_background>, takers_of<commands::take_message>, takers_of<commands::leave_turn>,
-    takers_of<commands::close_model_call>>;
+    takers_of<commands::close_model_call>, takers_of<commands::rewrite_history>,
+    takers_of<commands::open_steered_call>>;
 
 /// A command and the functions that take its answer, which always fit it.
 class command_request {

@@ -1,5 +1,5 @@
-// What a command is applied to. A command is a plain value: everything that is drawn or measured (fresh ids, the time,
-// whether the disk is almost full) comes in with it or with this context.
+// The state that commands change. A command is a plain value: everything that is drawn or measured (fresh ids, the
+// time, whether the disk is almost full) comes in with it or with this context.
 #pragma once
 
 #include <vector>

@@ -3,10 +3,14 @@
 
 #include "controller/commands/description.hpp"
 #include "controller/ledger.hpp"
+#include "controller/local_operations.hpp"
+#include "controller/resumed_agents.hpp"
 
 namespace quell::controller::commands {
 
 end_local::answer apply(const end_local& command, const context& with) {
+  if (command.what == end_local::reach::with_all_below)
+    resumed_of(with.operations).interrupt_below(command.id, with.now);
   return with.operations.actors()->finish_local(command.id, command.end, with.now);
 }
 

@@ -1,4 +1,4 @@
-// The own work of an operation of this process has ended.
+// The own work of an operation of this process has ended. After a restart also: it is given up before it has an agent.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ struct end_local {
 
   operation_id id;
   own_outcome end;
+  enum class reach : bool { itself, with_all_below } what = reach::itself; ///< actors below whose agents are gone, too
 };
 
 end_local::answer apply(const end_local& command, const context& with);

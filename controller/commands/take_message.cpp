@@ -4,6 +4,7 @@
 #include "controller/commands/description.hpp"
 #include "controller/commands/message_standing.hpp"
 #include "controller/commands/order_cancel.hpp"
+#include "controller/commands/running_turn.hpp"
 #include "controller/conversations.hpp"
 #include "controller/ledger.hpp"
 #include "controller/refused_with.hpp"
@@ -48,6 +49,7 @@ kept_decision kept_of(const take_message& command, const decision_reason& reason
   kept.cancel_word = command.word;
   kept.standing = reason.standing;
   kept.modality = command.order.modality;
+  kept.files = command.order.files;
   return kept;
 }
 
@@ -101,11 +103,32 @@ create_order turn_for(const take_message& command, bool waits) {
   turn.scope = order.scope;
   turn.name = command.agent->name;
   turn.title = std::string(utf8_prefix(order.text, title_bytes));
+  if (turn.title.empty() && !order.files.empty())
+    turn.title = std::string(utf8_prefix(order.files.front().name, title_bytes));
   turn.owner = order.author;
+  turn.labels = order.labels;
   turn.timeout = command.agent->timeout;
   turn.later = waits;
   turn.kind_data = command.agent->kind_data;
+  if (command.again) turn.as_of_seq = command.again->as_of;
   return turn;
+}
+
+/// Stops the running turn, as its stop button does: what waits behind it stays. A stop that is refused leaves the
+/// message in the queue. The cancel, if it must be fenced.
+std::optional<cancel_id> supersede(const take_message& command, const context& with, kept_decision& kept) {
+  const order_cancel stop{superseding(command.order, *kept.met, command.received), command.cancel};
+  const auto view = accept(stop, with.operations, with.now);
+  if (!view) {
+    kept.during = during_turn::queue;
+    kept.met.reset();
+    kept.why = "no_standing";
+    return std::nullopt;
+  }
+  kept.supersedes_by = view->record.id;
+  kept.cancel_outcome = std::string(name_of(view->record.outcome));
+  kept.operations = view->record.report.operations;
+  return must_be_fenced(stop, view) ? kept.supersedes_by : std::nullopt;
 }
 
 taken_message take_turn(const take_message& command, const context& with, const decision_reason& reason) {
@@ -115,12 +138,22 @@ taken_message take_turn(const take_message& command, const context& with, const 
     return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
   const auto before = with.talks.length(order.scope);
   if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
-  const auto kept = kept_of(command, reason);
+  const auto met = before > 0 && !command.again ? meet_running_turn(order, with) : met_turn{};
+  auto kept = kept_of(command, reason);
+  kept.during = met.manner;
+  kept.met = met.turn;
+  if (met.lacks_standing) {
+    kept.why = "no_standing";
+    kept.standing = standing::none;
+  }
+  auto turn = turn_for(command, before > 0);
+  if (met.manner == during_turn::steer) turn.kind_data = with_steered(turn.kind_data, *met.turn);
+  const auto made = with.operations.create(turn, command.turn, with.now);
+  if (!made) return {tl::unexpected(made.error())};
+  const auto fences = met.manner == during_turn::supersede ? supersede(command, with, kept) : std::nullopt;
   auto m = record_of(command);
   m.turn = command.turn;
   m.decision = kept_text(kept);
-  const auto made = with.operations.create(turn_for(command, before > 0), command.turn, with.now);
-  if (!made) return {tl::unexpected(made.error())};
   auto a = answer_of(kept, m.id, m.turn);
   a.turn_status = before == 0 ? status::running : status::pending;
   a.position = static_cast<std::uint32_t>(before);
@@ -131,12 +164,22 @@ taken_message take_turn(const take_message& command, const context& with, const 
                           reason.standing == standing::none ? turn_of::refused_stop : turn_of::message);
   const bool is_first = with.talks.enter({command.turn, order.scope});
   with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
-  return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn};
+  return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn, {}, fences};
+}
+
+/// The new turn and the end of the old exchange are one transaction: no crash leaves both, or neither.
+taken_message ask_again(const take_message& command, const context& with) {
+  if (!with.talks.is_alone(command.again->change, command.order.scope))
+    return {refused_with("turn_running", "another message came first; nothing was done")};
+  auto taken = take_turn(command, with, {"regenerated", {}});
+  if (taken.answer) with.rows.emplace_back(records::discard_message{command.again->discarded});
+  return taken;
 }
 
 } // namespace
 
 take_message::answer apply(const take_message& command, const context& with) {
+  if (command.again) return ask_again(command, with);
   const auto& order = command.order;
   if (const auto* same = with.talks.recent.find(order.scope, order.client_id, with.now.boot)) return {*same};
   const bool is_for_others = order.addressed == false;
@@ -167,6 +210,7 @@ std::string describe(const take_message& command) {
   text.shown("message", command.message.text()).shown("scope", o.scope.text()).redacted("text", o.text);
   text.shown("author", o.author.id).shown("client_id", o.client_id).shown("via", o.via_channel);
   text.flag("voice", o.modality == modality::voice).flag("stop_word", command.word.has_value());
+  if (command.again) text.shown("discarded", command.again->discarded.text());
   return text.by(o.by).done();
 }
 

@@ -23,7 +23,14 @@ struct taken_message {
   /// `begin_turn`: its turn is the first of its scope; `queue_turn`: it waits. `stop`: a cancel was accepted or joined.
   enum class then : std::uint8_t { answer, stop, begin_turn, queue_turn } next = then::answer;
   turns::kept_decision kept{};          ///< of a stop
-  std::optional<cancel_id> fences = {}; ///< the cancel that this message accepted
+  std::optional<cancel_id> fences = {}; ///< the cancel that this message accepted, also of a turn it supersedes
+};
+
+/// The newest exchange is asked again by a change of its conversation.
+struct question_again {
+  operation_id change;                ///< see `begin_history_change`; nothing else may wait in the scope's queue
+  operation_id discarded;             ///< the turn whose exchange goes
+  std::optional<std::uint64_t> as_of; ///< a cancel of the scope after this seq comes before the new turn
 };
 
 struct take_message {
@@ -38,6 +45,7 @@ struct take_message {
   message_id message;          ///< fresh, like the next two
   operation_id turn;
   cancel_id cancel;
+  std::optional<question_again> again = {}; ///< then it is a turn, whatever it says
 };
 
 take_message::answer apply(const take_message& command, const context& with);

@@ -1,7 +1,9 @@
 // One sum for each day, budget and holder.
 #include "controller/costs/day_totals.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace quell::controller::costs {
 
@@ -14,6 +16,24 @@ std::string amount_text(std::uint64_t nanos) {
   amount.erase(amount.find_last_not_of('0') + 1);
   if (amount.back() == '.') amount.pop_back();
   return amount;
+}
+
+day_totals::day_totals(std::vector<day_budget> budgets) : budgets_(std::move(budgets)) {
+  for (std::size_t i = 0; i < budgets_.size(); ++i)
+    (budgets_[i].scope ? by_scope_[budgets_[i].scope->text()] : everywhere_).push_back(i);
+}
+
+std::vector<std::size_t> day_totals::budgets_of(const scope_path& scope) const {
+  auto found = everywhere_;
+  if (by_scope_.empty()) return found;
+  const std::string_view text = scope.text();
+  for (auto end = text.find('/');; end = text.find('/', end + 1)) {
+    if (const auto at = by_scope_.find(text.substr(0, end)); at != by_scope_.end())
+      found.insert(found.end(), at->second.begin(), at->second.end());
+    if (end == std::string_view::npos) break;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 std::optional<std::string> day_totals::whose(const day_budget& budget, const scope_path& scope,
@@ -35,7 +55,7 @@ std::optional<std::string> day_totals::whose(const day_budget& budget, const sco
 }
 
 void day_totals::add(utc_day day, const scope_path& scope, const std::string& author, const model_usage& used) {
-  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+  for (const auto i : budgets_of(scope)) {
     const auto holder = whose(budgets_[i], scope, author);
     if (!holder) continue;
     auto [at, is_new] = sums_.try_emplace(key{day, i, *holder});
@@ -50,7 +70,7 @@ void day_totals::add(utc_day day, const scope_path& scope, const std::string& au
 std::optional<std::string> day_totals::why_exhausted(const scope_path& scope, const std::string& author,
                                                      wall_time now) const {
   const utc_day today = day_of(now);
-  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+  for (const auto i : budgets_of(scope)) {
     const auto& budget = budgets_[i];
     const auto holder = whose(budget, scope, author);
     if (!holder) continue;

@@ -1,4 +1,4 @@
-// What was used today, as far as a budget of a day needs it. Pure.
+// Today's use, as far as a budget of a day needs it. Pure.
 //
 // A budget keeps one sum for each day and each of those for whom it counts, so the memory is bounded by the number of
 // budgets and of the authors (or scopes) that used a model today. Sums of the day before and after today are kept, too:
@@ -18,7 +18,7 @@ namespace quell::controller::costs {
 
 class day_totals {
  public:
-  explicit day_totals(std::vector<day_budget> budgets) : budgets_(std::move(budgets)) {}
+  explicit day_totals(std::vector<day_budget> budgets);
 
   void add(utc_day day, const scope_path& scope, const std::string& author, const model_usage& used);
 
@@ -37,7 +37,12 @@ class day_totals {
   /// For whom this budget counts what happens there; nullopt: it does not count it.
   static std::optional<std::string> whose(const day_budget& budget, const scope_path& scope, const std::string& author);
 
+  /// The numbers of the budgets at or above `scope`, in their order.
+  std::vector<std::size_t> budgets_of(const scope_path& scope) const;
+
   std::vector<day_budget> budgets_;
+  std::vector<std::size_t> everywhere_;                                   ///< numbers of those without a scope
+  std::map<std::string, std::vector<std::size_t>, std::less<>> by_scope_; ///< numbers of the others
   std::map<key, sum> sums_;
 };
 

@@ -29,7 +29,7 @@ enum class budget_of : std::uint8_t {
   child,  ///< each scope directly below its scope, with everything in it
 };
 
-/// What may be used in a scope and below it on one day of UTC. 0 = no limit.
+/// The most that may be used in a scope and below it on one day of UTC. 0 = no limit.
 struct day_budget {
   std::optional<scope_path> scope; ///< absent: everywhere
   budget_of each = budget_of::all;

@@ -1,4 +1,4 @@
-// What the live turns have used, each with everything below it, against their limits. Pure.
+// The use of live turns, each with everything below it, against their limits. Pure.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class tree_costs {
   const account* find(const operation_id& turn) const;
   /// Why the turn may not begin another call; nullopt: it may.
   std::optional<std::string> why_exhausted(const operation_id& turn, const tree_limits& limits) const;
-  /// Why a turn has nothing left after the calls that have ended; nullopt: something is left, or there is no limit.
+  /// Why a turn has nothing left after the calls that have ended; nullopt: something is left, or it has no limit.
   std::optional<std::string> why_used_up(const operation_id& turn) const;
   const account& begin_call(const operation_id& turn, const tree_limits& limits);
   const account& add(const operation_id& turn, const model_usage& used);

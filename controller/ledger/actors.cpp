@@ -1,5 +1,5 @@
 // Operations that are actors of this process: their actor reports that they begin, wait for a human or end, unless a
-// stop came first. Also what remains of them after a restart.
+// stop came first.
 #include <algorithm>
 #include <utility>
 
@@ -202,64 +202,6 @@ records::call_outcome live_ledger::stopped_call(index x, stop_cause cause) const
   if (cause == stop_cause::budget) return unpaid_call(began);
   if (cause == stop_cause::parent_ended || cause == stop_cause::worker_lost) return left_call(began);
   return began ? cancelled_call() : call_not_started();
-}
-
-std::vector<operation_id> live_ledger::interrupted() { return std::exchange(interrupted_, {}); }
-
-/// True if this turn lost nothing with the process: it waits for a human, and for nothing else that had begun.
-bool live_ledger::waits_for_human(index x) const {
-  if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
-  bool is_requested = false;
-  for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling) {
-    const operation_node& child = operations_[c];
-    if (child.now == status::paused && !asks(c) && !stop_of(c))
-      is_requested = true;
-    else if (child.has_begun() && child.kind != quell::kind::task) // a task needs no actor: its worker runs it
-      return false;
-  }
-  return is_requested;
-}
-
-/// Ends turns and calls whose actors are gone. Tasks, and operations that only wait for a human, live on.
-void live_ledger::interrupt_actors(moment now) {
-  std::vector<std::pair<std::uint64_t, index>> gone;
-  each_in_scope(scope_tree::root, [&](index x) {
-    const operation_node& n = operations_[x];
-    const bool is_actor = n.kind == quell::kind::turn || n.kind == quell::kind::model_call ||
-                          n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent ||
-                          n.kind == quell::kind::exchange;
-    // Work that was still waiting in a backup can have run since, so it must not run again.
-    const bool may_have_run = n.has_begun() || n.seq < restored_below_;
-    if (!is_actor || !may_have_run || n.is_over() || waits_for_human(x)) return;
-    const index parent = operation_parent(x);
-    if (n.now == status::paused && parent != none && waits_for_human(parent)) return;
-    gone.emplace_back(n.seq, x);
-  });
-  std::sort(gone.rbegin(), gone.rend());
-  for (const auto& [seq, x] : gone) {
-    if (!is_same(x, seq) || operations_[x].is_over()) continue;
-    if (operations_[x].kind == quell::kind::turn || operations_[x].kind == quell::kind::sub_agent)
-      interrupted_.insert(interrupted_.begin(), operations_[x].id);
-    if (const auto stop = stop_of(x)) {
-      if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
-      end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
-      continue;
-    }
-    if (operations_[x].kind == quell::kind::tool_call)
-      close_call(x, operations_[x].now == status::paused && !asks(x) ? interrupted_before_start() : interrupted_call());
-    for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
-      if (operations_[c].kind == quell::kind::tool_call && never_sent(c)) close_call(c, interrupted_before_start());
-    asks_no_more(x, now);
-    end_own_work(x,
-                 {status::failed,
-                  {},
-                  proof::internal,
-                  {},
-                  records::operation_error{"interrupted", "the controller was restarted while it ran"},
-                  {},
-                  "interrupted"},
-                 now);
-  }
 }
 
 } // namespace quell::controller::live

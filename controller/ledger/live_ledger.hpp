@@ -13,7 +13,6 @@
 
 #include <deque>
 #include <map>
-#include <queue>
 #include <set>
 #include <unordered_map>
 
@@ -29,12 +28,15 @@
 #include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
+#include "controller/ledger/timers.hpp"
+#include "controller/resumed_agents.hpp"
 
 namespace quell::controller::live {
 
 class live_ledger final : public ledger,
                           public local_operations,
                           public open_questions,
+                          public resumed_agents,
                           public external_operations,
                           public model_costs {
  public:
@@ -98,9 +100,12 @@ class live_ledger final : public ledger,
   std::uint64_t add_message(records::message_record message, moment now) override;
   void add_closed_call(records::call_record call) override;
   void note_outcome(const operation_id& id, std::string json) override;
-  std::vector<operation_id> interrupted() override;
   std::vector<open_turn> open_turns() const override;
   void acknowledged(const message_id& message) override;
+  // resumes.cpp
+  std::vector<operation_id> interrupted() override;
+  bool resume(const operation_id& id) override;
+  void interrupt_below(const operation_id& id, moment now) override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;
   std::uint64_t detached_tasks(const scope_path& scope) const override;
@@ -130,25 +135,6 @@ class live_ledger final : public ledger,
     std::uint64_t live = 0;
     std::uint32_t slots = 0;
   };
-  struct timer {
-    enum class purpose : std::uint8_t { deadline, unconfirmed, lease, restored };
-    boot_time at;
-    index operation;
-    std::uint64_t seq;
-    purpose what;
-    friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
-  };
-  /// An entry kept until an instant: a tombstone, or a cutoff (scope and generation).
-  struct expiry {
-    boot_time at;
-    std::optional<operation_id> tombstone;
-    index scope = none;
-    std::uint32_t generation = 0;
-    std::uint64_t cutoff = 0;
-    friend bool operator>(const expiry& a, const expiry& b) { return a.at > b.at; }
-  };
-  template <class T>
-  using soonest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
   using stop_messages = std::map<index, wire::stop>; ///< by worker
 
   // table.cpp: nodes, and the lists and counts that contain them
@@ -271,11 +257,16 @@ class live_ledger final : public ledger,
   void tell_turn_over(index x, const self_status& e, moment now);
   std::string still_running(index x) const;
   records::call_outcome stopped_call(index x, stop_cause cause) const;
-  void interrupt_actors(moment now);
-  bool waits_for_human(index x) const;
   bool asks(index x) const { return operations_[x].details && operations_[x].details->question; }
   void go_on(index x);
   void tell_dropped(index x, moment now);
+
+  // resumes.cpp
+  void interrupt_actors(moment now);
+  void interrupt(index x, moment now);
+  bool goes_on(index turn);
+  bool only_waits(index x) const;
+  bool spawned_and_waits(index call) const;
 
   // externals.cpp
   void enter_external(index x, const external_spec& spec);

@@ -32,7 +32,8 @@ std::string usage_text(const costs::tree_costs::account& of) {
 
 std::optional<refusal> live_ledger::refuse_budget(const create_order& order, const scope_path& scope,
                                                   moment now) const {
-  if (order.kind != quell::kind::turn) return std::nullopt;
+  const bool is_summary = order.kind == quell::kind::model_call && !order.parent; // that a person asked for
+  if (order.kind != quell::kind::turn && !is_summary) return std::nullopt;
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
   auto why = day_totals_.why_exhausted(scope, author, now.wall);
   if (!why) return std::nullopt;
@@ -82,9 +83,14 @@ void live_ledger::add_cost(const used_by_call& used, moment now) {
 closed_model_call live_ledger::close_model_call(const model_call_end& end, moment now) {
   closed_model_call answer;
   add_cost(end.used, now);
+  auto all = end.used.usage;
+  for (const auto& one : end.given_up) {
+    add_cost(one, now);
+    all += one.usage;
+  }
   // The account ends with the turn: a call that its turn did not wait for counts for the day alone.
   if (find(end.turn) != none) {
-    const auto& of = tree_costs_.add(end.turn, end.used.usage);
+    const auto& of = tree_costs_.add(end.turn, all);
     answer.tree = {of.calls, of.used};
     effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.calls, of.used}});
     if (end.reported) {

@@ -84,6 +84,7 @@ struct operation_node {
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   live::phase phase = live::phase::ready; ///< of its own work; changed only by `live_ledger::enter_phase`
   std::uint8_t depth = 1;
+  std::uint8_t resumes = 0; ///< of a turn: how often it went on after a restart
   bool detached : 1 = false;
   bool is_stopped : 1 = false;   ///< details->stop is set; the operation is in its scope's list of stopping ones
   bool was_approved : 1 = false; ///< a human was asked and is not asked again

@@ -38,6 +38,7 @@ records::operation_hot live_ledger::hot_of(index x) const {
   if (n.worker != none) hot.worker = workers_[n.worker];
   if (n.has_begun()) hot.started_at = n.since;
   if (n.is_over()) hot.self_status = n.self_status;
+  if (n.resumes > 0 && !n.is_over()) hot.result = resumes_row(n.resumes);
   if (!n.details) return hot;
   const operation_details& d = *n.details;
   hot.deadline_at = d.deadline_at;
@@ -47,7 +48,10 @@ records::operation_hot live_ledger::hot_of(index x) const {
   hot.level = d.level;
   hot.pid = d.pid;
   hot.output = d.output;
-  hot.result = d.question ? question_row(*d.question) : d.result;
+  if (d.question)
+    hot.result = question_row(*d.question);
+  else if (!d.result.empty())
+    hot.result = d.result;
   return hot;
 }
 

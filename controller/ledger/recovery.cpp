@@ -97,6 +97,10 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
       d.question = std::make_unique<paused_question>(std::move(*open_question));
       d.result.clear();
     }
+    if (n.kind == quell::kind::turn && !hot.self_status) {
+      n.resumes = read_resumes_row(hot.result);
+      d.result.clear();
+    }
     d.deadline_at = hot.deadline_at;
   }
   if (hot.self_status) {

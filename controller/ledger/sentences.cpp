@@ -1,6 +1,8 @@
 // Pure text; times are UTC, computed from the calendar without a locale.
 #include "controller/ledger/sentences.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 namespace quell::controller::live {
@@ -158,6 +160,19 @@ std::optional<paused_question> read_question_row(const std::string& result) {
   if (!id) return std::nullopt;
   const std::size_t from = behind + row_middle.size();
   return paused_question{*id, result.substr(from, result.size() - from - 1)};
+}
+
+namespace {
+constexpr std::string_view resumes_begin = R"({"resumes":)";
+} // namespace
+
+std::string resumes_row(std::uint8_t times) { return std::string(resumes_begin) + std::to_string(times) + "}"; }
+
+std::uint8_t read_resumes_row(const std::string& result) {
+  if (!result.starts_with(resumes_begin)) return 0;
+  unsigned times = 0;
+  std::from_chars(result.data() + resumes_begin.size(), result.data() + result.size(), times);
+  return static_cast<std::uint8_t>(std::min(times, 255U));
 }
 
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {

@@ -1,4 +1,4 @@
-// What model calls have used, as plain values: the rows of the tables `cost` and `turn_cost`.
+// The use of model calls, as plain values: the rows of the tables `cost` and `turn_cost`.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using utc_day = std::int64_t;
 /// Every day is above it: nothing is dropped.
 inline constexpr utc_day no_day = std::numeric_limits<utc_day>::min();
 
-/// What the calls of one model have used on one day in one scope, for one author and one agent.
+/// The use of the calls of one model on one day in one scope, for one author and one agent.
 struct cost_record {
   utc_day day = 0;
   scope_path scope;
@@ -33,7 +33,7 @@ struct cost_record {
   friend bool operator==(const cost_record&, const cost_record&) = default;
 };
 
-/// What a live turn has used with everything below it.
+/// The use of a live turn with everything below it.
 struct turn_cost_record {
   operation_id turn;
   std::uint64_t calls = 0; ///< model calls that were begun

@@ -37,7 +37,8 @@ wait_for() {
   done
 }
 # Living processes of the demo, from /proc alone: not from quell's own records.
-survivors() { grep -laz -- "$mark" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/proc/$$/" | cut -d/ -f3 | while read -r pid; do
+# A process that ends while it is read is not one that lives, and no reason for grep to fail.
+survivors() { { grep -laz -- "$mark" /proc/[0-9]*/cmdline 2>/dev/null || true; } | { grep -v "/proc/$$/" || true; } | cut -d/ -f3 | while read -r pid; do
     name=$(cat "/proc/$pid/comm" 2>/dev/null) || continue
     case $name in quell*|demo.sh|grep) ;; *) printf '%s %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | cut -c1-100)" ;; esac
   done; }

@@ -5,8 +5,8 @@
 
 #include "gateway/compat/completion_body.hpp"
 #include "gateway/compat/completion_chunks.hpp"
-#include "gateway/compat/handlers.hpp"
 #include "gateway/compat/turn_streaming.hpp"
+#include "gateway/compat_handlers.hpp"
 #include "gateway/rights.hpp"
 
 namespace quell::controller::http {

@@ -89,8 +89,10 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   if (x.too_often && !(wanted.scope && is_stop && is_stop(order.scope, order.text, {}))) throw *x.too_often;
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
+  order.during = turns::during_turn::queue; // these clients wait for an answer of their own
   order.by = x.who;
   order.via_channel = wanted.channel;
+  order.client_id = std::move(wanted.client_id);
   if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
   // A conversation that quell keeps has its history already.
   if (!wanted.scope) order.context = context_text(wanted.conversation.before);
@@ -105,6 +107,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   if (!decided) throw from_refusal(decided.error());
   begun.decided = std::move(*decided);
   if (begun.decided.decision != turns::message_answer::decided::turn || !begun.decided.turn) co_return begun;
+  if (wanted.outlives_client) co_return begun;
   const auto turn = *begun.decided.turn;
   begun.owned = std::make_shared<owned_turn>(gw.shared, turn,
                                              [state = gw.shared, order, turn] { cancel_for(state, order, turn); });

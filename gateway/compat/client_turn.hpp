@@ -16,20 +16,25 @@ struct client_request {
   std::optional<scope_path> scope; ///< of a conversation that quell keeps; absent: a fresh one for this request
   sent_conversation conversation;
   std::optional<records::person> author;
-  std::string channel; ///< recorded with the cancel: one of these
+  std::string channel;          ///< recorded with the cancel: one of these
+  std::string client_id = {};   ///< the client's id of its message; "" = none
+  bool outlives_client = false; ///< nobody owns the turn: a disconnect stops nothing
 };
 inline constexpr const char* openai_channel = "openai";
 inline constexpr const char* ui_channel = "ui";
+inline constexpr const char* a2a_channel = "a2a";
 
 struct client_turn {
   turns::message_order order;
   turns::message_answer decided;
-  std::uint64_t after = 0;           ///< events of the turn are newer than this
-  std::shared_ptr<owned_turn> owned; ///< null: there is no turn, for example because the message was a stop
+  std::uint64_t after = 0; ///< events of the turn are newer than this
+  std::shared_ptr<owned_turn>
+      owned; ///< null: there is no turn, for example because the message was a stop, or nobody owns it
 };
 
 /// Checks rights and limits as `POST /v1/messages` does, and returns once the decision is durable. From then on the
-/// client owns the turn: its disconnect is a cancel of the turn with everything below it, by its author, in the ledger.
+/// client owns the turn, unless that outlives it: its disconnect is a cancel of the turn with everything below it, by
+/// its author, in the ledger.
 awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted);
 
 /// The scope below which an agent answers this caller's fresh conversations: the token's, or the first below it that

@@ -8,7 +8,7 @@
 
 namespace quell::controller::http {
 
-/// What every chunk of an answer repeats.
+/// The fields that every chunk of an answer repeats.
 struct completion_head {
   std::string id;           ///< `chatcmpl-` and the id of the turn
   std::int64_t created = 0; ///< seconds since 1970

@@ -21,7 +21,7 @@ struct prior_message {
 inline constexpr std::size_t max_prior_bytes = 256 * 1024;
 inline constexpr std::size_t max_message_bytes = 64 * 1024;
 
-/// What the model reads before the newest message; "" if there is nothing.
+/// The conversation that the model reads before the newest message; "" if there is none.
 std::string context_text(const std::vector<prior_message>& before);
 
 /// A conversation as sent: the earlier messages, and the newest one, which is a user's.

@@ -14,7 +14,7 @@ namespace {
 
 using translator_ref = std::shared_ptr<turn_translator>;
 
-/// What to read of one turn.
+/// The events to read of one turn.
 struct followed_turn {
   events_request events;
   std::uint64_t after = 0;

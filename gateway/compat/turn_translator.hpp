@@ -35,7 +35,7 @@ class turn_translator {
   explicit turn_translator(const operation_id& turn) : turn_(turn) {}
   virtual ~turn_translator() = default;
 
-  /// What the client gets for this event; "" = nothing.
+  /// The client's text for this event; "" = nothing.
   std::string frame(const rendered_event& event);
   const std::optional<turn_end>& end() const { return end_; }
 

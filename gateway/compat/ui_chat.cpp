@@ -1,8 +1,8 @@
 // POST /v1/ui/chat: the AI SDK's UI message stream, for `useChat`.
-#include "gateway/compat/handlers.hpp"
 #include "gateway/compat/turn_streaming.hpp"
 #include "gateway/compat/ui_body.hpp"
 #include "gateway/compat/ui_parts.hpp"
+#include "gateway/compat_handlers.hpp"
 
 namespace quell::controller::http {
 

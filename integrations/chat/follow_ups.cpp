@@ -83,7 +83,11 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
     if (message_posted(edit, message)) tools_.say(std::move(message), first);
     return;
   }
-  if (known == entries_.end() || entries_.contains(edit)) return;
+  if (known == entries_.end() || entries_.contains(edit) || tools_.rules.edit == on_edit::ignore) return;
+  if (tools_.rules.edit == on_edit::stop) {
+    known->second.message.text = message.text;
+    return stop_turn(key, "its message was edited", [this, key] { release(key); });
+  }
   message.addressed = known->second.message.addressed;
   message.scope = known->second.message.scope;
   known->second.message.text = message.text;
@@ -100,6 +104,7 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
 }
 
 void follow_ups::deleted(const std::string& key) {
+  if (tools_.rules.deletion == on_deletion::ignore) return;
   stop_turn(key, "its message was deleted", [this, key] { release(key); });
 }
 

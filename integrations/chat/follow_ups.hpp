@@ -1,7 +1,7 @@
 // Edits and deletions of a message while its turn waits or runs.
 //
-// A deletion stops the turn. An edit stops it and sends the new text in its place; an edit into a cancel word is a
-// cancel. A turn that has ended stays as it is.
+// By default a deletion stops the turn, and an edit stops it and sends the new text in its place (`change_rules`); an
+// edit into a cancel word is a cancel. A turn that has ended stays as it is, and so does what a cancel word stopped.
 #pragma once
 
 #include <deque>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 
 namespace quell::integrations::chat {
@@ -28,6 +29,7 @@ class follow_ups {
     std::function<void(const std::string&)> log;
     /// Submits a message whose reply answers the message with the id `answers`.
     std::function<void(incoming_message message, std::string answers)> say;
+    change_rules rules{};
   };
   explicit follow_ups(tools t) : tools_(std::move(t)) {}
 

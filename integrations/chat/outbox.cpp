@@ -24,15 +24,18 @@ outbox::~outbox() = default;
 std::optional<outbox::outbox_state::next_step> outbox::outbox_state::next(place& in, boot_time now) {
   if (in.flying) return std::nullopt;
   std::optional<next_step> best;
-  for (const bool of_stops : {true, false}) { // parts that report a stop go before everything else
+  // Parts that report a stop go before everything else, and taking back what is over goes last.
+  const auto rank = [](const part& p) { return p.tells_stop() ? 0 : p.is_over ? 2 : 1; };
+  for (const int turn : {0, 1, 2}) {
     for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
-      if (p->tells_stop() != of_stops || !needs_action(*p)) continue;
+      if (rank(*p) != turn || !needs_action(*p)) continue;
       boot_time at = std::max({in.not_before, not_before, p->not_before});
       // An edit that reports a stop skips our pace; only a wait that the service asked for delays it.
       if (!p->is_posted || !p->tells_stop())
         at = std::max({at, p->is_urgent() ? in.tokens.urgent_at() : in.tokens.free_at(),
                        p->is_urgent() ? tokens.urgent_at() : tokens.free_at()});
-      if (p->is_posted && p->is_open) at = std::max(at, p->shown_at + rules.edit_every);
+      if (p->is_posted && (p->is_open || p->what == part_kind::in_line))
+        at = std::max(at, p->shown_at + rules.edit_every);
       if (!best || at < best->at) best = next_step{p, at};
       if (best->at <= now) return best;
     }
@@ -45,6 +48,7 @@ action outbox::outbox_state::send(const scope_path& scope, place& in, position p
   a.number = ++last_number;
   a.place = scope;
   a.what = p->is_reaction() ? action_kind::react : p->is_posted ? action_kind::edit : action_kind::post;
+  if (p->is_over && p->is_posted) a.what = p->is_reaction() ? action_kind::unreact : action_kind::remove;
   a.message = p->message;
   a.text = p->is_reaction() ? p->text : rendered(*p);
   if (a.what == action_kind::post) a.reply_to = p->reply_to;
@@ -121,6 +125,11 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     const boot_time until = now + (is_reported ? how.wait : wait_after(in.failures));
     in.not_before = std::max(in.not_before, until);
     if (how.what == outcome::later && how.is_for_everything) b.not_before = std::max(b.not_before, until);
+  }
+  if (was.what == action_kind::unreact || was.what == action_kind::remove) {
+    const bool is_stuck = p->failing_since && now - *p->failing_since > b.rules.keep_trying;
+    if (was_done || is_refused || is_stuck || how.what == outcome::unknown) in.parts.erase(p);
+    return b.sweep(in);
   }
   if (was_done) {
     p->is_posted = true;

@@ -58,6 +58,9 @@ struct outbox_rules {
   bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank lines are left out
   /// Without edits: a stop that is proven within this time is reported once, not first as pending.
   milliseconds tell_stopping_after{1000};
+  bool can_take_back = false; ///< reactions, and messages of ours, can be removed again
+  /// With `can_take_back` and `can_edit`: who waits behind several turns gets a line with their number, too.
+  bool shows_place = false;
   milliseconds edit_every{1000}; ///< minimum interval between edits of one message
   pace of_place{milliseconds{0}, 1};
   /// The pace of each place if they differ; overrides `of_place`. Can be empty.
@@ -73,11 +76,23 @@ struct outbox_rules {
   std::function<void(const std::string&)> report{};
 };
 
-enum class action_kind : std::uint8_t { post, edit, react };
+enum class action_kind : std::uint8_t { post, edit, react, unreact, remove };
 
 /// The display name: `a post`.
 constexpr const char* name_of(action_kind k) {
-  return k == action_kind::post ? "a post" : k == action_kind::edit ? "an edit" : "a reaction";
+  switch (k) {
+  case action_kind::post:
+    return "a post";
+  case action_kind::edit:
+    return "an edit";
+  case action_kind::react:
+    return "a reaction";
+  case action_kind::unreact:
+    return "the end of a reaction";
+  case action_kind::remove:
+    break;
+  }
+  return "a removal";
 }
 
 /// A question to humans: a call that waits for approval.
@@ -93,8 +108,8 @@ struct action {
   std::uint64_t number = 0; ///< passed to `done`
   scope_path place;
   action_kind what = action_kind::post;
-  std::string message;    ///< edit, react: the service's message id
-  std::string text;       ///< post, edit: the whole text of the message, within the limits; react: the reaction
+  std::string message;    ///< the service's message id; post: none
+  std::string text;       ///< post, edit: the whole text of the message, within the limits; (un)react: the reaction
   std::string reply_to;   ///< post: the service's id of the message that it answers; "" = none or unknown
   bool is_urgent = false; ///< an acknowledgement
   std::uint64_t key = 0;  ///< post: the same at each attempt, and unique to this post
@@ -128,10 +143,10 @@ class outbox {
   outbox(const outbox&) = delete;
   outbox& operator=(const outbox&) = delete;
 
-  /// An event, in commit order; ignored unless its id is above the last one's. Reads turn_start, text_delta,
-  /// tool_start, tool_result, turn_complete, turn_abort, message_decided, acknowledgement, approval_required,
-  /// approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and the terminal events of operations;
-  /// ignores all others. Shows the texts of turns, not those of sub-agents.
+  /// An event, in commit order; ignored unless its id is above the last one's. Reads turn_start, turn_resumed,
+  /// text_delta, tool_start, tool_result, turn_complete, turn_abort, message_decided, acknowledgement,
+  /// approval_required, approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and the terminal events
+  /// of operations; ignores all others. Shows the texts of turns, not those of sub-agents.
   void on_event(const event& e, boot_time now);
 
   /// The decision about the service's message `service_id` at `place`, so that a reply or a reaction finds it.

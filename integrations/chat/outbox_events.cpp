@@ -63,11 +63,24 @@ void say_delta(outbox::outbox_state& b, const operation_id& turn, const event& e
   const auto offset = number_of(data, "offset");
   const auto text = text_of(data, "text");
   const auto end = offset + code_points(text);
+  if (r.waits_for_end) return;
   if (is_new) r.received = offset; // its beginning was not delivered to us
   if (end <= r.received) return;
   const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
   r.received = end;
   if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh, now);
+}
+
+/// The turn goes on after a restart: what came behind the offset is replaced. If the end of what stands before it was
+/// not delivered to us, the rest waits for the whole text.
+void resume(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+  const auto found = b.replies.find(turn);
+  const auto offset = number_of(data, "offset");
+  if (found == b.replies.end() || found->second.is_over) return;
+  auto& r = found->second;
+  if (r.received > offset) b.take_back(b.at(e.scope, now), turn, r.received - offset);
+  r.waits_for_end = r.received < offset;
+  r.received = std::min(r.received, offset);
 }
 
 void complete(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
@@ -167,30 +180,6 @@ void answer(outbox::outbox_state& b, const event& e, const json& data, boot_time
   b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));
 }
 
-/// Shows a waiting user that the message was received.
-void queue(outbox::outbox_state& b, place& in, const decision& what, std::string service_id) {
-  part p;
-  p.turn = what.turn;
-  if (b.rules.can_react && !service_id.empty()) {
-    p.what = part_kind::queued;
-    p.text = b.rules.words.queued;
-    p.message = std::move(service_id);
-  } else if (!b.rules.words.in_line.empty()) {
-    p.text = b.one_message(b.rules.words.in_line + std::to_string(what.position) + ".");
-    p.reply_to = std::move(service_id);
-  }
-  if (!p.text.empty()) b.add(in, std::move(p));
-}
-
-/// The turn begins: the unsent notice that it waits is dropped.
-void leave_queue(outbox::outbox_state& b, place& in, const operation_id& turn) {
-  for (auto p = in.parts.begin(); p != in.parts.end();) {
-    const auto here = p++;
-    const bool waits = here->what == part_kind::queued || (here->what == part_kind::note && here->turn == turn);
-    if (waits && here->turn == turn && !here->is_posted && !b.is_flying(in, here)) in.parts.erase(here);
-  }
-}
-
 void fenced(outbox::outbox_state& b, const event& e, const json& data) {
   const auto& target = member(data, "target");
   if (const auto scope = scope_path::parse(text_of(target, "scope")); scope && !target.contains("owner"))
@@ -225,16 +214,21 @@ void outbox::on_event(const event& e, boot_time now) {
   if (e.id != 0 && e.id <= b.last_event) return;
   if (e.id != 0) b.last_event = e.id;
   ++b.changes;
+  if (e.operation && (e.type == "operation_cancelling" || e.type == "operation_cancelled" ||
+                      e.type == "operation_completed" || e.type == "operation_failed"))
+    if (const auto at = b.places.find(e.scope); at != b.places.end()) b.leave_line(at->second, *e.operation);
   const json data = json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
   const bool is_turn = e.operation && (!e.root || *e.root == *e.operation);
   if (e.type == "text_delta" && is_turn)
     say_delta(b, *e.operation, e, data, now);
+  else if (e.type == "turn_resumed" && is_turn)
+    resume(b, *e.operation, e, data, now);
   else if (e.type == "turn_start" && is_turn) {
     auto& r = reply_of(b, *e.operation, e, now);
     auto& in = b.at(e.scope, now);
     r.reply_to = in.known_as(message_of(data));
-    leave_queue(b, in, *e.operation);
+    b.begin_turn(in, *e.operation);
   } else if (e.type == "turn_complete" && is_turn)
     complete(b, *e.operation, e, data, now);
   else if (e.type == "turn_abort" && is_turn)
@@ -273,7 +267,7 @@ void outbox::on_decision(const scope_path& scope, const decision& what, std::str
   if (!what.message) return;
   auto& in = state_->at(scope, now);
   if (what.what == decided::turn && what.position > 0 && what.turn && !what.is_duplicate)
-    queue(*state_, in, what, service_id);
+    state_->show_wait(in, *what.turn, what.position, service_id);
   remember(in, *what.message, std::move(service_id));
   if (what.is_acknowledged) state_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
 }

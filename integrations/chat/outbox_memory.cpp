@@ -57,7 +57,7 @@ json kept_part(const scope_path& scope, const place& in, const part& p, bool in_
 
 /// Whether it is not in the service yet and no later event restores it.
 bool is_waiting(const place& in, const part& p) {
-  if (p.is_posted || p.is_doomed || p.what == part_kind::queued) return false;
+  if (p.is_posted || p.is_doomed || p.what == part_kind::queued || p.what == part_kind::in_line) return false;
   if (p.what == part_kind::note && p.turn) return false; // a note about a queue position
   const bool is_of_open_stop = p.notice != 0 && std::any_of(in.stops.begin(), in.stops.end(),
                                                             [&](const stop_notice& n) { return n.number == p.notice; });
@@ -92,6 +92,19 @@ std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in)
 std::uint64_t kept_number(const json& from, const char* name) {
   return from.is_object() && from.contains(name) && from[name].is_number_unsigned() ? from[name].get<std::uint64_t>()
                                                                                     : 0;
+}
+
+/// What shows that a turn waits.
+part recovered_wait(const json& j) {
+  part p;
+  p.what = text_of(j, "wait") == "line" ? part_kind::in_line : part_kind::queued;
+  p.turn = operation_id::parse(text_of(j, "turn"));
+  p.message = text_of(j, "message");
+  p.text = p.shown = text_of(j, "text");
+  p.sent_bytes = p.text.size();
+  p.is_posted = p.is_until_begun = true;
+  p.is_over = !p.turn;
+  return p;
 }
 
 part recovered(const json& j) {
@@ -179,6 +192,12 @@ std::string outbox::kept() const {
     if (in_full) room -= bytes;
     std::vector<operation_id> turns;
     for (const auto& p : place.parts) {
+      if (p.is_until_begun && p.is_posted && !p.message.empty() && p.turn && parts.size() < most_kept)
+        parts.push_back({{"scope", scope.text()},
+                         {"turn", p.turn->text()},
+                         {"message", p.message},
+                         {"text", p.shown},
+                         {"wait", p.is_reaction() ? "reaction" : "line"}});
       const bool is_stopping = p.awaits_proof && p.mark == b.rules.words.stopping_mark;
       const bool is_final = !p.is_live() && !b.needs_action(p) && !is_stopping;
       const bool stands =
@@ -254,6 +273,15 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
       continue;
     }
     if (text_of(j, "message").empty()) continue;
+    if (j.contains("wait")) {
+      auto p = recovered_wait(j);
+      auto& in = b.at(*scope, now);
+      note(p.turn);
+      if (p.turn && std::none_of(in.line.begin(), in.line.end(), [&](const auto& w) { return w.turn == p.turn; }))
+        in.line.push_back({*p.turn, 0}); // how many come first is known when the next one begins
+      b.add(in, std::move(p));
+      continue;
+    }
     auto p = recovered(j);
     note(p.turn);
     if (p.asks) note(p.asks->call);
@@ -291,6 +319,8 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
   const auto mark = words.ended_early.empty() ? words.cut_mark : words.ended_early + ".";
   for (auto& [scope, place] : b.places) {
     if (how != status::paused) b.close_question(place, which, "no longer needed");
+    if (is_over) b.leave_line(place, which);
+    if (how == status::running || how == status::paused) b.begin_turn(place, which);
     if (!is_over) continue;
     for (auto& p : place.parts) {
       if (p.turn != which || !p.awaits_proof) continue;

@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of this length is sent by itself
 
+/// The bytes of the first `count` code points.
+std::size_t bytes_of(std::string_view text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U && count-- == 0) break;
+  return at;
+}
+
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
 } // namespace
@@ -72,6 +80,7 @@ std::string outbox::outbox_state::rendered(const part& p) const {
 
 /// Whether this part needs an action now, apart from pacing.
 bool outbox::outbox_state::needs_action(const part& p) const {
+  if (p.is_over) return p.is_posted && !p.message.empty();
   if (p.is_reaction()) return !p.is_posted;
   const auto text = rendered(p);
   if (!p.is_posted) return !is_blank(p.text.empty() ? text : p.text) && (rules.can_edit || !p.is_open);
@@ -159,6 +168,19 @@ void outbox::outbox_state::append(place& to, const operation_id& turn, reply& r,
   bound(r.scope, to, now);
 }
 
+void outbox::outbox_state::take_back(place& in, const operation_id& turn, std::uint64_t count) {
+  const auto open = open_part(in, turn);
+  const auto whole = open == in.parts.end() ? 0 : code_points(open->text);
+  const bool flies = open != in.parts.end() && is_flying(in, open);
+  // An edit in flight is followed by another one; of a post in flight it is not known yet whether it can be edited.
+  const bool can_change =
+      open != in.parts.end() && whole >= count && !open->perhaps && (open->is_posted ? rules.can_edit : !flies);
+  if (!can_change) return drop(in, turn, {}, &rules.words.cut_mark);
+  open->text.resize(bytes_of(open->text, whole - count));
+  open->sent_bytes = std::min(open->sent_bytes, open->text.size());
+  if (flies) in.flying->text_bytes = std::min(in.flying->text_bytes, open->text.size());
+}
+
 void outbox::outbox_state::close(place& in, const operation_id& turn) {
   const auto open = open_part(in, turn);
   if (open == in.parts.end()) return;
@@ -196,8 +218,14 @@ void outbox::outbox_state::freeze(place& in, position p) {
 /// Drops unsent text. A message in flight cannot be recalled, but nothing is added to it.
 void outbox::outbox_state::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
                                 const std::string* mark, what_goes what) {
+  std::erase_if(in.line, [&](const waiting_turn& w) { return w.turn == turn; });
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
+    if (here->turn == turn && here->is_until_begun) {
+      here->is_over = true;
+      if (!here->is_posted && !is_flying(in, here)) in.parts.erase(here);
+      continue;
+    }
     if (here->turn == turn && here->awaits_proof && cancel && !here->cancel) await(*here, cancel);
     if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
     if (what == what_goes::not_whole && !here->is_open && here->mark.empty() && !here->asks) continue;
@@ -277,7 +305,7 @@ void outbox::outbox_state::sweep(place& in) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
     if (is_flying(in, here) || here->awaits_proof || here->is_live() ||
-        (here->what == part_kind::reply && here->is_open))
+        (here->what == part_kind::reply && here->is_open) || (here->is_until_begun && !here->is_over))
       continue;
     if (!needs_action(*here)) in.parts.erase(here);
   }
@@ -289,7 +317,7 @@ void outbox::outbox_state::bound(const scope_path& scope, place& in, boot_time n
     auto oldest = in.parts.end();
     for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
       bytes += p->text.size() - std::min(p->sent_bytes, p->text.size());
-      ++count;
+      if (!p->is_until_begun) ++count;
       const bool may_go =
           !p->is_posted && !p->is_open && !p->is_urgent() && !is_flying(in, p) && p->what != part_kind::left_out;
       if (may_go && oldest == in.parts.end()) oldest = p;

@@ -11,7 +11,7 @@
 
 namespace quell::integrations::chat {
 
-enum class part_kind : std::uint8_t { reply, note, left_out, approval, acknowledgement, reaction, queued };
+enum class part_kind : std::uint8_t { reply, note, left_out, approval, acknowledgement, reaction, queued, in_line };
 
 /// One message of the service: its intended content, and the content shown.
 struct part {
@@ -31,6 +31,8 @@ struct part {
   std::optional<message_id> tells{}; ///< the cancel message whose outcome it reports
   bool awaits_proof = false;         ///< changes once the cancel has settled
   boot_time not_before{};
+  bool is_until_begun = false; ///< tells that its turn waits; taken back when that begins or ends
+  bool is_over = false;        ///< to be taken back
   // Content shown by the service:
   bool is_posted = false;
   std::string shown{};
@@ -64,6 +66,12 @@ struct flight {
   bool is_live = false;
 };
 
+/// A turn that waits, and how many come before it.
+struct waiting_turn {
+  operation_id turn;
+  std::uint32_t ahead = 0;
+};
+
 /// The report of a stop in a place: one message, from "stopping" to the outcome.
 struct stop_notice {
   std::optional<message_id> message; ///< the message that asked for it; none: a command
@@ -91,6 +99,7 @@ struct place {
       if (known == message) return name;
     return {};
   }
+  std::deque<waiting_turn> line{};       ///< those whose wait is shown, in their order
   std::deque<message_id> acknowledged{}; ///< the newest stops that are fully reported
   std::deque<stop_notice> stops{};       ///< those with reports still to come
 };
@@ -100,6 +109,7 @@ struct reply {
   std::uint64_t received = 0; ///< code points
   bool is_over = false;       ///< dropped: later events of it are not shown
   bool has_part = false;
+  bool waits_for_end = false; ///< some of its text was not delivered: the end of the turn has all of it
   std::string reply_to{};
 };
 
@@ -133,6 +143,8 @@ struct outbox::outbox_state {
   std::string opening_behind(const std::string& before) const;
   bool needs_action(const part& p) const;
   void append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now);
+  /// Takes back the last code points of a reply: in its message if that can change, else they are marked as cut off.
+  void take_back(place& in, const operation_id& turn, std::uint64_t count);
   void close(place& in, const operation_id& turn);
   part& add(place& to, part p);
   void add_urgent(place& to, part p);
@@ -150,6 +162,17 @@ struct outbox::outbox_state {
   void drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel = {});
   /// Nobody can write there any more: its reports of stops end too.
   void drop_everything(place& in);
+
+  // Turns that wait (outbox_line.cpp):
+  /// Shows a waiting user that the message was received, and how many turns come first.
+  void show_wait(place& in, const operation_id& turn, std::uint32_t ahead, std::string service_id);
+  /// The turn begins: what shows that it and those before it wait goes.
+  void begin_turn(place& in, const operation_id& turn);
+  /// The turn ends before it began.
+  void leave_line(place& in, const operation_id& turn);
+  /// What shows that this turn waits goes: at once if it is not sent yet.
+  void take_back_wait(place& in, const operation_id& turn);
+  void number_line(place& in);
 
   // Stops (outbox_stops.cpp):
   // The content of an `acknowledgement` event.

@@ -17,7 +17,7 @@ outbox_rules reporting(outbox_rules rules, const std::function<void(const std::s
 } // namespace
 
 web_connector::web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log,
-                             memory remembers)
+                             memory remembers, change_rules changes)
     : box(reporting(std::move(rules), log)),
       after_words({
           at,
@@ -29,6 +29,7 @@ web_connector::web_connector(outbox_rules rules, host& at, std::function<void(co
           [this](const operation_id& turn) { box.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { this->log(sentence); },
           [this](incoming_message message, std::string answers) { say_again(std::move(message), std::move(answers)); },
+          changes,
       }),
       at_(at), log_(std::move(log)), notes_(std::move(remembers)) {}
 

@@ -21,7 +21,8 @@ namespace quell::integrations::chat {
 
 class web_connector : public std::enable_shared_from_this<web_connector> {
  public:
-  web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log, memory remembers);
+  web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log, memory remembers,
+                change_rules changes = {});
   virtual ~web_connector();
   web_connector(const web_connector&) = delete;
   web_connector& operator=(const web_connector&) = delete;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/media.hpp"
 #include "integrations/mcp/messages.hpp"
 #include "integrations/models/text.hpp"
 
@@ -164,7 +165,9 @@ mcp_call_event ended_with(const std::string& who, const json& result) {
   for (const char* name : {"content", "structuredContent", "isError"})
     if (const json& found = member(result, name); !found.is_null()) kept[name] = found;
   const bool ok = member(result, "isError") != json(true);
-  mcp_call_events::finished end{ok, dump_json(kept), false};
+  auto media = take_media(kept["content"]);
+  if (kept["content"].is_null()) kept.erase("content");
+  mcp_call_events::finished end{ok, dump_json(kept), false, std::move(media)};
   if (end.result.size() > mcp_limits::result_bytes) {
     end.result = shortened(kept, end.result.size(), ok);
     end.truncated = true;

@@ -9,6 +9,7 @@ constexpr std::size_t line_bytes = 4 * 1024 * 1024;     ///< one message on stdi
 constexpr std::size_t stream_bytes = 128 * 1024 * 1024; ///< one answer over HTTP with all its progress
 constexpr std::size_t result_bytes = 1024 * 1024;       ///< a tool's result as delivered
 constexpr std::size_t cut_text_bytes = 256 * 1024;      ///< kept from the text of a longer result
+constexpr std::size_t media = 10;                       ///< images and documents of one result
 constexpr std::size_t tools = 1000;
 constexpr std::size_t pages = 100;                   ///< of the list of tools
 constexpr std::size_t tools_bytes = 8 * 1024 * 1024; ///< all of them together

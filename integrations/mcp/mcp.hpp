@@ -28,6 +28,13 @@ struct mcp_tool {
   friend bool operator==(const mcp_tool&, const mcp_tool&) = default;
 };
 
+/// An image or a document of a tool's result.
+struct mcp_media {
+  std::string type;  ///< one that models are sent, and that the bytes are
+  std::string bytes; ///< decoded
+  friend bool operator==(const mcp_media&, const mcp_media&) = default;
+};
+
 namespace mcp_call_events {
 struct progress {
   std::string message; ///< can be empty
@@ -41,6 +48,7 @@ struct finished {
   bool ok = true;
   std::string result;
   bool truncated = false;
+  std::vector<mcp_media> media = {}; ///< in their order; `content` has a line for each instead
 };
 /// The state of the tool's work is unknown unless the code says that it never began. Codes: `mcp_unreachable` (closed,
 /// connection lost), `mcp_refused` (JSON-RPC error, 4xx, no such tool, input that is not a JSON object), `mcp_timeout`,

@@ -72,9 +72,10 @@ class anthropic_stream final : public reply_reader {
     const json& delta = member(event, "delta");
     const std::string type = text_member(delta, "type");
     if (type == "text_delta") return tell(text_member(delta, "text"), events);
-    if (type == "thinking_delta") return think(*thought_at(event), "thinking", text_member(delta, "thinking"), events);
+    if (type == "thinking_delta")
+      return add_to_thought(*thought_at(event), "thinking", text_member(delta, "thinking"), events);
     if (type == "signature_delta")
-      return think(*thought_at(event), "signature", text_member(delta, "signature"), events);
+      return add_to_thought(*thought_at(event), "signature", text_member(delta, "signature"), events);
     if (type != "input_json_delta") return std::nullopt;
     const auto found = open_.find(count_member(event, "index"));
     if (found == open_.end()) return std::nullopt; // the block is not ours, e.g. a server-side tool
@@ -93,8 +94,8 @@ class anthropic_stream final : public reply_reader {
     return found == thoughts_.end() ? &dropped_ : &found->second;
   }
 
-  std::optional<provider_error> think(json& block, const char* name, const std::string& piece,
-                                      std::vector<model_event>& events) {
+  std::optional<provider_error> add_to_thought(json& block, const char* name, const std::string& piece,
+                                               std::vector<model_event>& events) {
     if (piece.empty()) return std::nullopt;
     if (auto over = count_text(piece.size())) return over;
     if (&block != &dropped_) block[name] = text_member(block, name) + piece;
@@ -113,13 +114,6 @@ class anthropic_stream final : public reply_reader {
     if (blank(found->second.what.input)) found->second.what.input = "{}";
     events.emplace_back(call{std::move(found->second.what)});
     open_.erase(found);
-  }
-
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
-    if (delta.empty()) return std::nullopt;
-    if (auto over = count_text(delta.size())) return over;
-    events.emplace_back(text{std::move(delta)});
-    return std::nullopt;
   }
 
   std::optional<provider_error> finish(std::vector<model_event>& events) {

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <set>
 
+#include "integrations/models/answer_order.hpp"
 #include "integrations/models/endpoint.hpp"
 #include "integrations/models/json.hpp"
+#include "integrations/models/media.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"
+#include "protocol/base64.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -22,24 +25,51 @@ json& blocks_of(json& messages, const char* role) {
   return messages.back()["content"];
 }
 
-void put_in_anthropic(json& messages, const user_message& user) {
-  blocks_of(messages, "user").push_back(json{{"type", "text"}, {"text", user.text}});
+void put_files(json& blocks, const model_settings& settings, const attachments& files) {
+  const auto source = [](const attachment& one) {
+    return json{{"type", "base64"}, {"media_type", one.type}, {"data", base64(*one.content)}};
+  };
+  const auto add_text = [&](const std::string& text) { blocks.push_back(json{{"type", "text"}, {"text", text}}); };
+  const auto add_image = [&](const attachment& one) {
+    blocks.push_back(json{{"type", "image"}, {"source", source(one)}});
+  };
+  const auto add_document = [&](const attachment& one) {
+    blocks.push_back(json{{"type", "document"}, {"source", source(one)}, {"title", file_name_of(one)}});
+  };
+  put_media(settings, files, {add_text, add_image, add_document});
 }
 
-void put_in_anthropic(json& messages, const assistant_message& assistant) {
+void put_in_anthropic(json& messages, const model_settings& settings, const user_message& user) {
+  json& blocks = blocks_of(messages, "user");
+  put_files(blocks, settings, user.files);
+  if (!blank(user.text)) blocks.push_back(json{{"type", "text"}, {"text", user.text}});
+}
+
+void put_in_anthropic(json& messages, const model_settings&, const assistant_message& assistant) {
   json& blocks = blocks_of(messages, "assistant");
-  for (const thinking_block& one : assistant.thinking)
-    if (auto block = parse_json(one.block)) blocks.push_back(std::move(*block));
-  if (!assistant.text.empty()) blocks.push_back(json{{"type", "text"}, {"text", assistant.text}});
-  for (const tool_call& call : assistant.calls)
-    blocks.push_back(
-        json{{"type", "tool_use"}, {"id", call.call}, {"name", call.name}, {"input", call_input(call.input)}});
+  in_order(
+      assistant,
+      [&](std::string_view text) {
+        blocks.push_back(json{{"type", "text"}, {"text", text}});
+      },
+      [&](const tool_call& call) {
+        blocks.push_back(
+            json{{"type", "tool_use"}, {"id", call.call}, {"name", call.name}, {"input", call_input(call.input)}});
+      },
+      [&](const thinking_block& one) {
+        if (auto block = parse_json(one.block)) blocks.push_back(std::move(*block));
+      });
 }
 
-void put_in_anthropic(json& messages, const tool_results& results) {
+void put_in_anthropic(json& messages, const model_settings& settings, const tool_results& results) {
   json& blocks = blocks_of(messages, "user");
   for (const tool_result& result : results.results) {
     json block{{"type", "tool_result"}, {"tool_use_id", result.call}, {"content", result.result}};
+    if (!result.files.empty() && result.ok) { // an error result takes text only
+      json content = json::array({json{{"type", "text"}, {"text", result.result}}});
+      put_files(content, settings, result.files);
+      block["content"] = std::move(content);
+    }
     if (!result.ok) block["is_error"] = true;
     blocks.push_back(std::move(block));
   }
@@ -55,7 +85,7 @@ json schema_of(const std::string& text) {
 void keep_usable_thinking(conversation& history, const std::string& model, bool thinks) {
   bool is_of_turn = thinks;
   for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
-    if (std::holds_alternative<user_message>(*entry)) is_of_turn = false;
+    if (const auto* stated = std::get_if<user_message>(&*entry); stated && !stated->steers) is_of_turn = false;
     auto* assistant = std::get_if<assistant_message>(&*entry);
     if (!assistant) continue;
     if (!is_of_turn) assistant->thinking.clear();
@@ -135,7 +165,7 @@ result<http_request> anthropic_request(const model_settings& settings, const mod
   keep_usable_thinking(history, settings.model, thinks);
   json messages = json::array();
   for (const conversation_entry& entry : history)
-    std::visit([&](const auto& one) { put_in_anthropic(messages, one); }, entry);
+    std::visit([&](const auto& one) { put_in_anthropic(messages, settings, one); }, entry);
   json body{{"model", settings.model}, {"max_tokens", settings.max_tokens}, {"stream", true}};
   put_anthropic_settings(body, settings, thinks);
   if (!blank(request.instructions)) {

@@ -97,7 +97,8 @@ std::string tool_choice_of(const model_settings& settings, const model_request& 
   const std::string& choice = settings.answer.tool_choice;
   if (choice.empty() || request.tools.empty()) return {};
   if (choice == "auto" || choice == "none") return choice;
-  if (request.messages.empty() || !std::holds_alternative<user_message>(request.messages.back())) return {};
+  const auto* last = request.messages.empty() ? nullptr : std::get_if<user_message>(&request.messages.back());
+  if (!last || last->steers) return {};
   if (choice == "any") return choice;
   const bool is_offered = std::any_of(request.tools.begin(), request.tools.end(),
                                       [&](const tool_offer& tool) { return tool.name == choice; });

@@ -25,7 +25,7 @@ std::optional<fault> wrong_basics(const model_settings& settings);
 /// The extra headers of the settings as lines; they come last, and replace none of ours.
 void add_headers(const model_settings& settings, std::vector<std::string>& lines);
 
-/// What this request says about calls: "" (nothing), auto, none, any, or the name of an offered tool. A model that must
+/// The request's rule for calls: "" (none given), auto, none, any, or the name of an offered tool. A model that must
 /// call something must do so once for each message of a person: else it could never answer.
 std::string tool_choice_of(const model_settings& settings, const model_request& request);
 

@@ -1,9 +1,6 @@
 // Which requests may begin.
 #include "integrations/models/gate.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "integrations/models/model.hpp"
 
 namespace quell::integrations {
@@ -18,24 +15,24 @@ void model_gate::place::row::forget(time_point now) {
 }
 
 void model_gate::place::row::touch_first() {
-  if (!waiting.empty() && waiting.front()->touched_) waiting.front()->touched_();
+  if (const auto* next = first(); next && next->touched_) next->touched_();
 }
 
-model_gate::place::place(std::shared_ptr<row> of, std::function<void()> touched)
-    : row_(std::move(of)), touched_(std::move(touched)), at_(row_->waiting.insert(row_->waiting.end(), this)) {}
+model_gate::place::place(std::shared_ptr<row> of, const std::string& scope, std::function<void()> touched)
+    : row_(std::move(of)), touched_(std::move(touched)), at_(row_->waiting.enter(this, scope)) {}
 
 model_gate::place::~place() {
   if (is_inside_)
     --row_->inside;
   else
-    row_->waiting.erase(at_);
+    row_->waiting.leave(at_);
   row_->touch_first();
 }
 
 bool model_gate::place::enter(time_point now) {
   if (is_inside_) return true;
   row_->forget(now);
-  if (row_->waiting.front() != this) return false;
+  if (row_->first() != this) return false;
   if (row_->most_at_once > 0 && row_->inside >= row_->most_at_once) return false;
   if (row_->most_a_minute > 0 && row_->begun.size() >= row_->most_a_minute) return false;
   row_->waiting.pop_front();
@@ -48,24 +45,25 @@ bool model_gate::place::enter(time_point now) {
 
 std::size_t model_gate::place::ahead() const {
   if (is_inside_) return 0;
-  return static_cast<std::size_t>(std::distance(row_->waiting.begin(), at_));
+  return row_->waiting.ahead_of(at_);
 }
 
 model_gate::time_point model_gate::place::when() const {
   const auto never = time_point::max();
-  if (is_inside_ || row_->waiting.front() != this) return never;
+  if (is_inside_ || row_->first() != this) return never;
   if (row_->most_at_once > 0 && row_->inside >= row_->most_at_once) return never;
   if (row_->most_a_minute == 0 || row_->begun.size() < row_->most_a_minute) return time_point::min();
   return row_->begun.front() + rate_window;
 }
 
-std::unique_ptr<model_gate::place> model_gate::line_up(const model_settings& settings, std::function<void()> touched) {
+std::unique_ptr<model_gate::place> model_gate::line_up(const model_settings& settings, const std::string& scope,
+                                                       std::function<void()> touched) {
   if (settings.concurrency == 0 && settings.rate == 0) return nullptr;
   auto& row = rows_[settings.name];
   if (!row) row = std::make_shared<place::row>();
   row->most_at_once = settings.concurrency;
   row->most_a_minute = settings.rate;
-  return std::unique_ptr<place>(new place(row, std::move(touched)));
+  return std::unique_ptr<place>(new place(row, scope, std::move(touched)));
 }
 
 } // namespace quell::integrations

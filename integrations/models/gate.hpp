@@ -1,14 +1,15 @@
-// Which requests may begin: for each model at most so many at once and so many in a minute, first come, first served.
-// One thread; pure: the time is passed in.
+// Which requests may begin: for each model at most so many at once and so many in a minute. The scopes that wait for it
+// take turns (`fair_row`). One thread; pure: the time is passed in.
 #pragma once
 
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
+
+#include "integrations/models/fair_row.hpp"
 
 namespace quell::integrations {
 
@@ -26,7 +27,7 @@ class model_gate {
     ~place();
     /// True once the request may begin, and from then on.
     bool enter(time_point now);
-    /// The places in front of it.
+    /// The places that come before it if no other one lines up.
     std::size_t ahead() const;
     /// When `enter` can succeed if no place is given back before; `max` if only that helps.
     time_point when() const;
@@ -34,16 +35,18 @@ class model_gate {
    private:
     friend class model_gate;
     struct row;
-    place(std::shared_ptr<row> of, std::function<void()> touched);
+    place(std::shared_ptr<row> of, const std::string& scope, std::function<void()> touched);
 
     std::shared_ptr<row> row_;
     std::function<void()> touched_;
     bool is_inside_ = false;
-    std::list<place*>::iterator at_; ///< in the row while it waits
+    fair_row::seat at_; ///< in the row while it waits
   };
 
-  /// A place at the end of the row. `touched`: `enter` may succeed now. Null if the model has no limit.
-  std::unique_ptr<place> line_up(const model_settings& settings, std::function<void()> touched);
+  /// A place in the row, behind the others of its scope. `touched`: `enter` may succeed now. Null if the model has no
+  /// limit.
+  std::unique_ptr<place> line_up(const model_settings& settings, const std::string& scope,
+                                 std::function<void()> touched);
 
  private:
   std::map<std::string, std::shared_ptr<place::row>> rows_; ///< by the model's configured name
@@ -52,10 +55,11 @@ class model_gate {
 struct model_gate::place::row {
   std::size_t most_at_once = 0, most_a_minute = 0; ///< 0 = any number
   std::size_t inside = 0;
-  std::list<place*> waiting;
+  fair_row waiting;             ///< of places
   std::deque<time_point> begun; ///< of the last minute, if there is a rate
 
   void forget(time_point now);
+  place* first() const { return static_cast<place*>(waiting.front()); }
   void touch_first();
 };
 

@@ -31,7 +31,8 @@ class orderer {
  public:
   void take(const user_message& user) {
     open_calls_end();
-    add_user(blank(user.text) ? "(empty message)" : repaired(user.text));
+    const bool is_empty = blank(user.text);
+    add_user(!is_empty ? repaired(user.text) : user.files.empty() ? "(empty message)" : "", user.files);
   }
 
   void take(const assistant_message& assistant) {
@@ -54,6 +55,7 @@ class orderer {
     }
     // The calls of a message are answered before the next message is taken, so the previous one has no open calls.
     if (!before->text.empty() && !fit.text.empty()) before->text += "\n\n";
+    for (auto& one : fit.thinking) one.text_before += before->text.size();
     before->text += fit.text;
     before->calls = std::move(fit.calls);
     before->thinking = std::move(fit.thinking);
@@ -71,6 +73,7 @@ class orderer {
         answer.ok = found->second->ok;
         answer.cancelled = found->second->cancelled;
         answer.result = blank(found->second->result) ? "(no output)" : repaired(found->second->result);
+        answer.files = found->second->files;
         came.erase(found); // if two calls share an id, each gets its own result
       }
       fit.results.push_back(std::move(answer));
@@ -90,15 +93,17 @@ class orderer {
  private:
   void open_calls_end() { take(tool_results{}); }
 
-  void add_user(std::string text) {
+  void add_user(std::string text, const attachments& files = {}) {
     const bool note_comes = is_note(text);
     auto* before = out.empty() ? nullptr : std::get_if<user_message>(&out.back());
     if (before) {
       // Keeps two user requests apart, so that they do not read as one.
-      if (!last_was_note_ && !is_note(text)) before->text += "\n\n" + no_answer_note();
-      before->text += "\n\n" + text;
+      if (!last_was_note_ && !is_note(text)) before->text += (before->text.empty() ? "" : "\n\n") + no_answer_note();
+      if (!before->text.empty() && !text.empty()) before->text += "\n\n";
+      before->text += text;
+      before->files.insert(before->files.end(), files.begin(), files.end());
     } else
-      out.emplace_back(user_message{std::move(text)});
+      out.emplace_back(user_message{std::move(text), files});
     last_was_note_ = note_comes;
   }
 

@@ -61,6 +61,36 @@ class call_tracker {
   std::vector<std::string> open_; ///< unanswered calls, in call order
 };
 
+bool is_data_uri(const std::string& text, std::string_view begin) {
+  const auto comma = text.find(";base64,");
+  return text.starts_with(begin) && comma != std::string::npos && comma + 8 < text.size();
+}
+
+rule wrong_source(const json& block) {
+  const json& source = member(block, "source");
+  if (text_member(source, "type") != "base64" || text_member(source, "data").empty())
+    return "an " + text_member(block, "type") + " without bytes";
+  const bool is_image = text_member(source, "media_type").starts_with("image/");
+  return is_image == (text_member(block, "type") == "image") ? std::nullopt
+                                                             : rule("a block with bytes of another type");
+}
+
+/// The content of a result: a text, or blocks of texts and, unless it is an error, bytes.
+rule wrong_result_content(const json& block) {
+  const json& content = member(block, "content");
+  if (!content.is_array()) return text_is_blank(content) ? rule("a tool result without content") : std::nullopt;
+  if (content.empty()) return "a tool result without content";
+  for (const json& part : content) {
+    if (text_member(part, "type") == "text") {
+      if (text_is_blank(member(part, "text"))) return "a text block that is empty";
+      continue;
+    }
+    if (member(block, "is_error") == json(true)) return "an error result with bytes";
+    if (auto wrong = wrong_source(part)) return wrong;
+  }
+  return std::nullopt;
+}
+
 rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come, call_tracker& calls) {
   const std::string type = text_member(block, "type");
   if (type == "text") {
@@ -69,6 +99,12 @@ rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come,
       answers_may_come = false;
     }
     return text_is_blank(member(block, "text")) ? rule("a text block that is empty") : std::nullopt;
+  }
+  if (type == "image" || type == "document") {
+    if (!user) return "the assistant sends an " + type;
+    if (auto open = calls.unanswered()) return open;
+    answers_may_come = false;
+    return wrong_source(block);
   }
   if (type == "thinking" || type == "redacted_thinking") return user ? rule("the user thinks") : std::nullopt;
   if (type == "tool_use") {
@@ -82,7 +118,7 @@ rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come,
   if (!answers_may_come) return "a tool result after a text";
   if (!member(block, "is_error").is_null() && !member(block, "is_error").is_boolean())
     return "is_error is not a boolean";
-  if (text_is_blank(member(block, "content"))) return "a tool result without content";
+  if (auto wrong = wrong_result_content(block)) return wrong;
   return calls.answer(text_member(block, "tool_use_id"));
 }
 
@@ -149,6 +185,24 @@ rule wrong_openai_calls(const json& message, call_tracker& calls) {
   return std::nullopt;
 }
 
+rule wrong_openai_content(const json& message, const std::string& role) {
+  const json& content = member(message, "content");
+  if (!content.is_array())
+    return text_is_blank(content) ? rule("a message of " + role + " without content") : std::nullopt;
+  if (role != "user" || content.empty()) return "a message of " + role + " with parts";
+  for (const json& part : content) {
+    const std::string type = text_member(part, "type");
+    if (type == "text" && text_is_blank(member(part, "text"))) return "a text part that is empty";
+    if (type == "image_url" && !is_data_uri(text_member(member(part, "image_url"), "url"), "data:image/"))
+      return "an image without bytes";
+    if (type == "file" && (text_member(member(part, "file"), "filename").empty() ||
+                           !is_data_uri(text_member(member(part, "file"), "file_data"), "data:application/pdf")))
+      return "a file without name or bytes";
+    if (type != "text" && type != "image_url" && type != "file") return "a part of type \"" + type + "\"";
+  }
+  return std::nullopt;
+}
+
 rule wrong_openai(const json& body) {
   call_tracker calls;
   std::string before;
@@ -169,8 +223,8 @@ rule wrong_openai(const json& body) {
     } else if (role != "tool" && role != "user" && role != "system") {
       return "a message of role \"" + role + "\"";
     }
-    if (role != "assistant" && text_is_blank(member(message, "content")))
-      return "a message of " + role + " without content";
+    if (role != "assistant")
+      if (auto wrong = wrong_openai_content(message, role)) return wrong;
     before = role;
   }
   if (auto open = calls.unanswered()) return open;

@@ -64,6 +64,8 @@ struct model_settings {
   std::chrono::milliseconds first_backoff{500};
   std::chrono::milliseconds longest_backoff{20'000};
   answer_settings answer;
+  bool images = true;                         ///< it is sent images; else a text in their place
+  bool documents = true;                      ///< the same for PDF files
   bool prompt_cache = true;                   ///< Anthropic: mark what the provider shall cache
   std::map<std::string, std::string> headers; ///< sent with each request; values are secret, like `key`
   std::uint32_t concurrency = 0;              ///< requests of this model at once; 0 = any number

@@ -28,7 +28,7 @@ class openai_stream final : public reply_reader {
       if (auto over = tell(text_member(delta, name), events)) return over;
       if (std::string_view(name) == "refusal" && !text_member(delta, name).empty()) refused_ = true;
     }
-    if (auto over = think(delta, events)) return over;
+    if (auto over = take_thinking(delta, events)) return over;
     if (const json& calls = member(delta, "tool_calls"); calls.is_array())
       for (const json& piece : calls)
         if (auto over = take_call(piece, events)) return over;
@@ -106,20 +106,10 @@ class openai_stream final : public reply_reader {
   }
 
   /// Not OpenAI's own: compatible servers send thinking under one of these names, some under both.
-  std::optional<provider_error> think(const json& delta, std::vector<model_event>& events) {
+  std::optional<provider_error> take_thinking(const json& delta, std::vector<model_event>& events) {
     std::string piece = text_member(delta, "reasoning_content");
     if (piece.empty()) piece = text_member(delta, "reasoning");
-    if (piece.empty()) return std::nullopt;
-    if (auto over = count_text(piece.size())) return over;
-    events.emplace_back(thinking{std::move(piece)});
-    return std::nullopt;
-  }
-
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
-    if (delta.empty()) return std::nullopt;
-    if (auto over = count_text(delta.size())) return over;
-    events.emplace_back(text{std::move(delta)});
-    return std::nullopt;
+    return think(std::move(piece), events);
   }
 
   void count(const json& usage) {

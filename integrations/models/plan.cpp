@@ -2,6 +2,7 @@
 #include "integrations/models/plan.hpp"
 
 #include "integrations/models/endpoint.hpp"
+#include "integrations/models/media.hpp"
 #include "integrations/models/script_play.hpp"
 #include "integrations/models/web_attempt.hpp"
 
@@ -48,7 +49,7 @@ model_route web_route(const model_settings& settings, const model_request& reque
   plan->ids = call_ids(request.messages);
   plan->connect_timeout = settings.connect_timeout;
   plan->ca_file = ca_file;
-  route.request_bytes = plan->request.body.size();
+  route.request_bytes = without_media(plan->request.body.size(), settings, request.messages);
   route.who = "model \"" + settings.name + "\" (" + settings.model + " at " + plan->request.shown_url + ")";
   route.make = [plan = std::shared_ptr<const web_plan>(std::move(plan)), &network](attempt_host& host, std::uint32_t) {
     return std::make_unique<web_attempt>(host, network, plan);
@@ -86,20 +87,9 @@ std::unique_ptr<running_call> plan_call(const model_settings& settings, const mo
     route.settings.fallbacks.clear();
     return route;
   };
-  const auto add = [&](const model_settings& one) {
-    routes.push_back(route_of(one, request));
-    if (!request.shorter) return;
-    model_route less;
-    less.settings = routes.back().settings;
-    less.if_too_long = [route_of, one, instructions = request.instructions, tools = request.tools,
-                        shorter = request.shorter] {
-      return route_of(one, {instructions, shorter(), tools});
-    };
-    routes.push_back(std::move(less));
-  };
-  add(settings);
-  for (const model_settings& other : settings.fallbacks) add(other);
-  return std::make_unique<running_call>(std::move(routes), model_clock::now());
+  routes.push_back(route_of(settings, request));
+  for (const model_settings& other : settings.fallbacks) routes.push_back(route_of(other, request));
+  return std::make_unique<running_call>(std::move(routes), model_clock::now(), request.scope);
 }
 
 std::optional<fault> wrong_settings(const model_settings& settings) {

@@ -13,6 +13,20 @@ std::optional<provider_error> reply_reader::count_text(std::size_t bytes) {
                 " MiB; the model does not seem to end");
 }
 
+std::optional<provider_error> reply_reader::tell(std::string piece, std::vector<model_event>& events) {
+  if (piece.empty()) return std::nullopt;
+  if (auto over = count_text(piece.size())) return over;
+  events.emplace_back(model_events::text{std::move(piece)});
+  return std::nullopt;
+}
+
+std::optional<provider_error> reply_reader::think(std::string piece, std::vector<model_event>& events) {
+  if (piece.empty()) return std::nullopt;
+  if (auto over = count_text(piece.size())) return over;
+  events.emplace_back(model_events::thinking{std::move(piece)});
+  return std::nullopt;
+}
+
 std::optional<provider_error> reply_reader::count_input(std::size_t bytes) {
   if ((input_bytes_ += bytes) <= limits::input_bytes) return std::nullopt;
   return broken("the inputs of the tool calls are longer than " + std::to_string(limits::input_bytes >> 20) + " MiB");

@@ -110,20 +110,6 @@ class responses_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& events) {
-    if (delta.empty()) return std::nullopt;
-    if (auto over = count_text(delta.size())) return over;
-    events.emplace_back(text{std::move(delta)});
-    return std::nullopt;
-  }
-
-  std::optional<provider_error> think(std::string delta, std::vector<model_event>& events) {
-    if (delta.empty()) return std::nullopt;
-    if (auto over = count_text(delta.size())) return over;
-    events.emplace_back(thinking{std::move(delta)});
-    return std::nullopt;
-  }
-
   call_ids ids_;
   std::map<std::uint64_t, tool_call> open_; ///< by output index
   bool refused_ = false, any_call_ = false;

@@ -1,7 +1,9 @@
 // Builds a request for OpenAI's Responses API (POST …/responses). Nothing is stored there: each request holds the whole
 // conversation.
+#include "integrations/models/answer_order.hpp"
 #include "integrations/models/endpoint.hpp"
 #include "integrations/models/json.hpp"
+#include "integrations/models/media.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"
 
@@ -10,24 +12,50 @@ namespace {
 
 constexpr std::size_t most_responses_tools = 128;
 
-void put_in_responses(json& input, const std::string&, const user_message& user) {
-  input.push_back(json{{"role", "user"}, {"content", user.text}});
+/// Content of a message or a result: a text, or parts if bytes are among them.
+json responses_content(const model_settings& settings, const attachments& files, const std::string& text) {
+  if (!has_bytes_for(settings, files)) return with_media_texts(settings, files, text);
+  json parts = json::array();
+  const auto add_text = [&](const std::string& piece) {
+    if (!blank(piece)) parts.push_back(json{{"type", "input_text"}, {"text", piece}});
+  };
+  const auto add_image = [&](const attachment& one) {
+    parts.push_back(json{{"type", "input_image"}, {"detail", "auto"}, {"image_url", data_uri(one)}});
+  };
+  const auto add_document = [&](const attachment& one) {
+    parts.push_back(json{{"type", "input_file"}, {"filename", file_name_of(one)}, {"file_data", data_uri(one)}});
+  };
+  put_media(settings, files, {add_text, add_image, add_document});
+  add_text(text);
+  return parts;
 }
 
-void put_in_responses(json& input, const std::string& model, const assistant_message& assistant) {
-  for (const thinking_block& one : assistant.thinking)
-    if (auto item = parse_json(one.block); item && one.model == model) input.push_back(std::move(*item));
-  if (!assistant.text.empty()) input.push_back(json{{"role", "assistant"}, {"content", assistant.text}});
-  for (const tool_call& call : assistant.calls)
-    input.push_back(json{{"type", "function_call"},
-                         {"call_id", call.call},
-                         {"name", call.name},
-                         {"arguments", dump_json(call_input(call.input))}});
+void put_in_responses(json& input, const model_settings& settings, const user_message& user) {
+  input.push_back(json{{"role", "user"}, {"content", responses_content(settings, user.files, user.text)}});
 }
 
-void put_in_responses(json& input, const std::string&, const tool_results& results) {
+void put_in_responses(json& input, const model_settings& settings, const assistant_message& assistant) {
+  in_order(
+      assistant,
+      [&](std::string_view text) {
+        input.push_back(json{{"role", "assistant"}, {"content", text}});
+      },
+      [&](const tool_call& call) {
+        input.push_back(json{{"type", "function_call"},
+                             {"call_id", call.call},
+                             {"name", call.name},
+                             {"arguments", dump_json(call_input(call.input))}});
+      },
+      [&](const thinking_block& one) {
+        if (auto item = parse_json(one.block); item && one.model == settings.model) input.push_back(std::move(*item));
+      });
+}
+
+void put_in_responses(json& input, const model_settings& settings, const tool_results& results) {
   for (const tool_result& result : results.results)
-    input.push_back(json{{"type", "function_call_output"}, {"call_id", result.call}, {"output", result.result}});
+    input.push_back(json{{"type", "function_call_output"},
+                         {"call_id", result.call},
+                         {"output", responses_content(settings, result.files, result.result)}});
 }
 
 json offered_to_responses(const tool_offer& tool) {
@@ -73,7 +101,7 @@ result<http_request> responses_request(const model_settings& settings, const mod
 
   json input = json::array();
   for (const conversation_entry& entry : orderly(request.messages))
-    std::visit([&](const auto& one) { put_in_responses(input, settings.model, one); }, entry);
+    std::visit([&](const auto& one) { put_in_responses(input, settings, one); }, entry);
   json body{{"model", settings.model},
             {"stream", true},
             {"store", false},
@@ -86,11 +114,7 @@ result<http_request> responses_request(const model_settings& settings, const mod
   }
   put_responses_settings(body, settings, request);
 
-  http_request made_request{place->url, place->shown, {}, dump_json(body)};
-  made_request.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
-  if (!settings.key.empty()) made_request.headers.push_back("Authorization: Bearer " + settings.key);
-  add_headers(settings, made_request.headers);
-  return made_request;
+  return post_with_bearer(settings, *place, body);
 }
 
 } // namespace quell::integrations

@@ -41,8 +41,8 @@ milliseconds backoff(const model_settings& settings, std::uint32_t coming, doubl
   return milliseconds(static_cast<std::int64_t>(most * (0.5 + std::clamp(random, 0.0, 1.0) / 2)));
 }
 
-running_call::running_call(std::vector<model_route> routes, time_point now)
-    : routes_(std::move(routes)), whole_end_(now), rest_end_(now), since_(now) {
+running_call::running_call(std::vector<model_route> routes, time_point now, std::string scope)
+    : routes_(std::move(routes)), scope_(std::move(scope)), whole_end_(now), rest_end_(now), since_(now) {
   for (model_route& one : routes_) one.settings = bounded(std::move(one.settings));
   begin_route(now);
 }
@@ -86,7 +86,7 @@ void running_call::step(time_point now) {
 
 /// Whether it is this request's turn at its model. Tells about a wait once.
 bool running_call::may_begin(time_point now) {
-  if (!place_) place_ = gate_->line_up(settings(), touched_);
+  if (!place_) place_ = gate_->line_up(settings(), scope_, touched_);
   if (!place_) return true;
   const bool was_queued = phase_ == phase::queued;
   if (!place_->enter(now)) {
@@ -176,32 +176,18 @@ void running_call::after_error(time_point now) {
   give_up(std::move(what.why), now);
 }
 
-/// Asks the same model again, with less of the conversation, if it was too long.
-bool running_call::ask_for_less(const fault& why, time_point now) {
-  if (listening_->is_cut() || has_reported_ || at_ + 1 >= routes_.size() || !routes_[at_ + 1].if_too_long) return false;
-  if (!has_code(why, failure_code::context_overflow)) return false;
-  const auto tries = tries_;
-  ++at_;
-  routes_[at_] = std::exchange(routes_[at_].if_too_long, nullptr)();
-  routes_[at_].settings = bounded(std::move(routes_[at_].settings));
-  begin_route(now);
-  listening_->tell(model_events::retrying{tries + 1, milliseconds(0), why.detail, why.code, settings().name});
-  touched_();
-  return true;
-}
-
 /// Asks the next model if this one cannot answer and nothing was shown.
 bool running_call::fall_back(const fault& why, time_point now) {
-  while (at_ + 1 < routes_.size() && routes_[at_ + 1].if_too_long)
-    routes_.erase(routes_.begin() + static_cast<std::ptrdiff_t>(at_) + 1); // it was not too long
   if (has_reported_ || at_ + 1 >= routes_.size()) return false;
   if (!has_code(why, failure_code::model_overloaded) && !has_code(why, failure_code::model_unavailable) &&
       !has_code(why, failure_code::model_timeout) && !has_code(why, failure_code::model_cut))
     return false;
   const std::string from = settings().name;
+  const auto spent = usage_less(usage_, reported_usage_);
+  reported_usage_ = usage_;
   ++at_;
   begin_route(now);
-  listening_->tell(model_events::fell_back{from, settings().name, why});
+  listening_->tell(model_events::fell_back{from, settings().name, why, spent});
   touched_();
   return true;
 }
@@ -210,7 +196,7 @@ void running_call::give_up(fault why, time_point now) {
   if (try_) usage_ += priced(try_->usage(), false);
   try_.reset(); // before reporting: a listener that hears of the failure can count the connections
   place_.reset();
-  if (ask_for_less(why, now) || fall_back(why, now)) return;
+  if (fall_back(why, now)) return;
   phase_ = phase::over;
   listening_->tell(model_events::failed{std::move(why), usage_});
 }

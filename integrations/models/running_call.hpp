@@ -22,9 +22,6 @@ struct model_route {
   attempt_maker make;
   std::optional<fault> unusable; ///< asking it fails at once
   std::size_t request_bytes = 0;
-  /// Not empty: a shorter request to the same model, for when the one before does not fit into its context. Made only
-  /// then.
-  std::function<model_route()> if_too_long{};
 };
 
 class running_call final : public attempt_host {
@@ -32,7 +29,8 @@ class running_call final : public attempt_host {
   using time_point = model_clock::time_point;
 
   /// `routes`: at least one; the next is asked when one cannot answer.
-  running_call(std::vector<model_route> routes, time_point now);
+  /// `scope`: whose share of a limited model it takes.
+  running_call(std::vector<model_route> routes, time_point now, std::string scope = {});
 
   /// Connects the call before it runs: `listening` gets the events, `random` gives randomness, `touched` says that
   /// `step` is due.
@@ -57,7 +55,6 @@ class running_call final : public attempt_host {
   bool may_begin(time_point now);
   void begin_route(time_point now);
   bool fall_back(const fault& why, time_point now);
-  bool ask_for_less(const fault& why, time_point now);
   model_usage priced(model_usage usage, bool is_whole) const;
   std::string without_secrets(std::string text) const;
   const model_route& route() const { return routes_[at_]; }
@@ -69,6 +66,7 @@ class running_call final : public attempt_host {
   void note_usage();
 
   std::vector<model_route> routes_;
+  const std::string scope_;
   std::size_t at_ = 0; ///< the route that is taken
   std::shared_ptr<call_listener> listening_;
   model_gate* gate_ = nullptr;
@@ -83,6 +81,7 @@ class running_call final : public attempt_host {
   bool ended_ = false;
   std::optional<provider_error> provider_error_;
   model_usage usage_;                        ///< of the attempts that are over
+  model_usage reported_usage_;               ///< of them, of the models that were given up
   std::size_t received_bytes_ = 0;           ///< of text, thinking and calls of this attempt
   std::unique_ptr<model_gate::place> place_; ///< of this attempt, if its model is limited
   std::unique_ptr<attempt> try_;             ///< last: it reports to all members above

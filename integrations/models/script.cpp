@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "integrations/models/limits.hpp"
+#include "protocol/speaker.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -35,7 +36,7 @@ script_scene scene_of(const model_request& request) {
   for (const conversation_entry& entry : request.messages) {
     scene.results_last = false;
     if (const auto* user = std::get_if<user_message>(&entry)) {
-      scene.text = user->text;
+      scene.text = without_speaker(user->text);
       scene.bytes += user->text.size();
       scene.round = 1;
     } else if (const auto* assistant = std::get_if<assistant_message>(&entry)) {

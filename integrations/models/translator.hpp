@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "integrations/models/history.hpp"
 #include "integrations/models/model.hpp"
 
@@ -20,6 +22,10 @@ struct http_request {
   std::vector<std::string> headers; ///< contain the key
   std::string body;
 };
+
+struct endpoint;
+/// The request of both dialects of OpenAI, with the extra headers of the settings last.
+http_request post_with_bearer(const model_settings& settings, const endpoint& place, const nlohmann::json& body);
 
 /// The reason why an attempt failed. `why.detail` does not name the model and its place yet.
 struct provider_error {
@@ -49,6 +55,9 @@ class reply_reader {
   std::optional<provider_error> count_text(std::size_t bytes);
   std::optional<provider_error> count_input(std::size_t bytes);
   std::optional<provider_error> count_call();
+  /// Passes a piece on, unless it is empty, and counts it as text.
+  std::optional<provider_error> tell(std::string piece, std::vector<model_event>& events);
+  std::optional<provider_error> think(std::string piece, std::vector<model_event>& events);
   /// The name, cut to our limit.
   static std::string fit_name(const std::string& name);
 

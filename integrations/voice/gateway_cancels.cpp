@@ -30,6 +30,10 @@ void gateway_side::cancel_all() {
     effect(does::cancel{e.n});
   }
   live_.clear();
+  for (const auto n : finishing_) {
+    all.push_back(n);
+    effect(does::cancel{n});
+  }
   owed_.push_back(std::move(all));
   tell_cancelled();
 }
@@ -38,6 +42,11 @@ void gateway_side::fenced(exchange_number n) {
   if (is_over_) return;
   for (auto& one : owed_) std::erase(one, n);
   tell_cancelled();
+}
+
+void gateway_side::ended(exchange_number n) {
+  std::erase(finishing_, n);
+  fenced(n);
 }
 
 /// Sends one `cancelled` for each 07, in order, then the frames that waited behind them.

@@ -14,7 +14,7 @@ void gateway_side::show(tag t, std::string payload, exchange_number n) {
     held_.push_back({n, {t, std::move(payload)}});
 }
 
-/// What waits of an answer that is not wanted any more, or of all. Its ends of speech leave at once: behind `cancelled`
+/// Drops the waiting frames of an answer, or of all. Its ends of speech leave at once: behind `cancelled`
 /// the client would take them for those of a newer answer.
 void gateway_side::drop_held(std::optional<exchange_number> n) {
   std::erase_if(held_, [&](const held_frame& h) {
@@ -232,6 +232,7 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
 /// The caller writes the exchange's last row, and lets the children end first.
 void gateway_side::finish(place at, const std::string& failure) {
   silence(*at);
+  finishing_.push_back(at->n);
   effect(does::finish{at->n, at->transcript, at->was_spoken, failure});
   live_.erase(at);
   ask_next();

@@ -139,6 +139,8 @@ class gateway_side {
   void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
   void on_verdict(exchange_number n, verdict what);
   void fenced(exchange_number n);
+  /// The end of an exchange that has finished is durable. Until then a cancel covers it, too, and this answers it.
+  void ended(exchange_number n);
   /// The exchange could not begin or continue: the ledger no longer holds any of it.
   void refused(exchange_number n, const std::string& why);
   /// A cancel that came through another interface and is durable.
@@ -199,7 +201,8 @@ class gateway_side {
   void choose(bool continues);
   void answered(const frame& f);
 
-  std::deque<exchange> live_; ///< oldest first
+  std::deque<exchange> live_;              ///< oldest first
+  std::vector<exchange_number> finishing_; ///< their ends are not durable yet
   std::vector<gateway_effect> effects_;
   struct held_frame {
     exchange_number n = 0;

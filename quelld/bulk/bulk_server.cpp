@@ -58,7 +58,7 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
   }
   if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) {
     // An honest worker sends one hello per connection and session; a dropped one is sent again with the next session.
-    if (hellos_.take(from.public_key, 1, clock_now().boot)) has_hello(from, hello->session);
+    if (hellos_.take(from.public_key, 1, clock_now().boot)) on_hello(from, hello->session);
     return;
   }
   if (const auto worker = worker_on(from.route)) handle(from, *worker, std::move(*message));
@@ -105,7 +105,7 @@ void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk
   }
 }
 
-void bulk_server::has_hello(const peer& from, const session_id& session) {
+void bulk_server::on_hello(const peer& from, const session_id& session) {
   {
     std::lock_guard lock(mutex_);
     waiting_[from.route] = {};

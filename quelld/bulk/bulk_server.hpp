@@ -73,7 +73,7 @@ class bulk_server final : public output_store {
   void handle(const peer& from, const std::string& worker, wire::bulk_message message);
   /// True if the frame was kept for later, or dropped because the connection is unknown.
   bool keep_waiting(const std::string& route, std::string_view bytes);
-  void has_hello(const peer& from, const session_id& session);
+  void on_hello(const peer& from, const session_id& session);
   void welcome(const peer& from, const std::string& worker);
   void send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes,
                   bool end);

@@ -23,7 +23,7 @@ std::string data_of(const records::event_record& e) {
 }
 
 /// A connector that waits, connects or has given up says so first, and a room that it may not enter behind "; not in".
-/// What needs no connection (incoming webhooks, Discord's commands without its gateway) is always there.
+/// Parts that need no connection (incoming webhooks, Discord's commands without its gateway) are always there.
 bool is_working(std::string_view state) {
   constexpr std::string_view not_working[] = {"retrying",    "connecting", "registering", "shaking hands",
                                               "not started", "gave up",    "ended",       "stopped"};

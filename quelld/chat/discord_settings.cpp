@@ -1,4 +1,5 @@
 // The section [discord].
+#include "integrations/chat/admission.hpp"
 #include "integrations/chat/discord/discord.hpp"
 #include "integrations/chat/discord/ed25519.hpp"
 #include "integrations/chat/discord/read.hpp"
@@ -26,6 +27,8 @@ configured_connector read_discord(section_reader& from) {
   from.flag("gateway", s.with_gateway);
   from.flag("register_commands", s.register_commands);
   from.flag("only_addressed", s.only_addressed);
+  from.flag("show_place", s.shows_place);
+  s.changes = from.changes(true);
   s.guilds = keys.texts("guilds", most_guilds, most_guilds * 21);
   for (const auto& guild : s.guilds)
     if (guild != "*" && !integrations::chat::discord::is_snowflake(guild))
@@ -44,7 +47,15 @@ configured_connector read_discord(section_reader& from) {
   from.text("ca_file", s.ca_file);
   if (!s.with_gateway && s.public_key.empty())
     keys.wrong("gateway", "is false and there is no public_key: nothing could be heard; give one of the two");
-  return connected_by(std::move(s), integrations::chat::start_discord);
+  const auto deaf_in = [guilds = s.guilds, users = s.users](const scope_path& place) -> std::string {
+    const auto segments = place.segments();
+    if (!users.empty() || segments.size() < 2 || segments[1] == "dm") return {};
+    if (integrations::chat::is_listed(guilds, segments[1])) return {};
+    return "[discord] guilds does not list " + std::string(segments[1]) + ", and users lists nobody";
+  };
+  auto made = connected_by(std::move(s), integrations::chat::start_discord);
+  made.deaf_in = deaf_in;
+  return made;
 }
 
 } // namespace quell::controller::chat

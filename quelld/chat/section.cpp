@@ -1,6 +1,7 @@
 // Secrets and addresses of a section.
 #include "quelld/chat/section.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include "protocol/duration.hpp"
@@ -89,6 +90,30 @@ void section_reader::texts(const char* key, std::vector<std::string>& value, std
 void section_reader::flag(const char* key, bool& value) {
   value = keys.flag(key, value);
   lines.flag(key, value);
+}
+
+std::size_t section_reader::choice(const char* key, const std::vector<std::string>& words, std::size_t otherwise) {
+  if (keys.has(key)) {
+    const auto word = keys.text(key, 64);
+    const auto at = std::find(words.begin(), words.end(), word);
+    if (at == words.end()) {
+      std::string all;
+      for (const auto& one : words) all += (all.empty() ? "\"" : ", \"") + one + "\"";
+      keys.wrong(key, "must be one of " + all);
+    } else {
+      otherwise = static_cast<std::size_t>(at - words.begin());
+    }
+  }
+  lines.text(key, words[otherwise]);
+  return otherwise;
+}
+
+integrations::chat::change_rules section_reader::changes(bool with_deletions) {
+  using namespace integrations::chat;
+  change_rules rules;
+  if (with_deletions) rules.deletion = static_cast<on_deletion>(choice("on_delete", {"stop", "ignore"}, 0));
+  rules.edit = static_cast<on_edit>(choice("on_edit", {"ask", "stop", "ignore"}, 0));
+  return rules;
 }
 
 void section_reader::time(const char* key, milliseconds& value, milliseconds least) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 #include "quelld/settings/toml_lines.hpp"
 #include "quelld/settings/toml_table.hpp"
@@ -36,6 +37,8 @@ struct configured_connector {
   std::string text; ///< the keys as TOML lines, without the `[section]` and without secrets
   std::function<result<std::unique_ptr<integrations::chat::connector>>(const connector_tools&, const std::string& name)>
       start;
+  /// Why the service hears nobody in this place; "" = it can. Empty: it is not known.
+  std::function<std::string(const scope_path& place)> deaf_in{};
 };
 
 /// A table of the file, with its secrets. Report errors with `keys.wrong`; the caller of the reader calls `keys.end()`.
@@ -57,6 +60,10 @@ struct section_reader {
   void texts(const char* key, std::vector<std::string>& value, std::size_t most, std::size_t most_bytes);
   void flag(const char* key, bool& value);
   void time(const char* key, milliseconds& value, milliseconds least = milliseconds{0});
+  /// One of the words, by its place among them; "" in the file or absent: `otherwise`.
+  std::size_t choice(const char* key, const std::vector<std::string>& words, std::size_t otherwise);
+  /// `on_edit`, and `on_delete` if the service tells of deletions.
+  integrations::chat::change_rules changes(bool with_deletions);
   template <class Number>
   void number(const char* key, Number& value, std::uint32_t least, std::uint32_t most) {
     value = static_cast<Number>(keys.number(key, static_cast<std::uint32_t>(value), least, most));

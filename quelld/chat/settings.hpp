@@ -31,4 +31,7 @@ result<chat_settings> read_chat_settings(const std::string& file,
 /// Checks that the agents that webhooks name exist and serve their scopes. Fault `invalid_field`.
 result<void> check_agents(const chat_settings& chats, const turns::turn_settings& turns);
 
+/// One sentence for each `[[place]]` of a chat service that is not configured, or that hears nobody there.
+std::vector<std::string> places_without_service(const chat_settings& chats, const turns::turn_settings& turns);
+
 } // namespace quell::controller::chat

@@ -19,6 +19,8 @@ configured_connector read_slack(section_reader& from) {
     if (c.size() < 2 || c.front() != '/') keys.wrong("commands", "has \"" + c + "\"; write each as \"/stop\"");
   lines.plain("commands", turns::toml_list(s.commands));
   from.flag("only_addressed", s.only_addressed);
+  from.flag("show_place", s.shows_place);
+  s.changes = from.changes(true);
   from.flag("in_threads", s.in_threads);
   from.flag("buttons", s.buttons);
   from.time("edit_every", s.edit_every);

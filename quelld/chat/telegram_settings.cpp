@@ -18,6 +18,8 @@ configured_connector read_telegram(section_reader& from) {
   from.texts("chats", s.chats, 1024, 1024 * 64);
   from.texts("users", s.users, 4096, 4096 * 64);
   from.flag("only_addressed", s.only_addressed);
+  from.flag("show_place", s.shows_place);
+  s.changes = from.changes(false);
   from.flag("buttons", s.buttons);
   from.time("poll", s.poll, milliseconds{1000});
   if (s.poll > milliseconds{50'000}) keys.wrong("poll", "must be at most 50s: Telegram holds no poll longer");

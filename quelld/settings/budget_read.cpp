@@ -50,6 +50,24 @@ agent_budget read_agent_budget(toml_table& t, const std::string& place, file_tro
   return b;
 }
 
+costs::tree_limits read_place_budget(toml_table& t, const std::string& place, file_trouble& trouble) {
+  costs::tree_limits b;
+  const auto* table = t.table("budget");
+  if (!table) return b;
+  toml_table inner(*table, place + ": budget", trouble);
+  if (inner.has("model_calls")) b.model_calls = inner.number("model_calls", 1, 1, 10'000);
+  b.cost_nanos = cost_limit(inner);
+  b.tokens = token_limit(inner);
+  inner.end();
+  return b;
+}
+
+std::string place_budget_text(const costs::tree_limits& b) {
+  std::string text = limits_text(b.cost_nanos, b.tokens, ", ");
+  if (b.model_calls > 0) text += ", model_calls = " + std::to_string(b.model_calls);
+  return text.empty() ? text : "{ " + text.substr(2) + " }";
+}
+
 actors::repetition_limits read_repetition(toml_table& t, const std::string& place, file_trouble& trouble) {
   actors::repetition_limits r;
   if (t.is_text("repetition")) {

@@ -113,6 +113,8 @@ void read_model_settings(toml_table& t, const std::string& place, integrations::
   m.prompt_cache = t.flag("prompt_cache", m.prompt_cache);
   if (t.has("prompt_cache") && m.provider != provider::anthropic)
     t.wrong("prompt_cache", "is for provider anthropic; others cache without being told");
+  m.images = t.flag("images", m.images);
+  m.documents = t.flag("documents", m.documents);
   m.headers = headers_of(t, "headers");
   key.headers_env = headers_of(t, "headers_env");
   for (const auto& [name, variable] : key.headers_env)

@@ -30,6 +30,22 @@ bool has_tools_of(const agent_settings& a, const std::string& server) {
          });
 }
 
+/// Whether the agent answers in the place or somewhere below it.
+bool answers_in(const agent_settings& a, const scope_path& place) {
+  return serves(a, place) ||
+         std::any_of(a.scopes.begin(), a.scopes.end(), [&](const scope_path& s) { return s.is_at_or_below(place); });
+}
+
+void check_place(const turn_settings& s, const place_settings& p, std::vector<std::string>& all) {
+  const auto place = "[[place]] \"" + p.scope.text() + "\"";
+  if (const auto* closes = closed_by(s.chat, p.scope))
+    all.push_back(place + ": [[place]] \"" + closes->scope.text() +
+                  "\" does not list it in channels, so nobody may speak there");
+  for (const auto& name : p.agents)
+    if (const auto* a = s.agent(name); a && !answers_in(*a, p.scope))
+      all.push_back(place + ": agent \"" + name + "\" serves no scope there; add one to its scopes");
+}
+
 } // namespace
 
 std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
@@ -46,7 +62,10 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
     if (a->is_only_spawned) continue; // as configured
     const auto before =
         std::find_if(s.agents.begin(), a, [&](const auto& b) { return !b.is_command() && takes_all(b, *a); });
-    if (before != a)
+    const auto is_listed = [&](const place_settings& p) {
+      return std::find(p.agents.begin(), p.agents.end(), a->name) != p.agents.end();
+    };
+    if (before != a && std::none_of(s.chat.places.begin(), s.chat.places.end(), is_listed))
       all.push_back("agent \"" + a->name + "\" answers no scope: \"" + before->name +
                     "\", which comes first, answers them all; it can only be named");
   }
@@ -58,6 +77,7 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
                     "\" to the tools of one");
   if (std::all_of(s.agents.begin(), s.agents.end(), [](const auto& a) { return a.is_command(); }))
     all.push_back("no agent answers messages: each is a command");
+  for (const auto& p : s.chat.places) check_place(s, p, all);
   return all;
 }
 

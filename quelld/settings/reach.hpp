@@ -9,7 +9,8 @@
 namespace quell::controller::turns {
 
 /// One sentence each, in the order of the configuration: agents that no scope leads to, models that no agent uses, MCP
-/// servers whose tools no agent has. These are not errors: a message can name an agent.
+/// servers whose tools no agent has, places where nobody may speak or whose agents serve no scope there. These are not
+/// errors: a message can name an agent.
 std::vector<std::string> what_cannot_be_reached(const turn_settings& settings);
 
 } // namespace quell::controller::turns

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "actors/turns/approvers.hpp"
+#include "actors/turns/word_languages.hpp"
 #include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
 #include "protocol/user_name.hpp"
@@ -18,10 +19,11 @@ namespace {
 
 constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 4096, most_rules = 256,
                       most_servers = 32, most_places = 4096, most_timeouts = 256, most_scopes = 64, most_tools = 128,
-                      most_labels = 64, most_variables = 64, most_arguments = 256, most_budgets = 256;
+                      most_labels = 64, most_variables = 64, most_arguments = 256, most_budgets = 4096;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
                       command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
-                      most_phrases = 256, most_approvers = 1024;
+                      most_phrases = 512, most_languages = 16, most_approvers = 1024, most_place_agents = 64,
+                      most_channels = 1024;
 
 std::string name_of(toml_table& t, const std::string& section, std::size_t most = name_bytes) {
   const auto name = t.text("name", 4096);
@@ -76,6 +78,31 @@ void read_model(toml_table& t, turn_settings& s, file_trouble& trouble) {
   s.models.push_back(std::move(m));
 }
 
+/// After `workspace`.
+void read_workspace(toml_table& t, agent_settings& a) {
+  const auto mode = t.text("workspace_mode", name_bytes);
+  const auto quota = t.text("workspace_quota", name_bytes);
+  const auto retention = t.duration("workspace_retention", a.workspace_retention, milliseconds{0});
+  a.chooses_workspace = a.workspace || t.has("workspace_mode");
+  a.mode = a.workspace ? workspace_mode::shared : workspace_mode::per_scope;
+  if (mode == "shared")
+    a.mode = workspace_mode::shared;
+  else if (mode == "per-turn")
+    a.mode = workspace_mode::per_turn;
+  else if (t.has("workspace_mode") && mode != "per-scope")
+    t.wrong("workspace_mode", "must be per-scope, per-turn or shared");
+  if (t.has("workspace_mode") && mode != "shared" && a.workspace)
+    t.wrong("workspace_mode", "stands beside workspace, which all conversations share; keep one of them");
+  for (const char* key : {"workspace_quota", "workspace_retention"})
+    if (t.has(key) && a.mode == workspace_mode::shared)
+      t.wrong(key, "is for a workspace of a conversation or a turn; this agent's is shared");
+  if (const auto bytes = parse_size(quota); bytes)
+    a.workspace_quota = *bytes;
+  else if (t.has("workspace_quota"))
+    t.wrong("workspace_quota", "must be a size such as \"1GiB\", or \"0\" for none");
+  a.workspace_retention = retention;
+}
+
 void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   agent_settings a;
   a.name = name_of(t, "[[agents]]");
@@ -94,6 +121,8 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   a.workspace = t.text_if("workspace", path_bytes);
   if (a.workspace && !a.workspace->starts_with('/'))
     t.wrong("workspace", "must be an absolute path on the worker, such as \"/srv/work\"");
+  read_workspace(t, a);
+  a.reads_agents_md = t.flag("read_agents_md", a.reads_agents_md);
   a.on = labels_of(t);
   a.worker = worker_of(t);
   a.user = user_of(t);
@@ -108,13 +137,17 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   const auto most = a.exec_timeout_max;
   if (most.count() > 0 && a.exec_timeout && (a.exec_timeout->count() == 0 || *a.exec_timeout > most))
     t.wrong("exec_timeout", "must be between 1ms and exec_timeout_max, which is " + duration_text(most));
+  a.during_turn = t.text("during_turn", name_bytes);
+  if (a.during_turn.empty()) a.during_turn = "queue";
+  if (a.during_turn != "queue" && a.during_turn != "steer" && a.during_turn != "supersede")
+    t.wrong("during_turn", "must be queue, steer or supersede");
   a.command = command_of(t);
   a.acp = t.flag("acp", false);
   t.end();
   if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
-  for (const char* key :
-       {"model", "instructions", "tools", "may_spawn", "temperature", "top_p", "tool_choice", "response_format",
-        "response_schema", "thinking", "effort", "exec_timeout", "exec_timeout_max", "repetition"})
+  for (const char* key : {"model", "instructions", "tools", "may_spawn", "temperature", "top_p", "tool_choice",
+                          "response_format", "response_schema", "thinking", "effort", "exec_timeout",
+                          "exec_timeout_max", "repetition", "during_turn", "read_agents_md"})
     if (!a.command.empty() && t.has(key))
       t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");
   s.agents.push_back(std::move(a));
@@ -125,6 +158,11 @@ void read_rule(toml_table& t, turn_settings& s) {
   r.tool = t.text("tool", 256);
   if (r.tool.empty()) t.wrong("tool", "must name a tool, or be a glob such as \"mcp__files__*\" or \"*\"");
   r.match = t.text("match", match_bytes);
+  const auto action = t.text("action", 16);
+  if (!action.empty() && action != "ask" && action != "deny") t.wrong("action", "must be ask or deny");
+  r.denies = action == "deny";
+  r.timeout = t.duration("timeout", milliseconds{0}, milliseconds{0});
+  if (r.denies && r.timeout.count() > 0) t.wrong("timeout", "is for a rule that asks; this one denies");
   if (t.has("match") && r.match.empty()) t.wrong("match", "must not be empty; leave it out to ask always");
   t.end();
   s.approvals.push_back(std::move(r));
@@ -166,6 +204,24 @@ void read_server(toml_table& t, turn_settings& s) {
   s.mcp.push_back(std::move(m));
 }
 
+void read_web_search(const toml::table& table, turn_settings& s, file_trouble& trouble) {
+  using provider = integrations::search_settings::provider;
+  toml_table t(table, "[web_search]", trouble);
+  auto& w = s.web_search;
+  w.by = integrations::search_provider_named(t.text("provider", name_bytes));
+  w.url = t.text("url", url_bytes);
+  w.key_file = t.text("key_file", path_bytes);
+  t.end();
+  if (w.by == provider::none) t.wrong("provider", "must be searxng, brave or tavily");
+  if (w.by == provider::searxng && w.url.empty()) t.wrong("url", "must be the address of your SearXNG");
+  if (!w.url.empty() && !w.url.starts_with("http://") && !w.url.starts_with("https://"))
+    t.wrong("url", "must begin with http:// or https://");
+  if (w.url.find_first_of(" \r\n\t?#@") != std::string::npos)
+    t.wrong("url", "must be a plain address without a query, a user or white space");
+  if ((w.by == provider::brave || w.by == provider::tavily) && w.key_file.empty())
+    t.wrong("key_file", "must name a file that holds the provider's key");
+}
+
 void read_timeouts(const toml::table& table, turn_settings& s, file_trouble& trouble) {
   toml_table tools(table, "[tools]", trouble);
   const auto* times = tools.table("timeouts");
@@ -181,7 +237,8 @@ void read_timeouts(const toml::table& table, turn_settings& s, file_trouble& tro
   }
 }
 
-/// Reads the names of the bot and the words that both `[chat]` and `[[place]]` have.
+/// Reads the names of the bot and the words that both `[chat]` and `[[place]]` have. Languages become their words,
+/// which are printed.
 void read_words(toml_table& t, std::vector<std::string>& bot_names, chat::vocabulary& words) {
   const auto phrases = [&](const char* key) {
     auto all = t.texts(key, most_phrases, most_phrases * phrase_bytes);
@@ -194,6 +251,19 @@ void read_words(toml_table& t, std::vector<std::string>& bot_names, chat::vocabu
   words.words = phrases("cancel_words");
   words.lead_ins = phrases("lead_ins");
   words.followers = phrases("followers");
+  for (const auto& code : t.texts("languages", most_languages, most_languages * 8))
+    if (const auto* known = chat::words_of_language(code)) {
+      const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
+        for (const auto& one : more)
+          if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+      };
+      add(words.words, known->words);
+      add(words.lead_ins, known->lead_ins);
+      add(words.followers, known->followers);
+    } else {
+      t.wrong("languages", "has \"" + code + "\"; known are " + listed(chat::known_languages()) +
+                               ". Write the words of others in cancel_words");
+    }
 }
 
 std::vector<std::string> read_approvers(toml_table& t) {
@@ -203,7 +273,16 @@ std::vector<std::string> read_approvers(toml_table& t) {
   return all;
 }
 
-void read_place(toml_table& t, turn_settings& s) {
+/// Segments directly below the place.
+std::vector<std::string> read_channels(toml_table& t, const scope_path& place) {
+  auto all = t.texts("channels", most_channels, most_channels * 128);
+  for (const auto& one : all)
+    if (one.find('/') != std::string::npos || !scope_path::parse(place.text() + "/" + one))
+      t.wrong("channels", "has \"" + one + "\", which is not one segment of a scope below it");
+  return all;
+}
+
+void read_place(toml_table& t, turn_settings& s, file_trouble& trouble) {
   place_settings p;
   const auto text = t.text("scope", 512);
   const auto scope = scope_path::parse(text);
@@ -211,14 +290,18 @@ void read_place(toml_table& t, turn_settings& s) {
     return t.wrong("scope", "must be the scope of a place, such as \"discord/GUILD\": " + scope.error().detail);
   p.scope = *scope;
   t.call_it("[[place]] \"" + text + "\"");
-  const auto same = [&](const place_settings& other) { return other.scope == p.scope; };
-  if (std::any_of(s.chat.places.begin(), s.chat.places.end(), same)) t.wrong("scope", "has two [[place]]: write one");
+  if (s.chat.places.find(text)) t.wrong("scope", "has two [[place]]: write one");
   read_words(t, p.bot_names, p.words);
   if (t.has("approvers")) p.approvers = read_approvers(t);
   const auto is_token = [](const std::string& one) { return one.starts_with("token:"); };
   if (p.approvers && std::any_of(p.approvers->begin(), p.approvers->end(), is_token))
     t.wrong("approvers", "names a token: tokens are limited by their own scope, so name it in [chat]");
   if (t.has("approve_own")) p.approve_own = t.flag("approve_own", false);
+  p.agents = t.texts("agents", most_place_agents, most_place_agents * name_bytes);
+  if (t.has("agents") && p.agents.empty())
+    t.wrong("agents", "names none: leave it out, or close it with channels = []");
+  if (t.has("channels")) p.channels = read_channels(t, p.scope);
+  p.budget = read_place_budget(t, "[[place]] \"" + text + "\"", trouble);
   t.end();
   s.chat.places.push_back(std::move(p));
 }
@@ -284,12 +367,19 @@ result<turn_settings> read_settings_file(const std::string& file) {
       trouble.say(costs->source().begin.line, "costs must be a table: write [costs]");
     }
   }
-  each(*root, "place", most_places, trouble, [&](toml_table& t) { read_place(t, s); });
+  each(*root, "place", most_places, trouble, [&](toml_table& t) { read_place(t, s, trouble); });
   if (const auto* tools = root->get("tools")) {
     if (const auto* table = tools->as_table()) {
       read_timeouts(*table, s, trouble);
     } else {
       trouble.say(tools->source().begin.line, "tools must be a table: write [tools.timeouts]");
+    }
+  }
+  if (const auto* search = root->get("web_search")) {
+    if (const auto* table = search->as_table()) {
+      read_web_search(*table, s, trouble);
+    } else {
+      trouble.say(search->source().begin.line, "web_search must be a table: write [web_search]");
     }
   }
   if (const auto* chat = root->get("chat")) {

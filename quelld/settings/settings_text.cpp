@@ -97,6 +97,8 @@ void print(std::ostream& out, const integrations::model_settings& m, const key_s
   l.text("idle_timeout", duration_text(m.idle_timeout));
   print(l, m.answer);
   if (m.provider == integrations::provider::anthropic) l.plain("prompt_cache", m.prompt_cache ? "true" : "false");
+  if (!m.images) l.plain("images", "false");
+  if (!m.documents) l.plain("documents", "false");
   print_headers(out, m, key);
   l.table("headers_env", key.headers_env);
   if (m.concurrency > 0) l.plain("concurrency", std::to_string(m.concurrency));
@@ -116,6 +118,15 @@ void print(std::ostream& out, const agent_settings& a) {
   l.text("instructions", a.instructions);
   if (a.tools) l.plain("tools", toml_list(*a.tools));
   l.text("workspace", a.workspace.value_or(""));
+  // A mode that nobody chose is left out: what is read back is then the same, also for sub-agents.
+  if (a.mode != workspace_mode::shared) {
+    if (a.chooses_workspace) l.text("workspace_mode", a.mode == workspace_mode::per_turn ? "per-turn" : "per-scope");
+    l.text("workspace_quota", std::to_string(a.workspace_quota));
+    l.text("workspace_retention", duration_text(a.workspace_retention));
+  } else if (!a.workspace) {
+    l.text("workspace_mode", "shared");
+  }
+  if (!a.reads_agents_md) l.plain("read_agents_md", "false");
   l.table("on", a.on);
   l.text("worker", a.worker.value_or(""));
   l.text("user", a.user.value_or(""));
@@ -126,6 +137,7 @@ void print(std::ostream& out, const agent_settings& a) {
   print(l, a.answer);
   if (a.exec_timeout) l.text("exec_timeout", duration_text(*a.exec_timeout));
   if (a.exec_timeout_max.count() > 0) l.text("exec_timeout_max", duration_text(a.exec_timeout_max));
+  if (a.during_turn != "queue") l.text("during_turn", a.during_turn);
   l.texts("command", a.command);
   if (a.acp) l.plain("acp", "true");
 }
@@ -157,6 +169,9 @@ void print(std::ostream& out, const place_settings& p) {
   l.texts("followers", p.words.followers);
   if (p.approvers) l.plain("approvers", toml_list(*p.approvers));
   if (p.approve_own) l.plain("approve_own", *p.approve_own ? "true" : "false");
+  l.texts("agents", p.agents);
+  if (p.channels) l.plain("channels", toml_list(*p.channels));
+  if (const auto budget = place_budget_text(p.budget); !budget.empty()) l.plain("budget", budget);
 }
 
 } // namespace
@@ -176,8 +191,17 @@ std::string turn_settings_text(const turn_settings& s) {
     lines l(out);
     l.text("tool", r.tool);
     l.text("match", r.match);
+    if (r.denies) l.text("action", "deny");
+    if (r.timeout.count() > 0) l.text("timeout", duration_text(r.timeout));
   }
   for (const auto& m : s.mcp) print(out, m);
+  if (const auto& w = s.web_search; w.by != integrations::search_settings::provider::none) {
+    out << "\n[web_search]\n";
+    lines l(out);
+    l.text("provider", integrations::name_of(w.by));
+    l.text("url", w.url);
+    l.text("key_file", w.key_file);
+  }
   for (const auto& p : s.chat.places) print(out, p);
   out << costs_text(s.costs);
   out << "\n[chat]\n";

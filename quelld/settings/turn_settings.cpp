@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "actors/turns/has_name.hpp"
 #include "actors/turns/tool_catalogue.hpp"
 #include "protocol/nearest.hpp"
 #include "quelld/settings/settings_read.hpp"
@@ -79,6 +80,9 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
     for (const auto& name : *a.tools)
       if (const auto why = wrong_tool(s, name); !why.empty())
         return fault{"invalid_field", place + "tools: \"" + name + "\" " + why, {}};
+    const bool can_search = s.web_search.by != integrations::search_settings::provider::none;
+    if (!can_search && has_name(*a.tools, "web_search"))
+      return fault{"invalid_field", place + "tools: \"web_search\" needs the section [web_search]", {}};
     if (std::set<std::string>(a.tools->begin(), a.tools->end()).size() != a.tools->size())
       return fault{"invalid_field", place + "tools has a name twice", {}};
   }
@@ -104,6 +108,21 @@ std::optional<fault> rule_that_fits_nothing(const turn_settings& s, const approv
   }
   if (const auto why = wrong_tool(s, rule.tool); !why.empty())
     return fault{"invalid_field", place + "\"" + rule.tool + "\" " + why, {}};
+  return std::nullopt;
+}
+
+std::optional<fault> place_that_does_not_fit(const turn_settings& s, const place_settings& p) {
+  const auto place = "[[place]] \"" + p.scope.text() + "\": agents: ";
+  for (const auto& name : p.agents) {
+    const auto* agent = s.agent(name);
+    if (!agent)
+      return fault{
+          "invalid_field", place + "there is no agent \"" + name + "\"; " + instead_of(name, names_of(s.agents)), {}};
+    if (agent->is_command())
+      return fault{"invalid_field", place + "\"" + name + "\" is a command, which answers no messages", {}};
+  }
+  if (std::set<std::string>(p.agents.begin(), p.agents.end()).size() != p.agents.size())
+    return fault{"invalid_field", place + "has a name twice", {}};
   return std::nullopt;
 }
 
@@ -184,6 +203,13 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
       if (auto wrong = integrations::wrong_settings(one))
         return fault{"invalid_field", "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
   }
+  if (!s.web_search.key_file.empty()) {
+    auto key = key_in_file(s.web_search.key_file);
+    if (key && key->find_first_of("\r\n") != std::string::npos)
+      key = failure("invalid_field", "key_file has two lines");
+    if (!key) return fault{"invalid_field", "[web_search]: " + key.error().detail, {}};
+    s.web_search.key = std::move(*key);
+  }
   for (auto& m : s.mcp) {
     const auto take = [&](const std::string& from, const char* setting, std::string& to) -> std::optional<fault> {
       if (from.empty()) return std::nullopt;
@@ -206,6 +232,7 @@ void add_what_is_not_named(turn_settings& s) {
   if (s.agents.empty()) {
     s.agents.emplace_back();
     s.agents.back().name = "default";
+    s.agents.back().mode = workspace_mode::per_scope;
   }
   for (auto& a : s.agents)
     if (!a.is_command() && a.model.empty()) a.model = s.models.front().name;
@@ -215,7 +242,7 @@ void add_what_is_not_named(turn_settings& s) {
 
 const std::vector<std::string>& turn_sections() {
   static const std::vector<std::string> all = {"models", "agents", "tools",   "approval", "mcp",
-                                               "place",  "chat",   "budgets", "costs"};
+                                               "place",  "chat",   "budgets", "costs",    "web_search"};
   return all;
 }
 
@@ -231,6 +258,8 @@ std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
       return fault{"invalid_field", "[tools.timeouts]: \"" + name + "\" " + why, {}};
   for (const auto& rule : s.approvals)
     if (auto wrong = rule_that_fits_nothing(s, rule)) return wrong;
+  for (const auto& p : s.chat.places)
+    if (auto wrong = place_that_does_not_fit(s, p)) return wrong;
   const auto& speaks = s.chat.acknowledgement_model;
   if (!speaks.empty() && speaks != "none" && !s.model(speaks))
     return fault{"invalid_field",

@@ -359,3 +359,22 @@ TEST_CASE("a turn that completes says how its last answer ended", "[turn]") {
     CHECK(w.ended.at(0).why == why);
   }
 }
+
+TEST_CASE("a message that steers is read by the model that is asked now, and by all later ones", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"fast"});
+  w.finishes();
+  w.ends(1);
+  w.steer("in French"); // stored with the second model call
+  w.calls({"fast"});
+  w.finishes();
+  w.ends(2);
+  REQUIRE(w.model_call_number == 3);
+  REQUIRE(w.sent.size() == 6); // request, answer, results, what steers, answer, results
+  const auto* steering = std::get_if<user_message>(&w.sent.at(3));
+  REQUIRE(steering);
+  CHECK(steering->text == "in French");
+  CHECK(steering->steers);
+  CHECK(w.broken_rule().empty());
+}

@@ -64,6 +64,7 @@ class turn_world {
     now_ = now_ + t;
     perform(turn_.tick(now_));
   }
+  void steer(const std::string& text) { (void)turn_.steered({{text, {}, true}}); }
   const turn& it() const { return turn_; }
   /// The stored result of this call; fails if there is none.
   tool_result result(call_number n) const {

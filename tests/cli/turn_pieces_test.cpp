@@ -317,7 +317,7 @@ TEST_CASE("a conversation is shown with its calls, their endings, and what was c
   const view v{*parse_instant("2026-11-20T10:00:00Z"), true, false, false};
   CHECK(conversation_lines(messages, v, 80) == std::vector<std::string>{"09:51:07Z Mia: do it", "Yes.", "  exec ls  ok",
                                                                         "  read x  cancelled", "Half (interrupted)",
-                                                                        "-: never (stopped before it began)"});
+                                                                        "-: never (not part of the conversation)"});
   CHECK(conversation_lines(json(), v, 80).empty());
 }
 

@@ -3,10 +3,10 @@
 
 #include "gateway/compat/completion_body.hpp"
 #include "gateway/compat/completion_chunks.hpp"
-#include "gateway/compat/openai_error.hpp"
 #include "gateway/compat/ui_body.hpp"
 #include "gateway/compat/ui_parts.hpp"
 #include "gateway/hangup.hpp"
+#include "gateway/openai_error.hpp"
 
 using namespace quell;
 using namespace quell::controller::http;

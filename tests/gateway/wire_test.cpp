@@ -161,6 +161,8 @@ TEST_CASE("the OpenAPI document is JSON and names every path that is served") {
                            "/v1/workers/{name}/resolve",
                            "/v1/tokens",
                            "/v1/tokens/{id}",
+                           "/a2a/{agent}",
+                           "/a2a/{agent}/tasks/{task}",
                            "/api/turns/active",
                            "/api/turns/{id}/abort",
                            "/healthz",

@@ -62,13 +62,30 @@ def check(source: Source, root: pathlib.Path | None):
             yield f"{source.path}:{line}: {what}\n    why: {why}"
 
 
+def mutual_folders(files: list[Source]):
+    """Two folders of the product that include each other are one room with a wall through it."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for source in files:
+        if source.room in ("tests", "benchmarks"):
+            continue
+        here = source.path.rpartition("/")[0]
+        for line, name, angled in source.includes:
+            there = name.rpartition("/")[0]
+            if not angled and there != here:
+                first.setdefault((here, there), (source.path, line))
+    for (a, b), (path, line) in sorted(first.items()):
+        if a < b and (b, a) in first:
+            back = "{}:{}".format(*first[b, a])
+            yield f"{path}:{line}: {a} and {b} include each other ({back})\n    why: one of two folders stands below the other"
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     files = list(all_sources(root))
     if len(files) < 50:
         print(f"only {len(files)} source files found below {root}: is that the root?")
         return 1
-    failures = [failure for source in files for failure in check(source, root)]
+    failures = [failure for source in files for failure in check(source, root)] + list(mutual_folders(files))
     print("\n".join(failures) if failures else f"{len(files)} files keep the rules")
     return 1 if failures else 0
 

@@ -1,7 +1,7 @@
 """For each rule, a file that breaks it is reported and a file that keeps it is not."""
 import sys
 
-from check_rules import check
+from check_rules import check, mutual_folders
 from source import parse
 
 BREAKS = [
@@ -75,6 +75,11 @@ def main() -> int:
             wrong.append(f"{path}: {text!r} should be left alone; said {said}")
     if not list(check(parse("worker/x.cpp", "int a;\n"), None)):
         wrong.append("a file without a first comment should be reported")
+    below = parse("gateway/x.cpp", '// One.\n#include "gateway/deep/y.hpp"\n')
+    if list(mutual_folders([below])):
+        wrong.append("a folder that includes the one below it should be left alone")
+    if not list(mutual_folders([below, parse("gateway/deep/y.cpp", '// Two.\n#include "gateway/z.hpp"\n')])):
+        wrong.append("two folders that include each other should be reported")
     print("\n".join(wrong) if wrong else f"{len(BREAKS)} broken and {len(KEEPS)} good examples judged rightly")
     return 1 if wrong else 0
 

@@ -165,6 +165,36 @@ TEST_CASE("the Responses API gets its sealed reasoning back before the calls") {
   CHECK(body["tools"][0]["name"] == "exec");
 }
 
+TEST_CASE("thinking between texts and calls goes back where it was") {
+  auto request = first_ask();
+  assistant_message answer{"First. Then.", {{"c1", "exec", "{}"}, {"c2", "exec", "{}"}}, false};
+  const auto thought = [](int n, std::size_t text, std::size_t calls) {
+    const std::string id = std::to_string(n);
+    return thinking_block{"m-1", R"({"type":"thinking","thinking":")" + id + R"(","signature":"s"})", text, calls};
+  };
+  answer.thinking = {thought(0, 0, 0), thought(1, 6, 0), thought(2, 12, 1)};
+  request.messages.emplace_back(answer);
+  request.messages.emplace_back(tool_results{{{"c1", "exec", true, false, "{}"}, {"c2", "exec", true, false, "{}"}}});
+  answer_settings how;
+  how.thinking_tokens = 2000;
+  const auto kinds = [](const json& items) {
+    std::string all;
+    for (const json& one : items) {
+      const std::string type = one.value("type", "");
+      all += type == "thinking"                              ? "T" + one["thinking"].get<std::string>()
+             : type == "tool_use" || type == "function_call" ? "C"
+                                                             : "";
+      if (type == "text") all += "(" + one["text"].get<std::string>() + ")";
+      if (one.contains("role") && one["content"].is_string()) all += "(" + one["content"].get<std::string>() + ")";
+    }
+    return all;
+  };
+  const json body = body_of(model(provider::anthropic, how), request);
+  CHECK(kinds(body["messages"][1]["content"]) == "T0(First.)T1( Then.)CT2C");
+  const json input = body_of(model(provider::responses), request)["input"];
+  CHECK(kinds(input).find("T0(First.)T1( Then.)CT2C") != std::string::npos);
+}
+
 TEST_CASE("Anthropic caches system, tools and history with at most four marks") {
   auto request = with_results({});
   const json body = body_of(model(provider::anthropic), request);

@@ -80,6 +80,17 @@ struct played_service {
       posted_texts.push_back("react " + a.message + " " + a.text);
       return {};
     }
+    if (a.what == action_kind::unreact) {
+      CHECK(rules.can_take_back);
+      posted_texts.push_back("unreact " + a.message + " " + a.text);
+      return {};
+    }
+    if (a.what == action_kind::remove) {
+      CHECK(rules.can_take_back);
+      CHECK(messages.erase(a.message) == 1);
+      posted_texts.push_back("remove " + a.message);
+      return {};
+    }
     CHECK(length_of(a.text, rules.unit) <= rules.most_length);
     CHECK_FALSE(a.text.empty());
     if (rules.one_line) CHECK(a.text.find_first_of("\r\n") == std::string::npos);

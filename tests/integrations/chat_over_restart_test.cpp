@@ -97,6 +97,53 @@ TEST_CASE("a reply under way that ended with its program is brought to its end i
   CHECK(next.box.kept().empty());
 }
 
+TEST_CASE("a turn that goes on replaces its text in the message, also while an edit of it is under way", "[restart]") {
+  for (const bool flies : {false, true}) {
+    CAPTURE(flies);
+    played_service s(with_buttons());
+    s.start(turn);
+    s.delta(turn, 0, "Schön. ");
+    s.delta(turn, 7, "Half a wörd");
+    s.run_dry();
+    REQUIRE(s.messages.at("1") == "Schön. Half a wörd");
+    next_life next(s);
+    (void)next.box.recover(s.box.kept(), next.now);
+    next.box.looked(turn, status::running, next.now);
+    std::vector<action> under_way;
+    if (flies) {
+      next.delta(turn, 18, " and more");
+      next.pass(milliseconds{60'000});
+      under_way = next.box.due(next.now);
+      REQUIRE(under_way.size() == 1);
+      REQUIRE(under_way[0].what == action_kind::edit);
+    }
+    next.tell("turn_resumed", turn, R"({"offset":7})");
+    for (const auto& a : under_way) next.box.done(a.number, next.perform(a), next.now);
+    next.delta(turn, 7, "Another end.");
+    next.complete(turn, "Schön. Another end.");
+    next.run_dry();
+    CHECK(next.messages.at("1") == "Schön. Another end.");
+    CHECK(next.order.size() == 1);
+  }
+}
+
+TEST_CASE("a turn that goes on behind text that was not delivered shows all of it at its end", "[restart]") {
+  played_service s(with_buttons());
+  s.start(turn);
+  s.delta(turn, 0, "One.");
+  s.run_dry();
+  next_life next(s);
+  (void)next.box.recover(s.box.kept(), next.now);
+  next.box.looked(turn, status::running, next.now);
+  next.tell("turn_resumed", turn, R"({"offset":9})"); // " Two." was stored just before the crash
+  next.delta(turn, 9, " Three.");
+  next.run_dry();
+  CHECK(next.messages.at("1") == "One.");
+  next.complete(turn, "One. Two. Three.");
+  next.run_dry();
+  CHECK(next.all() == "One. Two. Three.");
+}
+
 TEST_CASE("a question goes on in the next life, and the reply where it was", "[restart]") {
   played_service s(with_buttons());
   s.start(turn);

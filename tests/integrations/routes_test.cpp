@@ -84,60 +84,6 @@ TEST_CASE("what another model cannot mend, or what was begun, has no fallback") 
   CHECK(server.asks().size() == 3);
 }
 
-TEST_CASE("a conversation that is too long is asked once more with less of it") {
-  http_server server([](const http_ask& ask) -> moves {
-    if (ask.body.find("old") != std::string::npos)
-      return {whole(400, R"({"error":{"code":"context_length_exceeded","message":"maximum context length is 8192"}})")};
-    return answer("short");
-  });
-  auto client = open_client();
-  auto settings = named(server, "first");
-  settings.fallbacks = {named(server, "second")};
-  int made = 0;
-  auto request = asking("old");
-  request.shorter = [&made]() -> conversation {
-    ++made;
-    return {user_message{"new"}};
-  };
-  {
-    event_recorder recorder;
-    const auto call = client->ask(settings, request, recorder.listener());
-    recorder.wait_for_end();
-    CHECK(recorder.text() == "short");
-    REQUIRE(recorder.all<model_events::retrying>().size() == 1);
-    CHECK(recorder.all<model_events::retrying>()[0].code == "context_overflow");
-    CHECK(recorder.all<model_events::retrying>()[0].attempt == 2);
-    CHECK(recorder.all<model_events::fell_back>().empty());
-    CHECK(server.asks().size() == 2);
-    CHECK(is_for(server.asks()[1], "first"));
-  }
-  request.shorter = [] { return conversation{user_message{"still old"}}; };
-  event_recorder recorder;
-  const auto call = client->ask(settings, request, recorder.listener());
-  recorder.wait_for_end();
-  CHECK(recorder.failed().why.code == "context_overflow"); // no third try, and no other model
-  CHECK(server.asks().size() == 4);
-  CHECK(made == 1);
-}
-
-TEST_CASE("a shorter conversation is for nothing but an overflow") {
-  http_server server([](const http_ask& ask) -> moves {
-    if (is_for(ask, "first")) return {whole(529, R"({"error":{"type":"overloaded_error","message":"full"}})")};
-    return answer("second");
-  });
-  auto client = open_client();
-  auto settings = named(server, "first");
-  settings.retries = 0;
-  settings.fallbacks = {named(server, "second")};
-  auto request = asking("hello");
-  request.shorter = []() -> conversation { throw std::logic_error("nobody may ask for it"); };
-  event_recorder recorder;
-  const auto call = client->ask(settings, request, recorder.listener());
-  recorder.wait_for_end();
-  CHECK(recorder.text() == "second");
-  CHECK(server.asks().size() == 2);
-}
-
 TEST_CASE("a stream that is cut before a word is asked again, although the model had thought aloud") {
   http_server server([](const http_ask& ask) -> moves {
     if (ask.number == 1) return {chunked_head(), chunk(thought("Hm")), quell::testing::pause(20ms), close_now()};

@@ -151,3 +151,21 @@ TEST_CASE("the summary leaves out what was cancelled", "[voice]") {
   w.run();
   CHECK(w.received.back() == frame{tag::summary, "You: one\nAI: First.\n"});
 }
+
+TEST_CASE("a cancel covers an exchange that was spoken over until its end is durable", "[voice]") {
+  world w;
+  w.fences_at_once = w.ends_at_once = false;
+  in_speech_of(w);
+  w.client.begin_talking();
+  w.client.microphone(std::string(320, 'u'));
+  w.run();
+  CHECK(w.exchanges[1] == ended::completed);
+  w.cancel_key();
+  CHECK(w.count(w.received, tag::notice) == 0);
+  w.fence();
+  CHECK(w.received.back() == frame{tag::notice, std::string(cancelled_notice)});
+  w.gateway.ended(1);
+  w.gateway.on_client_message({tag::cancel, {}});
+  w.run();
+  CHECK(w.cancelling.empty()); // nothing is left to cancel
+}

@@ -155,6 +155,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
     course c(*rc::gen::element(brain_side::manner::at_once, brain_side::manner::asks));
     c.w.fences_at_once = *rc::gen::arbitrary<bool>();
     c.w.judges_at_once = *rc::gen::arbitrary<bool>();
+    c.w.ends_at_once = *rc::gen::arbitrary<bool>();
     const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, static_cast<int>(step::last)));
     std::size_t bare = 0;
     bool is_over = false;

@@ -307,6 +307,21 @@ TEST_CASE("the answer of a cancelled exchange cannot be replayed, an older one c
   CHECK(w.speaker.empty());
 }
 
+TEST_CASE("an answer that was cancelled after it was heard to its end cannot be replayed", "[voice]") {
+  world w(brain_side::manner::asks);
+  w.speak("one");
+  w.answer("First.");
+  w.press('1');
+  w.chunk("BBBB");
+  w.end_speech();
+  w.played();
+  w.cancel_key();
+  w.speak("two");
+  w.answer("Second.");
+  w.press('3');
+  CHECK(w.speaker.empty());
+}
+
 TEST_CASE("a client drops what comes between its 07 and the answer to it", "[voice]") {
   client_side c;
   c.begin_talking();

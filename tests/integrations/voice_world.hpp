@@ -42,7 +42,7 @@ struct world {
   std::string refusal;
   bool is_closed = false;
   // Automatic reactions:
-  bool fences_at_once = true, judges_at_once = true, rests_at_once = true, delivers = true;
+  bool fences_at_once = true, judges_at_once = true, rests_at_once = true, ends_at_once = true, delivers = true;
 
   void run() {
     for (bool moved = true; moved;) {
@@ -189,7 +189,7 @@ struct world {
       judging.push_back(e);
   }
   void perform(const gateway_effects::cancel& e) {
-    exchanges[e.n] = ended::cancelled;
+    if (exchanges[e.n] == ended::no) exchanges[e.n] = ended::cancelled;
     mark(e.n);
     if (fences_at_once)
       gateway.fenced(e.n);
@@ -203,6 +203,7 @@ struct world {
   void perform(const gateway_effects::finish& e) {
     if (exchanges[e.n] == ended::no) exchanges[e.n] = e.failure.empty() ? ended::completed : ended::failed;
     transcripts[e.n] = e.transcript;
+    if (ends_at_once) gateway.ended(e.n);
   }
   void perform(const gateway_effects::speak& e) { speeches[e.speech] = e; }
   void perform(const gateway_effects::hush& e) { speeches.erase(e.speech); }

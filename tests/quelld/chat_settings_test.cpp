@@ -92,6 +92,16 @@ TEST_CASE("unknown keys, wrong kinds and wrong brackets are refused with the nea
   CHECK(says(refusal_of("[telegram]\ntoken_env = \"TOKEN\"\npoll = \"2m\"\n"), "50s"));
 }
 
+TEST_CASE("what edits and deletions do is configured where the service tells of them", "[chat]") {
+  const auto got = read(slack + "on_delete = \"ignore\"\non_edit = \"stop\"\n");
+  REQUIRE(got);
+  CHECK(says(got->text, "on_delete = \"ignore\""));
+  CHECK(says(got->text, "on_edit = \"stop\""));
+  CHECK(says(read(slack)->text, "on_edit = \"ask\""));
+  CHECK(says(refusal_of(slack + "on_edit = \"later\"\n"), R"(must be one of "ask", "stop", "ignore")"));
+  CHECK(says(refusal_of("[telegram]\ntoken_env = \"TOKEN\"\non_delete = \"stop\"\n"), "on_delete"));
+}
+
 TEST_CASE("events wait for connectors that start later, and nothing is told after the end", "[chat]") {
   event_tap tap;
   std::vector<std::uint64_t> received;

@@ -46,6 +46,17 @@ TEST_CASE("a token's share of live operations comes from the file and reaches th
   CHECK(share_of(*load_config(f.path, {{"QUELLD_LIMITS_OPERATIONS_PER_TOKEN", "0"}})) == 0);
 }
 
+TEST_CASE("a file that is uploaded has a limit, since it is in memory while it is sent", "[config]") {
+  config c;
+  CHECK(check_config(c));
+  REQUIRE(set_config(c, "limits.blob_bytes", "32MiB"));
+  CHECK(check_config(c));
+  REQUIRE(set_config(c, "limits.blob_bytes", "33MiB"));
+  CHECK_FALSE(check_config(c));
+  REQUIRE(set_config(c, "limits.blob_bytes", "0"));
+  CHECK_FALSE(check_config(c));
+}
+
 TEST_CASE("an unknown key is refused with the nearest known one", "[config]") {
   file f("[workers]\nleese = \"30s\"\n");
   const auto c = load_config(f.path, {});

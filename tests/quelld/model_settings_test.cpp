@@ -58,6 +58,7 @@ top_p = 1
 idle_timeout = "90s"
 first_event_timeout = "3m"
 prompt_cache = false
+images = false
 concurrency = 4
 rate = 120
 price = { input = 3, output = 15, cached = 0.3, written = 3.75 }
@@ -95,6 +96,8 @@ tool_choice = "auto"
   CHECK(big.idle_timeout == 90s);
   CHECK(big.first_event_timeout == 180s);
   CHECK_FALSE(big.prompt_cache);
+  CHECK_FALSE(big.images);
+  CHECK(big.documents);
   CHECK(big.concurrency == 4);
   CHECK(big.rate == 120);
   CHECK(big.prices == integrations::token_prices{3, 15, 0.3, 3.75});
@@ -117,6 +120,7 @@ tool_choice = "auto"
   CHECK(turn_settings_text(again).size() + std::string("# headers (values are not printed): X-Team\n").size() ==
         printed.size());
   CHECK(again.models[2].answer == s.models[2].answer);
+  CHECK_FALSE(again.models[0].images);
   CHECK(again.agents[0].answer == s.agents[0].answer);
 }
 

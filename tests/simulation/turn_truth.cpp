@@ -5,6 +5,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tests/simulation/world.hpp"
 
@@ -95,6 +96,7 @@ void turn_truth::put(const records::event_record& e) {
   if (e.type == "message_decided") return check_announcement(e);
   if (!e.operation) return;
   if (e.type == "turn_start") return check_turn_start(*e.operation);
+  if (e.type == "text_delta" || e.type == "turn_resumed" || e.type == "turn_complete") check_shown(e);
   if (e.type == "turn_complete" || e.type == "turn_abort") {
     if (++turns_[*e.operation].ends > 1)
       world_.violate("answered once", "the end of " + world_.label(*e.operation) + " is told twice");
@@ -110,6 +112,32 @@ void turn_truth::put(const records::event_record& e) {
     world_.violate("a call runs once", world_.label(*e.operation) + " begins a second time");
   if (e.type == "approval_required") call->second.was_requested = true;
   if (e.type == "approval_resolved") check_resolved(e);
+}
+
+/// A watcher that puts each text at its offset, and after a resume drops what stood behind its offset, shows the text
+/// of the turn. The row counts each resume before it is told, and three are the most.
+void turn_truth::check_shown(const records::event_record& e) {
+  if (world_.truth.writes_failed()) return;
+  auto& turn = turns_[*e.operation];
+  const auto wrong = [&](const std::string& text) { world_.violate("goes on", world_.label(*e.operation) + text); };
+  const auto data = nlohmann::json::parse(e.data, nullptr, false);
+  if (!data.is_object()) return;
+  const auto text = data.value("text", std::string());
+  if (e.type == "turn_complete") {
+    if (text != turn.shown) wrong(" completes with another text than was shown: \"" + turn.shown + "\"");
+    return;
+  }
+  const auto offset = data.value("offset", std::size_t{0}); // the models write no multi-byte characters
+  if (offset > turn.shown.size()) return wrong(" shows a text behind a gap");
+  if (e.type == "text_delta" && offset < turn.shown.size()) return wrong(" shows a text twice");
+  turn.shown = turn.shown.substr(0, offset) + text;
+  const auto* row = world_.truth.record_of(*e.operation);
+  if (e.type != "turn_resumed" || !row || row->kind != kind::turn) return;
+  const auto counted = nlohmann::json::parse(row->hot.result, nullptr, false);
+  const int times = counted.is_object() ? counted.value("resumes", 0) : 0;
+  if (++turn.resumes > 3) wrong(" is resumed a fourth time");
+  if (times < turn.resumes && !row->hot.self_status && !is_terminal(row->hot.now))
+    wrong(" is resumed for time " + std::to_string(turn.resumes) + ", and its row counts " + std::to_string(times));
 }
 
 /// One turn after the other in each scope, in the order of the messages.

@@ -58,7 +58,8 @@ class turn_truth {
     scope_path scope;
     std::uint64_t seq = 0;    ///< of its message
     bool is_of_scope = false; ///< not a sub-agent
-    int starts = 0, ends = 0;
+    int starts = 0, ends = 0, resumes = 0;
+    std::string shown; ///< the text, as the events on disk show it
     bool is_discarded = false;
   };
 
@@ -68,6 +69,7 @@ class turn_truth {
   void check_calls(const std::vector<records::entry>& rows);
   void check_new_operation(const records::operation_record& r);
   void check_turn_start(const operation_id& turn);
+  void check_shown(const records::event_record& e);
   void check_resolved(const records::event_record& e);
   void check_acknowledgement(const records::event_record& e);
   void check_announcement(const records::event_record& e);

@@ -7,10 +7,25 @@ import tempfile
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
+from harness.browser import Browser  # noqa: E402
 from harness.cluster import BIN  # noqa: E402
 from harness.faults import sanitizers  # noqa: E402
 
 SANITIZED = bool(sanitizers(os.path.join(BIN, "quelld")))
+
+
+@pytest.fixture(scope="module")
+def one_browser(cluster):
+    with Browser(cluster.url) as b:
+        yield b
+
+
+@pytest.fixture
+def browser(one_browser):
+    """A browser without history: nobody signed in, light and wide. For files with a fixture `cluster`."""
+    one_browser.forget()
+    yield one_browser
+    assert one_browser("return wrong.splice(0)") == []
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -33,6 +33,7 @@ std::vector<records::kept_message> read(const json& shown) {
     k.message.text = m.at("text");
     k.message.interrupted = m.at("interrupted");
     k.message.discarded = m.at("discarded");
+    if (m.contains("steered_from")) k.message.decision = json{{"steered_from", m.at("steered_from")}}.dump();
     for (const auto& c : m.at("tool_calls")) {
       records::call_record call;
       call.call = c.at("call");
@@ -73,6 +74,7 @@ std::string broken_conversation(const conversation& messages) {
 std::string decided_json(const std::string& line) {
   auto kept = read(json::parse(line));
   records::kept_message next;
+  next.message.seq = kept.empty() ? 1 : kept.back().message.seq + 1; // as in a store, where no row has the number 0
   next.message.turn = operation_id::fresh();
   next.message.text = "and what now?";
   kept.push_back(next);

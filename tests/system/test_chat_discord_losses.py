@@ -82,7 +82,11 @@ def test_after_a_crash_no_message_looks_alive(world):
     working = until(lambda: next((x for x in d.found("MADE")), None), "a message that works")
     until(lambda: d.standing(working["id"])["components"], "its button")
     until(lambda: working["id"] in json.dumps(remembered(c)), "it to be remembered")
+    turn = c.operations(kind="turn", status="live")[0]["id"]
     c.restart()
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    assert d.standing(working["id"])["components"], "its button stays"
+    c.cancel(operation=turn)
     until(lambda: not d.standing(working["id"])["components"] and "\u23f3" not in d.standing(working["id"])["content"],
           f"the message to be brought to its end: {d.standing(working['id'])}", 30)
 

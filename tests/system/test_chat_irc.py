@@ -139,15 +139,18 @@ def test_kicked_it_comes_back(irc):
     mia.wait_text("You said hello.")
 
 
-def test_a_kill_of_quelld_ends_the_answer_and_the_next_question_is_taken(irc):
+def test_an_answer_goes_on_after_a_kill_of_quelld_and_a_stop_makes_room_for_the_next(irc):
     server, c, mia = irc
     mia.say("#dev", "clanky: tell all")
     mia.wait_text("old line")
+    turn = c.operations(kind="turn", status="live")[0]["id"]
     c.kill_controller()
     mia.wait(":clanky!")
     since = len(mia.lines)
     c.start_controller()
     wait_in(mia, since=since)
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    c.cancel(operation=turn)
     mia.say("#dev", "clanky: hello")
     mia.wait_text("You said hello.", since=since)
     assert "old line" not in mia.texts(since=since)

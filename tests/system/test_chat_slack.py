@@ -281,12 +281,17 @@ def test_slack_may_be_down_and_come_back(world):
     slack.see(lambda all: [m["text"] for m in all] == ["You said hello."], "the answer, once", thread=ts)
 
 
-def test_after_a_crash_the_cut_reply_says_so_and_everything_goes_on(world):
+def test_after_a_crash_a_reply_goes_on_in_its_message(world):
     slack, c = world
     ts = slack.say(c, "<@UBOT> endless")
-    slack.see(lambda all: all and len(all[0]["text"]) > 20, "some of the reply", thread=ts)
+    [reply] = slack.see(lambda all: all and len(all[0]["text"]) > 20, "some of the reply", thread=ts)
+    until(lambda: reply["ts"] in c.chat_memory("slack"), "the message to be remembered")
+    [turn] = c.turns()
     c.restart()
-    slack.see(lambda all: "interrupted" in all[-1]["text"], "the note about the end", thread=ts)
+    until(lambda: c.events(turn["id"], "turn_resumed"), "the turn to go on")
+    slack.see(lambda all: len(all[0]["text"]) > len(reply["text"]) + 40, "the text to grow in its message", thread=ts)
+    assert len(slack.shown(thread=ts)) == 1
+    c.cancel(operation=turn["id"])
     slack.say(c, "<@UBOT> hello", thread=ts)
     slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
 

@@ -144,18 +144,20 @@ def test_kicked_it_comes_back(xmpp):
     mia.wait_body(IN_ROOM, "You said hello.")
 
 
-def test_a_kill_of_quelld_ends_the_answer_and_the_next_question_is_taken(xmpp):
+def test_an_answer_goes_on_after_a_kill_of_quelld_and_a_stop_makes_room_for_the_next(xmpp):
     server, c, mia = xmpp
     mia.say_in(ROOM, "clanky: tell all")
     mia.wait_body(IN_ROOM, "old words", 60)
+    turn = c.operations(kind="turn", status="live")[0]["id"]
     c.kill_controller()
     since = len(mia.bodies(IN_ROOM))
     c.start_controller()
     # The room has not noticed: a component's occupants stay until the component reports their leave.
     until(lambda: log_of(c).count(f"as {BOT}, in {ROOM}") == 2, "clanky to be in the room again")
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    c.cancel(operation=turn)
     mia.say_in(ROOM, "clanky: hello")
     mia.wait_body(IN_ROOM, "You said hello.", since=since)
-    assert not any("old words" in b for b in mia.bodies(IN_ROOM)[since:])
     c.check_scope(SCOPE)
 
 

@@ -29,20 +29,6 @@ def cluster():
         yield c
 
 
-@pytest.fixture(scope="module")
-def one_browser(cluster):
-    with Browser(cluster.url) as b:
-        yield b
-
-
-@pytest.fixture
-def browser(one_browser):
-    """A browser without history: nobody signed in, light and wide."""
-    one_browser.forget()
-    yield one_browser
-    assert one_browser("return wrong.splice(0)") == []
-
-
 def tree_of_work(c, scope, children=6):
     root = c.start("bash", "-c", STAY, scope=scope, title="lead")
     for i in range(children):
@@ -220,6 +206,41 @@ def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
     browser.go("/conversation?scope=chat/mia")
     browser.sees("Done.", ".message")
     assert os.path.exists(os.path.join(cluster.workspace, "marker"))
+
+
+def test_an_approval_holds_for_a_while_until_it_is_revoked(cluster, browser):
+    browser.sign_in(cluster)
+    turn = cluster.say("chat/held", "asks")
+    browser.go("/conversation?scope=chat/held")
+    browser.sees("echo approved", ".command")
+    browser("await page.getByLabel('How long the approval holds').selectOption({ label: 'And for 8 hours' })")
+    assert browser.flaws() == []
+    browser.press("Approve", ".talk")
+    assert cluster.ended(turn)["status"] == "completed"
+    assert cluster.ended(cluster.say("chat/held", "asks"))["status"] == "completed", "the same call begins without asking"
+    browser.go("/")
+    browser.sees("echo approved", ".standing-rules")
+    assert browser.flaws() == []
+    browser.press("Revoke", ".standing-rules")
+    browser("await page.locator('.standing-rules').waitFor({ state: 'detached' })")
+    again = cluster.say("chat/held", "asks")
+    browser.sees("echo approved", ".need .command")
+    cluster.cancel(scope="chat/held")
+    assert cluster.ended(again)["status"] == "cancelled"
+
+
+def test_a_message_stops_the_running_answer_and_takes_its_place(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/hasty")
+    send = "await page.getByLabel('Message').fill(args.text); await page.keyboard.press('Enter')"
+    browser(send, text="asks")
+    browser.sees("echo approved", ".talk .command")
+    browser("await page.getByLabel('While an answer is written').selectOption({ label: 'Stops the running answer' })")
+    assert browser.flaws() == []
+    browser(send, text="hello")
+    browser.sees("The running answer is being stopped", ".say")
+    browser.sees("You said hello.", ".message")
+    assert [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")] == ["cancelled", "completed"]
 
 
 def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):

@@ -61,19 +61,6 @@ def cluster():
         yield c
 
 
-@pytest.fixture(scope="module")
-def one_browser(cluster):
-    with Browser(cluster.url) as b:
-        yield b
-
-
-@pytest.fixture
-def browser(one_browser):
-    one_browser.forget()
-    yield one_browser
-    assert one_browser("return wrong.splice(0)") == []
-
-
 def test_costs_are_shown_by_day_and_scope_and_where_they_arise(cluster, browser):
     turn = cluster.say("cost/mia", "hello")
     assert cluster.ended(turn)["turn"]["usage"]["cost"] == 4
@@ -144,8 +131,6 @@ def test_a_question_is_dismissed_or_denied_in_its_conversation(cluster, browser,
 
 
 def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser):
-    if "/v1/history" not in cluster.api("GET", "/v1/openapi.json").json["paths"]:
-        pytest.skip("this quelld cannot change conversations")
     for text in ("hello", "again"):
         assert cluster.ended(cluster.say("past/a", text))["status"] == "completed"
     browser.sign_in(cluster)
@@ -156,6 +141,7 @@ def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser
     browser.press("Retry", ".history")
     browser.sees("Asked again", ".history")
     until(lambda: len(cluster.operations(scope="past/a", kind="turn", status="completed")) == 3, "the newest request to be answered again")
+    browser("await page.locator('.message.of-assistant header a').nth(2).waitFor()")  # read, not only heard
     browser("await page.getByRole('button', { name: 'Fork…' }).and(page.locator(':enabled')).click()")
     browser("await page.getByLabel('Scope of the copy').fill('past/b'); await page.getByRole('button', { name: 'Fork', exact: true }).click()")
     browser.sees("past/b", "h1")
@@ -170,14 +156,20 @@ def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser
     assert not any((m["summary"] or {}).get("clear") for m in cluster.messages("past/a"))
 
 
-def test_a_server_without_histories_offers_nothing_of_them(cluster, browser):
-    assert cluster.ended(cluster.say("past/old", "hello"))["status"] == "completed"
+def test_a_message_is_edited_and_asked_again_or_deleted_with_its_answer(cluster, browser):
+    for text in ("first", "second"):
+        assert cluster.ended(cluster.say("past/edited", text))["status"] == "completed"
     browser.sign_in(cluster)
-    browser("await page.route('**/v1/openapi.json', (route) => route.fulfill({ json: { paths: {} } }))")
-    browser.go("/conversation?scope=past/old")
-    browser.sees("You said hello.", ".message")
-    assert browser("return await page.getByRole('button', { name: 'Retry' }).count()") == 0
-    browser("await page.unroute('**/v1/openapi.json')")
+    browser.go("/conversation?scope=past/edited")
+    browser.sees("You said second.", ".message")
+    browser("await page.locator('.message', { hasText: 'second' }).getByRole('button', { name: 'Edit…' }).click()")
+    assert browser.flaws() == []
+    browser("await page.getByLabel('New text').fill('third'); await page.getByRole('button', { name: 'Ask again' }).click()")
+    browser.sees("You said third.", ".message")
+    kept = lambda: [m["text"] for m in cluster.messages("past/edited") if m["role"] == "user" and not m["discarded"]]
+    until(lambda: kept() == ["first", "third"], "the edited request to take the place of the old one")
+    browser("const of = page.locator('.message', { hasText: 'first' }).first(); await of.getByRole('button', { name: 'Delete…' }).and(page.locator(':enabled')).click(); await of.getByRole('button', { name: 'Delete', exact: true }).click()")
+    until(lambda: kept() == ["third"], "the first request to go with its answer")
 
 
 def test_a_reload_shows_what_changed_or_why_nothing_did(cluster, browser):

@@ -37,19 +37,6 @@ def cluster():
         yield c
 
 
-@pytest.fixture(scope="module")
-def one_browser(cluster):
-    with Browser(cluster.url) as b:
-        yield b
-
-
-@pytest.fixture
-def browser(one_browser):
-    one_browser.forget()
-    yield one_browser
-    assert one_browser("return wrong.splice(0)") == []
-
-
 def test_the_api_says_what_is_in_trouble(cluster):
     status = cluster.api("GET", "/v1/status").json
     assert [s["name"] for s in status["chat_services"]] == ["irc"]

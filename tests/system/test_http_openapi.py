@@ -98,8 +98,30 @@ def test_turns_messages_and_their_aliases(world):
         assert c.api("POST", f"/v1/operations/{call['id']}/{decision}", {"reason": "looked at it", "by": {"id": "mia", "name": "Mia"}}).status == 200
         assert c.api("POST", f"/v1/operations/{call['id']}/{decision}", {}).status == 200
         c.ended(turn)
+    turn = c.say("doc/asks", "asks")
+    approved = {"always": {"for_ms": 60_000}, "by": {"id": "mia", "name": "Mia"}}
+    assert c.api("POST", f"/v1/operations/{c.call(turn, 'exec', 'paused')['id']}/approve", approved).status == 200
+    c.ended(turn)
+    [stands] = c.api("GET", "/v1/approvals/rules?limit=1").json["rules"]
+    assert stands["scope"] == "doc/asks" and stands["tool"] == "exec", stands
+    assert c.api("DELETE", f"/v1/approvals/rules/{stands['id']}").status == 204
+    assert c.api("DELETE", f"/v1/approvals/rules/{stands['id']}").status == 404
     assert c.api("GET", "/v1/messages?scope=doc/asks&limit=2").json["next_cursor"]
     assert c.operation(turn)["turn"]["agent"] == "main"
+    assert c.api("POST", "/v1/history", {"scope": "doc/asks", "action": "fork", "to": "doc/copy"}).status == 200
+    assert c.api("POST", "/v1/history", {"scope": "doc/copy", "action": "clear"}).status == 200
+    assert c.api("GET", "/v1/messages?scope=doc/copy").json["messages"][-1]["role"] == "summary"
+
+
+def test_uploaded_files(world):
+    c, _ = world
+    picture = dict(raw=b"\x89PNG\r\n\x1a\n and so on", headers={"Content-Type": "image/png"})
+    made = c.api("POST", "/v1/blobs?scope=doc/files&name=a.png", **picture)
+    assert made.status == 201 and c.api("POST", "/v1/blobs?scope=doc/files&name=a.png", **picture).status == 200
+    assert c.api("GET", f"/v1/blobs/{made.json['id']}").body == picture["raw"]
+    c.ended(c.say("doc/files", "", attachments=[{"blob": made.json["id"], "name": "b.png"}]))
+    [attached] = c.api("GET", "/v1/messages?scope=doc/files").json["messages"][0]["attachments"]
+    assert attached == {"blob": made.json["id"], "name": "b.png", "type": "image/png", "bytes": len(picture["raw"])}
 
 
 def test_turns_in_the_shapes_of_others(world):
@@ -109,6 +131,18 @@ def test_turns_in_the_shapes_of_others(world):
     assert c.api("POST", "/openai/v1/chat/completions", {**said, "stream": True}).body.endswith(b"data: [DONE]\n\n")
     assert c.api("POST", "/openai/v1/chat/completions", {**said, "model": "nobody"}).status == 404
     assert "main" in [m["id"] for m in c.api("GET", "/openai/v1/models").json["data"]]
+    a2a = {"A2A-Version": "1.0"}
+    message = {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}}
+    assert c.api("GET", "/a2a/main/.well-known/agent-card.json").json["name"] == "main"
+    task = c.api("POST", "/a2a/main/message:send", message, headers=a2a).json["task"]
+    assert c.api("POST", "/a2a/main/message:stream", message, headers=a2a).status == 200
+    assert c.api("GET", f"/a2a/main/tasks/{task['id']}", headers=a2a).json["id"] == task["id"]
+    assert c.api("GET", "/a2a/main/tasks?pageSize=1", headers=a2a).json["tasks"]
+    assert c.api("POST", "/a2a/main", {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task["id"]}}, headers=a2a).json["result"]
+    assert c.api("POST", f"/a2a/main/tasks/{task['id']}:cancel", {}, headers=a2a).status == 400
+    endless = {"message": {**message["message"], "messageId": "m2", "parts": [{"text": "endless"}]}, "configuration": {"returnImmediately": True}}
+    running = c.api("POST", "/a2a/main/message:send", endless, headers=a2a).json["task"]
+    assert c.api("POST", f"/a2a/main/tasks/{running['id']}:cancel", {}, headers=a2a).status == 200
     page = {"agent": "main", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
     answer = c.api("POST", "/v1/ui/chat", page)
     assert answer.status == 200 and b'"finish"' in answer.body and answer.body.endswith(b"data: [DONE]\n\n"), answer.body
@@ -212,6 +246,8 @@ def test_errors(world):
         ("mcp_server_not_found", "POST", "/v1/mcp/none/login", dict(body={"redirect_uri": "http://127.0.0.1:9/callback"})),
         ("login_not_found", "POST", "/v1/mcp/web/login/finish", dict(body={"state": "x"})),
         ("login_failed", "POST", "/v1/mcp/web/login", dict(body={"redirect_uri": "http://127.0.0.1:9/callback"})),
+        ("blob_not_found", "GET", f"/v1/blobs/{unknown}", {}),
+        ("message_not_found", "POST", "/v1/history", dict(body={"scope": "doc/none", "action": "clear"})),
         ("not_found", "GET", "/v1/nothing", {}),
         ("method_not_allowed", "DELETE", "/v1/operations", {}),
         ("too_large", "POST", "/v1/operations", dict(raw=b" " * 1_100_000, headers={"Content-Type": "application/json"})),

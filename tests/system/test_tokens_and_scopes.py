@@ -31,12 +31,11 @@ def world():
     """Operations of `slack` and of others, and a token for each role in `slack`."""
     with TurnCluster(SCRIPT) as c:
         for scope in ("slack/team", "discord/guild", "SLACK", "slack-evil"):
-            c.start("bash", "-c", STAY, scope=scope, title=SECRET if scope != "slack/team" else "mine", labels={"where": scope})
-        c.say("discord/guild/chat", "endless")
-        c.say("slack/chat", "hello")
+            task = c.start("bash", "-c", STAY, scope=scope, title=SECRET if scope != "slack/team" else "mine", labels={"where": scope})
+            c.wait_status(task["id"], "running")
+        c.wait_event(c.say("discord/guild/chat", "endless"), "text_delta")  # the files of its project have been read
+        c.ended(c.say("slack/chat", "hello"))
         hidden = c.cancel(scope="discord/idle", reason=SECRET)
-        for o in c.operations(kind="task"):
-            c.wait_status(o["id"], "running")
         c.tokens = {role: c.api("POST", "/v1/tokens", {"name": role, "role": role, "scope": "slack"}).json["token"]
                     for role in ("observer", "chat", "operator", "admin")}
         c.others = [o for o in c.operations() if not (o["scope"] + "/").startswith("slack/")]

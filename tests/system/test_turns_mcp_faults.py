@@ -75,14 +75,14 @@ def test_a_controller_that_dies_leaves_no_server_behind_and_begins_another_on_de
         old, = c.servers()
         c.restart()
         until(lambda: not processes.alive(old), "the old server to be stopped")
-        assert c.wait_status(turn, "failed")["error"]["code"] == "interrupted"
+        assert c.ended(turn)["status"] == "completed", "the model hears that nobody knows what became of the call"
         result, = c.results("odd", turn)
-        assert result["result"]["error"]["code"] == "interrupted"
+        assert result["result"]["error"]["code"] == "interrupted" and result["result"]["outcome"] == "unknown", result
         stopped = until(lambda: c.hosted("cancelled"), "the old server's end to be known")
         assert stopped[0]["stop"]["cause"] == "superseded" and stopped[0]["stop"]["proof"], stopped
-        assert not c.servers(), "a new one begins on demand only"
+        new, = c.servers()  # the turn that went on needed its tools
         assert "worked on" in said(c.asked("work", [tool("work")])[0])
-        assert len(c.servers()) == 1
+        assert c.servers() == [new] != [old]
         c.check_scope("odd")
 
 

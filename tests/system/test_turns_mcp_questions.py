@@ -190,7 +190,7 @@ def test_a_controller_that_dies_meanwhile_ends_the_call_as_unknown_and_never_rep
         call, question = open_question(c, turn, first["id"])
         calls = len(c.seen("call"))
         c.restart()
-        assert c.wait_status(turn, "failed")["error"]["code"] == "interrupted"
+        assert c.ended(turn)["status"] == "completed", "the turn goes on without the call"
         ended = c.operation(call["id"])
         assert ended["status"] == "failed" and ended["error"]["code"] == "interrupted" and ended["result"] is None, ended
         assert "question" not in ended["tool"]

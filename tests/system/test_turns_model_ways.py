@@ -116,8 +116,8 @@ def test_a_conversation_longer_than_the_context_goes_on_and_keeps_its_beginning(
     assert c.ended(c.say(scope, last, agent=agent))["status"] == "completed"
     [request] = player.of(last)
     body = str(request["body"])
-    assert len(body) < 4500 * 4 and "My sister is called Ada." in body and "left out to make room" in body and "message 11" in body, body[:2000]
-    kept = c.api("GET", f"/v1/messages?scope={scope}&limit=100").json["messages"]
+    assert len(body) < 4500 * 4 and "My sister is called Ada." in body and "Summary of the conversation so far" in body and "message 11" in body, body[:2000]
+    kept = [m for m in c.messages(scope) if m["role"] != "summary"]
     assert len(kept) == 28 and kept[0]["text"] == "My sister is called Ada.", kept[:2]  # nothing of it is gone from the store
 
 
@@ -208,6 +208,22 @@ def test_a_turn_waits_visibly_for_its_model_and_can_be_stopped_there(world):
     assert not player.of("wants it, too")
     for scope in ("narrow-1", "narrow-2", "narrow-3"):
         c.check_scope(scope)
+
+
+def test_a_flood_of_one_guild_lets_the_call_of_another_come_next(world):
+    c, player = world
+    first = c.say("guilds/loud/c0", "hold the model", agent="narrow")
+    c.wait_event(first, "text_delta")
+    flood = [c.say(f"guilds/loud/c{i}", f"loud {i}", agent="narrow") for i in range(1, 9)]
+    for turn in flood:
+        c.wait_event(turn, "model_queued")
+    quiet = c.say("guilds/quiet/c", "quiet", agent="narrow")
+    c.wait_event(quiet, "model_queued")
+    c.cancel(operation=first)
+    for turn in (*flood, quiet):
+        assert c.ended(turn)["status"] == "completed"
+    asked = [r["text"] for r in player.requests if r["text"] == "quiet" or r["text"].startswith("loud ")]
+    assert asked.index("quiet") == 0 and sorted(asked[1:]) == sorted(f"loud {i}" for i in range(1, 9)), asked
 
 
 def test_a_stop_during_the_wait_before_a_retry_ends_it_there(world):

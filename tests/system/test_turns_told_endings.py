@@ -113,11 +113,14 @@ def test_what_failed_is_unfinished_and_may_be_continued(world, provider):
 @both
 def test_what_a_restart_interrupted_is_unfinished(world, provider):
     c, recorder = world
-    for scope, text in ((f"told/restart/{provider}", "build it, hang"), (f"told/restart-half/{provider}", "build it by half")):
-        turn = asked(world, provider, scope, text)
-        if "half" in text:
-            c.wait_event(turn, "text_delta")
-    c.restart()
+    turns = [asked(world, provider, f"told/restart/{provider}", "build it, hang"), asked(world, provider, f"told/restart-half/{provider}", "build it by half")]
+    for n in range(4):  # three times they go on
+        for turn in turns:
+            until(lambda: len(c.events(turn, "turn_resumed")) == n, f"resume {n}")
+        until(lambda: c.events(turns[1], "text_delta", "turn_resumed")[-1:][0]["type"] == "text_delta" if c.events(turns[1], "text_delta") else False, "the half answer")
+        c.restart()
+    for turn in turns:
+        assert c.ended(turn)["error"]["code"] == "interrupted", c.operation(turn)
     user, = told(world, provider, f"told/restart/{provider}", "go on")
     in_order(whole(user), "build it, hang", "unfinished", "restarted", "go on")
     user, answer, last = told(world, provider, f"told/restart-half/{provider}", "go on")
@@ -127,7 +130,7 @@ def test_what_a_restart_interrupted_is_unfinished(world, provider):
 
 @both
 def test_a_call_of_which_nobody_knows_the_end_says_so(world, provider):
-    c, _ = world
+    c, recorder = world
     scope = f"told/unknown/{provider}"
     turn = c.say(scope, "call mcp__mini__stuck {}", agent=provider)
     c.call(turn, "mcp__mini__stuck", "running")
@@ -143,14 +146,16 @@ def test_a_call_of_which_nobody_knows_the_end_says_so(world, provider):
     assert c.cancel(operation=turn)["report"]["proven"]
     text = "\n\n".join(whole(m) for m in told(world, provider, scope))
     assert "outcome unknown" not in text and "Tool call cancelled by user." in text, text
-    # A call that ran when quelld died is one.
+    # A call that an MCP server worked on when quelld died is one, and its own turn is told so.
     scope = f"told/lost/{provider}"
-    turn = c.say(scope, 'call exec {"command":"sleep 1000"}', agent=provider)
-    c.call(turn, "exec", "running")
+    turn = c.say(scope, "call mcp__mini__stuck {}", agent=provider)
+    c.call(turn, "mcp__mini__stuck", "running")
     c.restart()
-    c.ended(turn)
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    text = "\n\n".join(whole(m) for m in recorder.newest()["messages"] if m["role"] != "system")
+    in_order(text, "call mcp__mini__stuck", "outcome unknown")
     text = "\n\n".join(whole(m) for m in told(world, provider, scope, "go on"))
-    in_order(text, "outcome unknown", "unfinished", "go on")
+    in_order(text, "outcome unknown", "go on")
 
 
 @both

@@ -125,6 +125,58 @@ def test_a_spoken_stop_kills_the_tree_and_is_acknowledged_after_the_proof(world)
     client.close()
 
 
+def task(c, scope, command):
+    made = c.api("POST", "/v1/operations", {"kind": "task", "scope": scope, "task": {"command": command}})
+    assert made.status == 201, made.body
+    return made.json["id"]
+
+
+def test_full_slots_do_not_deafen_a_spoken_stop():
+    m, filler = marker(), marker("fills")
+    with VoiceCluster(script(m), slots=2) as c:
+        task(c, "filler", ["sh", "-c", f"while :; do sleep 1000; done # {filler}"])
+        until(lambda: processes.marked(filler), "the first slot to be taken")
+        client = c.client("talk/full")
+        client.wait(READY)
+        client.say("work please")
+        until(lambda: processes.marked(m), "the work to take the last slot")
+        # A recogniser that begins now hears, too: it takes no slot.
+        late = c.client("talk/full")
+        late.wait(READY)
+        waiting = task(c, "queued", ["true"])
+        assert c.operation(waiting)["status"] == "pending", "a slot is free"
+        late.say("stop")
+        until(lambda: not processes.marked(m), "the spoken stop to reach the work")
+        assert processes.marked(filler), "the stop has reached the work of others"
+        stop, = c.api("GET", "/v1/cancels?scope=talk/full").json["cancels"]
+        assert stop["via"]["channel"] == "voice", stop
+        c.wait_status(waiting, "completed")  # the slot was given back
+        client.close()
+        late.close()
+
+
+def test_a_question_that_waits_for_an_answer_is_cleared_by_a_spoken_stop():
+    question = {"calls": [{"name": "ask_user", "input": {"question": "What is its name?"}}]}
+    answers = [{"when": {"system": "Interrupted:"}, "text": "Stopped it."}, {"when": {"user": "ask me", "round": 1}, "steps": [question]},
+               {"text": "You said {{text}}."}]
+    with VoiceCluster(answers, agent='tools = ["exec", "ask_user"]') as c:
+        client = c.client("talk/asks")
+        client.say("ask me")
+        call, = until(lambda: c.operations(scope="talk/asks", status="paused"), "the question")
+        client.say("stop")
+        until(lambda: c.operation(call["id"])["status"] == "cancelled", "the question to be cleared")
+        assert not c.operations(scope="talk/asks", status="paused")
+        late = c.api("POST", f"/v1/operations/{call['id']}/approve", {"question": call["tool"]["question"]["id"], "values": {"answer": "Bob"}})
+        assert late.status == 409, late.body
+        ended(c, "talk/asks")
+        client.say("next words")  # they answer nothing: they are a message of their own
+        client.wait(TEXT, "next words.")
+        turn = call["root"]
+        results = [r for m in c.messages("talk/asks") if m["role"] == "tool" for r in m["results"]]
+        assert len(results) == 1 and results[0]["result"].get("cancelled"), (turn, results)
+        client.close()
+
+
 def test_stop_where_nothing_runs_is_an_ordinary_word(world):
     client = world.client("talk/idle")
     client.say("stop")

@@ -158,10 +158,13 @@ def test_nothing_is_lost_when_the_controller_is_killed(world):
     turn = c.say("chat/mia", "endless")
     until(lambda: len(r.taken()) > 15, "deliveries to be under way")
     c.restart()  # in the middle of the deliveries
-    c.ended(turn)
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    c.cancel(operation=turn)
+    assert c.ended(turn)["status"] == "cancelled"
     r.manner(status=204)
     c.caught_up(r)
     in_order(r)
+    assert "turn_resumed" in {g["type"] for g in r.got()}
     twice = len(r.taken()) - len(set(r.taken()))
     assert twice <= 4, twice  # deliveries in flight when it was killed
     assert {"hook"} <= set(os.listdir(os.path.join(c.state, "webhooks"))) <= {"hook", "hook.new"}  # the latter is an incomplete write

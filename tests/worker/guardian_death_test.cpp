@@ -66,11 +66,12 @@ TEST_CASE("when the worker is frozen, its tasks are dead by the end of the lease
       const pid_t worker = in_another_process([&] {
         ward w(level, true, subtree);
         w.shell(stubborn(mark), mark);
+        await_stubborn(mark, 1);
         w.client->lease(now(), testing::patient(1500ms));
-        while (true) w.hear(1000);
+        ::raise(SIGSTOP);
       });
-      await_stubborn(mark, 1);
-      REQUIRE(::kill(worker, SIGSTOP) == 0);
+      int state = 0;
+      REQUIRE((::waitpid(worker, &state, WUNTRACED) == worker && WIFSTOPPED(state)));
       eventually(
           "the tasks dead", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).empty(); },
           1500ms + 5s); // a busy machine can delay the check; guardian_lease_test checks the exact time

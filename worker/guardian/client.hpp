@@ -56,6 +56,9 @@ struct containment_report {
       limits; ///< sentences: what this level does not promise, and why a stronger one is unavailable
   /// The previous guardian ended by itself with no task left, or this boot had no previous guardian.
   bool earlier_ended = false;
+  /// Why tasks cannot have workspaces of their conversations here, and what to configure; "" = they can.
+  std::string no_workspaces = "no directory is given for them";
+  bool workspaces_by_user_namespace = false; ///< those tasks are in a user namespace
 };
 
 /// The restrictions on tasks (guardian/sandbox.hpp).
@@ -63,6 +66,7 @@ struct sandbox_options {
   bool on = false;
   std::uint64_t capabilities = 0;  ///< capabilities (as bits) that a task of root keeps
   std::vector<std::string> hidden; ///< directories that tasks see as empty
+  std::string workspaces;          ///< the directory of the workspaces, which exists; "" = none
 };
 
 /// The user for a task: resolved in advance, because a look-up can wait for a network.
@@ -80,6 +84,13 @@ struct task_limits {
   bool any_required() const { return memory_required || pids_required || cpu_required; }
 };
 
+/// The workspace of a task: see guardian/workspace_view.hpp.
+struct workspace_request {
+  std::string name;                 ///< of its directory below the directory of all
+  std::uint64_t file_limit = ~0ULL; ///< bytes that one file can have; ~0: no limit
+  std::string notice;               ///< printed on stderr before the command; "" = nothing
+};
+
 struct spawn_request {
   operation_id operation;
   std::vector<std::string> command;
@@ -94,7 +105,8 @@ struct spawn_request {
   task_limits limits;
   /// Memory files that the task inherits, from descriptor `first_secret_descriptor` on.
   std::vector<unique_fd> secrets;
-  std::vector<std::string> hide; ///< directories that this and later tasks see as empty
+  std::vector<std::string> hide;              ///< directories that this and later tasks see as empty
+  std::optional<workspace_request> workspace; ///< `directory` is then as the task sees it
 };
 
 inline constexpr int first_secret_descriptor = 64;

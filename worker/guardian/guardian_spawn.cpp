@@ -156,6 +156,9 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   limits.cpu_required = texts.take<bool>();
   for (auto left = texts.take<std::uint32_t>(); left > 0 && texts.ok(); --left)
     sandbox_.hide_also(std::string(texts.take_text()));
+  const std::string workspace(texts.take_text());
+  const auto file_limit = texts.take<std::uint64_t>();
+  const std::string notice(texts.take_text());
   if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
@@ -211,6 +214,21 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   std::array<int, most_secrets> secrets{};
   for (std::size_t i = header.in_memfd ? 5 : 4; i < fds.size(); ++i) secrets[orders.secret_count++] = fds[i].get();
   orders.secrets = secrets.data();
+
+  unique_fd files, scratch;
+  if (!workspace.empty()) {
+    orders.workspace = sandbox_.workspace(workspace);
+    if (orders.workspace.means == view_means::none) {
+      const auto why = errno_text(errno);
+      if (task.has_cgroup) remove_cgroup(subtree_->descriptor(), name.c_str());
+      return "workspace_isolation: cannot open the workspace " + workspace + ": " + why;
+    }
+    files.reset(orders.workspace.files);
+    scratch.reset(orders.workspace.scratch);
+    orders.workspace.name = workspace.c_str();
+    orders.workspace.file_limit = file_limit;
+    orders.workspace.notice = notice.c_str();
+  }
 
   const std::uint64_t spaces = uses_pidns() ? CLONE_NEWPID | CLONE_NEWNS : 0;
   const pid_t pid = clone_process(spaces, report_.level == containment::cgroup_pidns ? cgroup.get() : -1);

@@ -31,6 +31,8 @@ std::string setup_failure(const keeper_report& known, const std::string& directo
     return "cannot confine the task (worker.sandbox): " + why;
   case start_step::mount:
     return "cannot mount the task's own /proc: " + why;
+  case start_step::workspace:
+    return "workspace_isolation: cannot make the task's own view of the file system: " + why;
   case start_step::fork:
     return "cannot fork the task's first process: " + why;
   case start_step::session:

@@ -30,7 +30,7 @@ void wake(int) {}
 
 /// Fixed numbers of a keeper's descriptors; the guardian keeps them occupied, so that no needed descriptor has one of
 /// them.
-enum place : int { channel = 3, hold, in, out, err, cgroup, life, first_secret };
+enum place : int { channel = 3, hold, in, out, err, cgroup, life, files, scratch, first_secret };
 static_assert(first_secret + most_secrets <= reserved_descriptors);
 
 class keeper {
@@ -79,6 +79,8 @@ class keeper {
     else
       put(orders_.cgroup, cgroup);
     put(orders_.life, life);
+    put(orders_.workspace.files, files);
+    put(orders_.workspace.scratch, scratch);
     for (std::size_t i = 0; i < orders_.secret_count; ++i) {
       secrets_[i] = orders_.secrets[i];
       put(secrets_[i], first_secret + static_cast<int>(i));
@@ -119,6 +121,7 @@ class keeper {
     leader_ = pid;
     ::close(ends[1]);
     ::close_range(hold, err, 0);
+    ::close_range(files, scratch, 0);
     if (orders_.secret_count > 0)
       ::close_range(first_secret, first_secret + static_cast<unsigned>(orders_.secret_count) - 1, 0);
   }

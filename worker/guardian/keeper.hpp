@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/vocabulary.hpp"
+#include "worker/guardian/workspace_view.hpp"
 
 namespace quell::worker {
 
@@ -38,9 +39,10 @@ struct keeper_orders {
   std::size_t group_count = 0;
   const int* secrets = nullptr; ///< memory files for the leader
   std::size_t secret_count = 0;
+  workspace_orders workspace;
 };
 
-/// The descriptors that the guardian keeps occupied, so that a keeper can place its own there. 3 to 25.
+/// The descriptors that the guardian keeps occupied, so that a keeper can place its own there. 3 to 27.
 inline constexpr int reserved_descriptors = 32;
 
 enum class start_step : std::uint8_t {
@@ -54,7 +56,8 @@ enum class start_step : std::uint8_t {
   directory,
   exec,
   user,
-  sandbox
+  sandbox,
+  workspace
 };
 enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
 

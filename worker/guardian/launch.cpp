@@ -41,7 +41,8 @@ int spawn_program(const guardian_client::options& o, int socket, int life, pid_t
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   const std::string level(o.forced ? name_of(*o.forced) : "strongest");
   const std::string sandbox = o.sandbox.on ? std::to_string(o.sandbox.capabilities) : "off";
-  std::vector<const char*> argv = {"quell-guardian", o.subtree.c_str(), level.c_str(), sandbox.c_str()};
+  std::vector<const char*> argv = {"quell-guardian", o.subtree.c_str(), level.c_str(), sandbox.c_str(),
+                                   o.sandbox.workspaces.c_str()};
   for (const auto& directory : o.sandbox.hidden) argv.push_back(directory.c_str());
   argv.push_back(nullptr);
   char* const no_environment[] = {nullptr};

@@ -116,6 +116,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   for (std::size_t i = 0; i < orders.secret_count; ++i)
     if (::dup2(orders.secrets[i], first_secret_descriptor + static_cast<int>(i)) < 0) fail(start_step::streams);
   if (orders.pty && ::ioctl(0, TIOCSCTTY, 0) < 0) fail(start_step::terminal);
+  if (orders.workspace.wanted && !enter_workspace(orders.workspace)) fail(start_step::workspace);
   if (::chdir(orders.directory) < 0) fail(start_step::directory);
   rlimit files{};
   if (orders.open_files_limit != 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0 &&
@@ -155,6 +156,8 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (orders.workspace.wanted && *orders.workspace.notice != 0)
+    (void)!::write(2, orders.workspace.notice, std::strlen(orders.workspace.notice));
   give_up(exec_pipe, execute_along_path(orders));
 }
 

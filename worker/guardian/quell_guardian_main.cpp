@@ -1,5 +1,5 @@
-// quell-guardian SUBTREE LEVEL CAPABILITIES|off HIDDEN…: a worker starts it with a socket as descriptor 3; it is
-// useless otherwise.
+// quell-guardian SUBTREE LEVEL CAPABILITIES|off WORKSPACES HIDDEN…: a worker starts it with a socket as descriptor 3;
+// it is useless otherwise.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -59,6 +59,7 @@ sandbox_options sandbox_of(char** words) {
   sandbox_options out;
   out.on = std::string_view(*words) != "off";
   if (out.on) out.capabilities = std::strtoull(*words, nullptr, 10);
+  out.workspaces = *++words;
   while (*++words) out.hidden.emplace_back(*words);
   return out;
 }
@@ -73,7 +74,7 @@ int fail(int worker, const std::string& why) {
 
 int main(int argc, char** argv) {
   struct stat socket {};
-  if (argc < 4 || ::fstat(3, &socket) < 0 || !S_ISSOCK(socket.st_mode)) {
+  if (argc < 5 || ::fstat(3, &socket) < 0 || !S_ISSOCK(socket.st_mode)) {
     std::fputs("quell-guardian is started by quell-worker, which see.\n", stderr);
     return 2;
   }
@@ -117,6 +118,7 @@ int main(int argc, char** argv) {
   options.name = argv[1];
   options.limits.prepare(options.subtree.get(), argv[1], born_in_cgroup, options.report.limits);
   options.confinement.prepare(options.report.limits);
+  options.confinement.prepare_workspaces(options.report);
 
   return guardian(std::move(options)).run();
 }

@@ -139,14 +139,16 @@ void sandbox::prepare(std::vector<std::string>& limits) {
     limits.emplace_back("The sandbox is off (worker.sandbox): a task may do what the worker's user may do.");
     return;
   }
-  for (auto& directory : options_.hidden) pending_.push_back({std::move(directory), false});
   if (::unshare(CLONE_NEWNS) < 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) {
+    hidden_by_leaders_ = std::move(options_.hidden);
     limits.emplace_back(
         failed("No view of the file system of their own for tasks: they can read what the worker's user "
                "can read, quelld's state on the same machine with it, if it belongs to that user"));
     return;
   }
   own_mounts_ = true;
+  for (auto& directory : options_.hidden) pending_.push_back({std::move(directory), false});
+  workspaces_.reset(::open(options_.workspaces.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!make_tree_read_only("/sys") && errno != EINVAL && errno != ENOENT)
     limits.emplace_back(failed("/sys cannot be made read-only for tasks"));
   for (const auto& path : mounts_of_type("cgroup"))
@@ -160,9 +162,16 @@ void sandbox::prepare(std::vector<std::string>& limits) {
 }
 
 void sandbox::hide_also(std::string directory) {
+  if (!own_mounts_) {
+    const bool is_known =
+        std::find(hidden_by_leaders_.begin(), hidden_by_leaders_.end(), directory) != hidden_by_leaders_.end();
+    if (options_.on && !is_known && hidden_by_leaders_.size() < 4096)
+      hidden_by_leaders_.push_back(std::move(directory));
+    return;
+  }
   const bool is_known =
       std::any_of(pending_.begin(), pending_.end(), [&](const pending& one) { return one.directory == directory; });
-  if (own_mounts_ && !is_known && pending_.size() < 4096) pending_.push_back({std::move(directory), true});
+  if (!is_known && pending_.size() < 4096) pending_.push_back({std::move(directory), true});
 }
 
 void sandbox::cover() {

@@ -15,6 +15,7 @@
 
 #include "protocol/fault.hpp"
 #include "worker/guardian/client.hpp"
+#include "worker/guardian/workspace_view.hpp"
 
 namespace quell::worker {
 
@@ -31,6 +32,11 @@ class sandbox {
   void hide_also(std::string directory);
   /// Covers the directories that have appeared since the last call; call before each start.
   void cover();
+
+  /// After `prepare`: finds out how tasks get workspaces of conversations here, and reports it.
+  void prepare_workspaces(containment_report& report);
+  /// The orders for a task in this workspace; the descriptors are the caller's. `means` is none with errno on failure.
+  workspace_orders workspace(const std::string& name) const;
 
   bool on() const { return options_.on; }
 
@@ -51,8 +57,11 @@ class sandbox {
   static bool cover_one(const pending& one);
 
   sandbox_options options_;
-  std::vector<pending> pending_; ///< directories that do not exist yet
+  std::vector<pending> pending_;               ///< directories that do not exist yet
+  std::vector<std::string> hidden_by_leaders_; ///< without own mounts: each task in a workspace covers them itself
   bool own_mounts_ = false;
+  unique_fd workspaces_; ///< from before it was covered
+  view_means means_ = view_means::none;
 };
 
 /// The program that `confine` loads: refuses, with EPERM, calls that no task needs.

@@ -58,6 +58,11 @@ std::string encode_spawn_texts(const spawn_request& r) {
   out.put(r.limits.cpu_required);
   out.put(static_cast<std::uint32_t>(r.hide.size()));
   for (const auto& directory : r.hide) out.put_text(directory);
+  const workspace_request none;
+  const auto& workspace = r.workspace ? *r.workspace : none;
+  out.put_text(workspace.name);
+  out.put(workspace.file_limit);
+  out.put_text(workspace.notice);
   return std::move(out.bytes());
 }
 
@@ -215,6 +220,8 @@ std::string encode_report(const containment_report& report) {
   out.put(static_cast<std::uint32_t>(report.limits.size()));
   for (const auto& limit : report.limits) out.put_text(limit);
   out.put(report.earlier_ended);
+  out.put_text(report.no_workspaces);
+  out.put(report.workspaces_by_user_namespace);
   return std::move(out.bytes());
 }
 
@@ -237,6 +244,8 @@ result<containment_report> decode_report(std::string_view datagram) {
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) report.limits.emplace_back(in.take_text());
   report.earlier_ended = in.take<bool>();
+  report.no_workspaces = std::string(in.take_text());
+  report.workspaces_by_user_namespace = in.take<bool>();
   return report;
 }
 

@@ -42,6 +42,8 @@ tl::unexpected<fault> path_fault(const std::string& path) {
   case ENOSPC:
   case EDQUOT:
     return failure("disk_full", path + ": the disk is full");
+  case EFBIG: // the limit of a workspace's files
+    return failure("workspace_full", path + ": this would exceed the workspace's quota; remove files first");
   default:
     return failure("io_error", path + ": " + std::strerror(errno));
   }

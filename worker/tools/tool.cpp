@@ -18,12 +18,13 @@ struct named_tool {
   tool_function run;
 };
 
-constexpr std::array<named_tool, 6> all{{{"read", read_file},
+constexpr std::array<named_tool, 7> all{{{"read", read_file},
                                          {"write", write_file},
                                          {"edit", edit_file},
                                          {"list", list_folder},
                                          {"search", search_files},
-                                         {"web_fetch", web_fetch}}};
+                                         {"web_fetch", web_fetch},
+                                         {"project", read_project}}};
 
 std::string answer(const result<json>& outcome) {
   // A tool's own texts are always UTF-8; a file's name in a message can contain other bytes.

@@ -35,6 +35,8 @@ result<nlohmann::json> edit_file(const workspace&, const nlohmann::json& input, 
 result<nlohmann::json> list_folder(const workspace&, const nlohmann::json& input, const tool_limits&);
 result<nlohmann::json> search_files(const workspace&, const nlohmann::json& input, const tool_limits&);
 result<nlohmann::json> web_fetch(const workspace&, const nlohmann::json& input, const tool_limits&);
+/// AGENTS.md and the skills of the workspace; asked by quelld, never offered to a model.
+result<nlohmann::json> read_project(const workspace&, const nlohmann::json& input, const tool_limits&);
 
 /// The tool with that name, or nullptr.
 tool_function tool_named(const std::string& name);

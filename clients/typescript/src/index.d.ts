@@ -138,6 +138,7 @@ export class Client {
     author: Person;
     id?: string;
     on_disconnect?: "cancel" | "continue";
+    during_turn?: "queue" | "steer" | "supersede";
     signal?: AbortSignal;
     [field: string]: unknown;
   }): AsyncGenerator<{ event: string; data: any; id: string | null }>;

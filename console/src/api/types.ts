@@ -13,6 +13,7 @@ export type Session = Schemas['Session'];
 export type Token = Schemas['Token'];
 export type Status = Schemas['Status'];
 export type Problem = Schemas['Problem'];
+export type ApprovalRule = Schemas['ApprovalRule'];
 export type Message = Schemas['Message'];
 export type MessageDecision = Schemas['MessageDecision'];
 export type McpServer = Schemas['McpServer'];
@@ -36,16 +37,6 @@ export interface WouldStop {
   owner: { id: string; name?: string };
 }
 
-/** What POST /v1/history answers, on servers that have it. */
-export interface HistoryChanged {
-  seq: number;
-  to: string | null;
-  operation: string | null;
-  messages: number;
-}
-
-/** A row that stands for older ones, on servers that have POST /v1/history. */
-export interface Summary {
-  messages: number;
-  clear: boolean;
-}
+export type HistoryChanged = Schemas['HistoryChanged'];
+/** A row that stands for older ones. */
+export type Summary = NonNullable<Message['summary']>;

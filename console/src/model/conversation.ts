@@ -68,6 +68,9 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
     case 'text_delta':
       turn.text = splice(turn.text, data.offset ?? turn.text.length, data.text ?? '');
       break;
+    case 'turn_resumed': // after a restart: what stood behind the offset is said anew
+      turn.text = [...turn.text].slice(0, data.offset ?? 0).join('');
+      break;
     case 'tool_start':
       if (!tool) turn.tools.push({ call: data.call ?? '', name: data.name ?? '', input: data.input, operation: data.operation ?? null, began_at: at, elapsed_ms: null, ok: null, note: '' });
       break;

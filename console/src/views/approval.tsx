@@ -6,14 +6,18 @@ import { Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
 
+/** How long an approval holds for this exact call in this scope. */
+const hours = [['Only this time', 0], ['And for 8 hours', 8], ['And for 7 days', 7 * 24]] as const;
+
 function Permission({ op }: { op: Operation }) {
   const [trouble, set_trouble] = useState('');
   const [note, set_note] = useState('');
   const [reason, set_reason] = useState('');
+  const [hold, set_hold] = useState(0);
   const decide = async (what: 'approve' | 'deny') => {
     set_note(what === 'approve' ? 'Approving…' : 'Denying…');
     try {
-      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null });
+      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null, ...(what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
       set_note(what === 'approve' ? 'Approved' : 'Denied');
       set_trouble('');
     } catch (error) {
@@ -30,6 +34,7 @@ function Permission({ op }: { op: Operation }) {
       {may.converse.value && (
         <div class="approval-foot">
           <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
+          {op.tool?.approval && <select aria-label="How long the approval holds" title="The same call of this agent, with the same input, in this scope" value={hold} onChange={(e) => set_hold(Number(e.currentTarget.value))}>{hours.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select>}
           <button type="button" class="button" disabled={note !== ''} onClick={() => void decide('deny')}>Deny</button>
           <button type="button" class="button primary" disabled={note !== ''} onClick={() => void decide('approve')}>Approve</button>
         </div>

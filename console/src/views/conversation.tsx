@@ -1,5 +1,6 @@
 // A conversation: what was said, what is being said, the tools that run, what waits, and the stop.
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
 import type { ApiEvent, Message, MessageDecision, Operation, Summary } from '../api/types.ts';
@@ -9,7 +10,6 @@ import { count, duration } from '../model/format.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
-import { can_change_history } from '../state/abilities.ts';
 import { now } from '../state/clock.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
@@ -17,10 +17,9 @@ import { may, session } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
 import { HistoryActions } from './history.tsx';
+import { MessageActions } from './message_actions.tsx';
 
-const turn_types = ['turn_start', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage'];
-
-const with_history_types = [...turn_types, 'history_compacted'];
+const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
 
 function input_words(input: unknown): string {
   const command = (input as { command?: unknown } | null)?.command;
@@ -61,23 +60,28 @@ function SummaryRow({ message, summary }: { message: Message; summary: Summary }
   );
 }
 
-/** `used`: of the turn that ends with this message. */
-function Kept({ message, used }: { message: Message; used: Operation | undefined }) {
-  const { summary } = message as { summary?: Summary | null };
+/** `used`: of the turn that ends with this message. `is_gone`: no longer read by the model. */
+function Kept({ message, is_gone, used, actions }: { message: Message; is_gone: boolean; used: Operation | undefined; actions: ComponentChildren }) {
+  const { summary } = message;
   if (summary) return <SummaryRow message={message} summary={summary} />;
   const usage = used && usage_of(used);
   const who = message.role === 'assistant' ? 'assistant' : message.role === 'tool' ? 'tools' : message.author?.name || message.author?.id || 'user';
   return (
-    <article class={`message of-${message.role}${message.discarded ? ' discarded' : ''}`}>
-      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{message.discarded && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
+    <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
+      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
       {message.tool_calls.map((c) => <div key={c.call} class="tool st-completed"><i aria-hidden="true" />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : JSON.stringify(r.result, null, 2)}</pre></details>)}
       {message.text && <p class="said">{message.text}</p>}
+      {actions}
     </article>
   );
 }
 
-function Say({ scope, said }: { scope: string; said: () => void }) {
+/** What a message does while an answer is written. */
+const manners = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede']] as const;
+
+function Say({ scope, is_running, said }: { scope: string; is_running: boolean; said: () => void }) {
+  const [manner, set_manner] = useState<string>('queue');
   const [text, set_text] = useState('');
   const [note, set_note] = useState('');
   const [trouble, set_trouble] = useState('');
@@ -85,8 +89,8 @@ function Say({ scope, said }: { scope: string; said: () => void }) {
     if (!text.trim()) return;
     const author = session.value!.owner;
     try {
-      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue' });
-      set_note(d.decision === 'cancel' ? `Taken as a stop: ${d.cancel?.operations ?? 0} operations` : d.decision === 'ignored' ? `Not answered: ${d.why.replaceAll('_', ' ')}` : d.turn?.position ? `Waits behind ${d.turn.position}` : '');
+      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue', ...(is_running ? { during_turn: manner } : {}) });
+      set_note(d.decision === 'cancel' ? `Taken as a stop: ${d.cancel?.operations ?? 0} operations` : d.decision === 'ignored' ? `Not answered: ${d.why.replaceAll('_', ' ')}` : d.during_turn?.manner === 'steer' ? 'Told before its next step' : d.during_turn ? 'The running answer is being stopped' : d.turn?.position ? `Waits behind ${d.turn.position}` : '');
       set_text('');
       set_trouble('');
       said();
@@ -98,7 +102,7 @@ function Say({ scope, said }: { scope: string; said: () => void }) {
     <form class="say" onSubmit={(e) => (e.preventDefault(), void say())}>
       <Trouble words={trouble} />
       <textarea aria-label="Message" placeholder={`Say something in ${scope}. Enter sends.`} rows={2} maxLength={65_536} value={text} onInput={(e) => set_text(e.currentTarget.value)} onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && (e.preventDefault(), void say())} />
-      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" /><button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
+      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" />{is_running && <select aria-label="While an answer is written" value={manner} onChange={(e) => set_manner(e.currentTarget.value)}>{manners.map(([words, name]) => <option key={name} value={name}>{words}</option>)}</select>}<button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
     </form>
   );
 }
@@ -113,11 +117,10 @@ function Talk({ scope }: { scope: string }) {
   const [kept, reload] = use_resource(`messages ${scope}`, () => get<{ messages: Message[] }>(`/v1/messages?${query}`));
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
-  const types = can_change_history.value ? with_history_types : turn_types;
   const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
   useEffect(() => {
     turns.value = new Map();
-    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: types.join(',') })}`);
+    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
     let soon: ReturnType<typeof setTimeout> | undefined;
     const receive = (message: MessageEvent<string>) => {
       const event = JSON.parse(message.data) as ApiEvent;
@@ -128,25 +131,32 @@ function Talk({ scope }: { scope: string }) {
       if (event.type === 'text_delta' || event.type === 'tool_progress' || event.type === 'model_usage') return;
       soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting(), reload_turns()), 200);
     };
-    for (const type of types) source.addEventListener(type, receive as (e: Event) => void);
+    for (const type of turn_types) source.addEventListener(type, receive as (e: Event) => void);
     return () => (source.close(), clearTimeout(soon));
-  }, [scope, types]);
+  }, [scope]);
   const messages = [...(kept.value.value?.messages ?? [])].sort((a, b) => a.seq - b.seq);
   const live = still_live(turns.value, messages);
   const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const queued = here.filter((op) => op.kind === 'turn' && op.status === 'pending');
   const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const last_words = last_of_turns(messages);
+  // A request that is taken out takes its answer with it.
+  const gone = new Set(messages.filter((m) => m.discarded).map((m) => m.turn ?? m.message));
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
   // A model call of the scope itself writes a summary: turns wait for it.
   const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
+  const newest = messages.at(-1)?.seq ?? 0;
+  // An answer that is complete and not read yet: what may be done names the newest message.
+  const is_behind = live.some((turn) => turn.end === 'complete');
+  const is_busy = running !== undefined || queued.length > 0 || is_behind;
+  const changed = () => (reload(), reload_waiting(), reload_turns());
   return (
     <>
       <Trouble words={kept.value.trouble} retry={reload} />
       <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
-        {messages.map((m) => <Kept key={m.message} message={m} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} />)}
+        {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
         {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
       </div>
@@ -160,10 +170,10 @@ function Talk({ scope }: { scope: string }) {
         </div>
       )}
       <div class="talk-foot">
-        <HistoryActions scope={scope} newest={messages.at(-1)?.seq ?? 0} is_busy={running !== undefined || queued.length > 0} changed={() => (reload(), reload_waiting(), reload_turns())} />
+        <HistoryActions scope={scope} newest={newest} is_busy={is_busy} changed={changed} />
         {cost > 0 && <a class="faint num" href={link('/cost', { scope })}>{all_turns.length < 200 ? 'cost so far' : 'cost of the last 200 turns'} {money(cost)}</a>}
       </div>
-      {may.converse.value && <Say scope={scope} said={() => (reload(), reload_waiting())} />}
+      {may.converse.value && <Say scope={scope} is_running={running?.kind === 'turn'} said={() => (reload(), reload_waiting())} />}
     </>
   );
 }

@@ -1,11 +1,10 @@
-// What may be done to a conversation as a whole: ask again, compact, fork, clear. Where the server offers it.
+// What may be done to a conversation as a whole: ask again, compact, fork, clear.
 import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { HistoryChanged } from '../api/types.ts';
 import { count } from '../model/format.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
-import { can_change_history } from '../state/abilities.ts';
 import { go } from '../state/router.ts';
 import { may } from '../state/session.ts';
 
@@ -24,7 +23,7 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
   const [to, set_to] = useState(`${scope}-fork`);
   const [done, set_done] = useState<{ words: string; operation: string | null } | null>(null);
   const [trouble, set_trouble] = useState('');
-  if (!can_change_history.value || !may.converse.value || newest === 0) return null;
+  if (!may.converse.value || newest === 0) return null;
   const act = async (action: Action) => {
     set_trouble('');
     set_done(null);
@@ -37,6 +36,7 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
       changed();
     } catch (error) {
       set_trouble(words_of(error));
+      changed();
     }
   };
   const button = (name: string, title: string, press: () => unknown) =>

@@ -9,6 +9,7 @@ import { findings_trouble, needs, status } from '../state/needs.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
+import { StandingRules } from './standing_rules.tsx';
 
 function NeedRow({ need }: { need: Need }) {
   return (
@@ -64,6 +65,7 @@ export function Home() {
       <Trouble words={findings_trouble.value} />
       {all.length === 0 && status.value && <p class="all-well">Every stop is proven, every worker answers, and nobody waits for an approval.</p>}
       <ul class="needs">{all.map((need) => <NeedRow key={need.key} need={need} />)}</ul>
+      <StandingRules />
       <h2 class="section">Cluster</h2>
       <ClusterLine />
     </Page>

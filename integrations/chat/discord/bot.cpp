@@ -14,13 +14,15 @@ using nlohmann::json;
 constexpr std::size_t most_message = 2000;
 constexpr milliseconds longest_reset{86'400'000};
 
-outbox_rules rules(std::function<void(const std::string&)> log) {
+outbox_rules rules(std::function<void(const std::string&)> log, bool shows_place) {
   outbox_rules r;
   r.unit = length_unit::utf16;
   r.most_length = most_message;
   r.of_place = {milliseconds{1000}, 5}; // Discord's limit: 5 messages in 5 seconds
   r.of_all = {milliseconds{25}, 40};    // 50 requests a second
   r.has_buttons = true;
+  r.can_take_back = true;
+  r.shows_place = shows_place;
   r.has_fences = true;
   r.posts_repeat = true; // recognised by their nonce
   if (log) r.report = [log = std::move(log)](const std::string& what) { log("discord: " + what); };
@@ -57,8 +59,9 @@ bot::bot(discord_settings settings, host& at)
           [this](const operation_id& turn) { outbox_.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { log("discord: " + sentence); },
           [this](incoming_message message, std::string answers) { say(std::move(message), std::move(answers)); },
+          settings_.changes,
       }),
-      outbox_(rules(settings_.log)), notes_(settings_.memory),
+      outbox_(rules(settings_.log, settings_.shows_place)), notes_(settings_.memory),
       door_(settings_.public_key, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())) {}
 
 result<void> bot::start() {

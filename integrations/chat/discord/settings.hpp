@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 
 namespace quell::integrations::chat {
@@ -21,6 +22,8 @@ struct discord_settings {
   bool only_addressed = true; ///< in channels: ignores messages not addressed to the bot, except cancels
   std::string gateway_url;    ///< "": requested from Discord
   std::string ca_file;        ///< PEM of authorities; "": the system's
+  bool shows_place = false;   ///< who waits behind several turns reads their number
+  change_rules changes;       ///< what edits and deletions of requests do
 
   /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;

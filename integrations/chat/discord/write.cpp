@@ -72,6 +72,13 @@ std::optional<rest_request> request_of(const action& a, const std::string& nonce
     if (message.empty()) return std::nullopt;
     return rest_request{"PUT", messages + "/" + message + "/reactions/" + escaped(a.text) + "/@me", "",
                         "PUT " + channel};
+  case action_kind::unreact:
+    if (message.empty()) return std::nullopt;
+    return rest_request{"DELETE", messages + "/" + message + "/reactions/" + escaped(a.text) + "/@me", "",
+                        "PUT " + channel};
+  case action_kind::remove:
+    if (message.empty()) return std::nullopt;
+    return rest_request{"DELETE", messages + "/" + message, "", "DELETE " + channel};
   }
   return std::nullopt;
 }

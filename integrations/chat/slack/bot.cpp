@@ -44,8 +44,8 @@ std::string stopped_text(const stop_answer& a) {
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log, settings.memory), settings_(std::move(settings)),
-      began_(seconds_now()) {}
+    : web_connector(rules_of(settings), at, settings.log, settings.memory, settings.changes),
+      settings_(std::move(settings)), began_(seconds_now()) {}
 
 void bot::begin() {
   plan_to_catch_up();

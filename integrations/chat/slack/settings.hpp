@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
@@ -28,6 +29,8 @@ struct slack_settings {
   milliseconds pace{1100};       ///< interval between requests in one channel …
   unsigned burst = 4;            ///< … after so many at once
   milliseconds timeout{20'000};  ///< of one request to Slack
+  bool shows_place = false;      ///< who waits behind several turns reads their number
+  change_rules changes;          ///< what edits and deletions of requests do
 
   /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;

@@ -78,10 +78,13 @@ web_request call(const slack_settings& s, const char* method, std::string json_b
 web_request request_of(const slack_settings& s, const action& a) {
   const auto to = destination_of(a.place);
   if (to.channel.empty()) return {};
-  if (a.what == action_kind::react) {
+  if (a.what == action_kind::remove)
+    return call(s, "chat.delete", json_line({{"channel", to.channel}, {"ts", a.message}}));
+  if (a.what == action_kind::react || a.what == action_kind::unreact) {
     const auto name = reaction_name(a.text);
     if (name.empty()) return {};
-    return call(s, "reactions.add", json_line({{"channel", to.channel}, {"timestamp", a.message}, {"name", name}}));
+    return call(s, a.what == action_kind::react ? "reactions.add" : "reactions.remove",
+                json_line({{"channel", to.channel}, {"timestamp", a.message}, {"name", name}}));
   }
   const auto text = escaped(a.text);
   json body = {{"channel", to.channel}, {"text", text}};
@@ -139,7 +142,8 @@ outbox_rules rules_of(const slack_settings& s) {
   outbox_rules r;
   r.unit = length_unit::characters;
   r.most_length = s.buttons ? most_section - 100 : 3900;
-  r.can_edit = r.can_react = true;
+  r.can_edit = r.can_react = r.can_take_back = true;
+  r.shows_place = s.shows_place;
   r.has_buttons = s.buttons;
   r.has_fences = true;
   r.fences_name_language = false;

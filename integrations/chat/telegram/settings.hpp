@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
@@ -31,6 +32,8 @@ struct telegram_settings {
   milliseconds timeout{20'000};   ///< of one request except polls
   milliseconds retry_first{1000}; ///< after a failed poll; doubles up to `retry_most`
   milliseconds retry_most{60'000};
+  bool shows_place = false; ///< who waits behind several turns reads their number
+  change_rules changes;     ///< what edits and deletions of requests do
 
   /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;

@@ -61,6 +61,11 @@ web_request request_of(const telegram_settings& s, const action& a) {
   json body = {{"chat_id", *number(to.chat)}};
   const auto about = number(a.message);
   if (a.what != action_kind::post && !about) return {};
+  if (a.what == action_kind::remove || a.what == action_kind::unreact) {
+    body["message_id"] = *about;
+    if (a.what == action_kind::unreact) body["reaction"] = json::array();
+    return call(s, a.what == action_kind::remove ? "deleteMessage" : "setMessageReaction", text_of(body));
+  }
   if (a.what == action_kind::react) {
     // A bot may only use the reactions that Telegram lists, which include no stop sign.
     // A bot may set only a few reactions per message; a later one replaces an earlier one.
@@ -130,7 +135,8 @@ outbox_rules rules_of(const telegram_settings& s) {
   outbox_rules r;
   r.unit = length_unit::utf16;
   r.most_length = most_units;
-  r.can_edit = r.can_react = true;
+  r.can_edit = r.can_react = r.can_take_back = true;
+  r.shows_place = s.shows_place;
   r.has_buttons = s.buttons;
   r.has_fences = true;
   r.fences_name_language = false;

@@ -50,7 +50,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-/// What pocketsphinx thinks of its own words is too pessimistic to throw them away: the confidence of free words begins
+/// pocketsphinx's confidence in its own words is too low to discard them by it: the confidence of free words begins
 /// at the usual limit.
 void say_final(const utterance& u, second_pass& again) {
   if (const auto stop = again.stop_in(u.samples, u.words)) return say(stop->words, true, u.from, stop->confidence);

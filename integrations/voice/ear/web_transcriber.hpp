@@ -17,7 +17,7 @@ struct web_settings {
   std::string url; ///< of the server, such as http://127.0.0.1:8000/v1
   std::string model, language;
   std::string key;       ///< a secret; "" = none
-  bool is_plain = false; ///< asks for `json`: the server knows no `verbose_json`, so there is no confidence
+  bool is_plain = false; ///< asks for `json`: the server knows no `verbose_json`, so transcripts lack a confidence
 };
 
 struct transcript {

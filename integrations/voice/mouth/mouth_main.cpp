@@ -55,7 +55,7 @@ struct speech {
   CURL* easy = nullptr;
   std::chrono::steady_clock::time_point began{};
   std::size_t written = 0;
-  std::string refusal; ///< the body of an answer that is no sound
+  std::string refusal; ///< the body of an answer without sound
 };
 
 bool is_sound(CURL* easy) {

@@ -1,13 +1,17 @@
 // The rule of cancel words, in both directions.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <random>
 #include <rapidcheck.h>
 
 #include "actors/turns/cancel_words.hpp"
+#include "actors/turns/word_languages.hpp"
 
 using quell::controller::chat::built_in_words;
 using quell::controller::chat::cancel_words;
+using quell::controller::chat::known_languages;
+using quell::controller::chat::words_of_language;
 
 namespace {
 
@@ -202,6 +206,52 @@ TEST_CASE("letters are equal however they are composed") {
   CHECK(more.find("du\u031B\u0300ng", {}).has_value());
   CHECK(more.find("du\u0300\u031Bng", {}).has_value()); // the accents in another order
   CHECK_FALSE(more.find("hor auf", {}).has_value());
+}
+
+TEST_CASE("the words of a language stop where it is named, alone and with what goes with them") {
+  const std::map<std::string, std::vector<std::string>> says = {
+      {"ar", {"توقف", "\u200Fتوقف\u200E، من فضلك!", "لا، توقف"}},
+      {"de", {"STOPP!", "Nein, hör auf damit", "HO\u0308R AUF", "bitte abbrechen", "hörauf"}},
+      {"el", {"ΣΤΑΜΆΤΑ", "σταμα\u0301τα τώρα", "όχι, στοπ"}},
+      {"es", {"Para ya", "por favor, detente", "¡Basta!"}},
+      {"fr", {"Arrête ça", "non, arre\u0302te", "Laisse tomber…"}},
+      {"he", {"עצור", "\u202Bעצור בבקשה\u202C", "לא. תפסיק!"}},
+      {"it", {"basta", "fermati subito"}},
+      {"nl", {"nee, hou op", "laat maar"}},
+      {"pl", {"PRZESTAŃ proszę", "przestan\u0301"}},
+      {"pt", {"não, para", "cancela isso"}},
+      {"ru", {"Стоп!", "нет — хватит", "пожалуйста, остановись"}},
+  };
+  const auto codes = known_languages();
+  CHECK(codes.size() == says.size());
+  for (const auto& [code, texts] : says) {
+    const auto* vocabulary = words_of_language(code);
+    REQUIRE(vocabulary);
+    const cancel_words own(*vocabulary, {});
+    for (const auto& text : texts) {
+      INFO(code << ": " << text);
+      CHECK(own.find(text, {}));
+    }
+    for (const auto* known : {&vocabulary->words})
+      for (const auto& word : *known) {
+        INFO(code << ": " << word);
+        CHECK(own.find(word, {}));
+        CHECK_FALSE(own.find(word + " xyz", {}));
+        CHECK_FALSE(own.find("xyz " + word, {}));
+      }
+    CHECK(own.find("stop", {})); // English stays
+  }
+  CHECK_FALSE(words().find("basta", {})); // only where it is named
+  CHECK(words_of_language("tlh") == nullptr);
+}
+
+TEST_CASE("dashes and foreign ends of sentences separate words") {
+  for (const char* text : {"no \u2014 stop", "stop\u2013now", "stop\u060C please", "stop\u061F", "stop\u0964"}) {
+    INFO(text);
+    CHECK(stops(text));
+  }
+  CHECK_FALSE(stops("stop-it"));
+  CHECK_FALSE(stops("stop \u2014 the music"));
 }
 
 TEST_CASE("a bot's name after the word names it, too") {

@@ -38,7 +38,8 @@ struct conversation_store final : store_reader {
     std::vector<records::kept_message> page;
     const auto take = [&](const records::kept_message& m) {
       const bool is_behind =
-          f.after_seq == 0 || (f.ascending ? m.message.seq > f.after_seq : m.message.seq < f.after_seq);
+          m.message.seq > f.above_seq.value_or(0) &&
+          (f.after_seq == 0 || (f.ascending ? m.message.seq > f.after_seq : m.message.seq < f.after_seq));
       if (is_behind && page.size() < f.limit) page.push_back(m);
     };
     if (f.ascending)
@@ -56,8 +57,16 @@ struct conversation_store final : store_reader {
     return tl::unexpected(none());
   }
   result<bool> is_below(const operation_id&, const operation_id&) override { return tl::unexpected(none()); }
-  result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string&) override {
-    return tl::unexpected(none());
+  result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string& id) override {
+    for (auto m = all.rbegin(); m != all.rend(); ++m)
+      if (m->message.client_id == id) return std::optional(m->message);
+    return std::optional<records::message_record>{};
+  }
+  void summarised(const conversation_summary& s) {
+    records::kept_message m;
+    m.message = row_of(s, scope_path());
+    m.message.seq = all.size() + 1;
+    all.push_back(std::move(m));
   }
   result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(none()); }
   result<std::optional<records::cancel_record>> cancel(const cancel_id&) override { return tl::unexpected(none()); }
@@ -95,6 +104,23 @@ TEST_CASE("450 messages that wait behind a turn hide nothing from it", "[history
   CHECK(text_of(for_model.messages[0]) == "first");
   CHECK(text_of(for_model.messages[1]) == "the first answer");
   CHECK(text_of(for_model.messages[2]) == "own");
+}
+
+TEST_CASE("what steered an earlier turn while this one waited belongs to what this one reads", "[history]") {
+  conversation_store store;
+  const auto first = store.add_question("first");
+  const auto own = store.add_question("own");
+  store.add_question("later");
+  store.add(records::message_role::user, first, "in French");
+  store.all.back().message.decision = R"({"steered_from":"x"})";
+  store.answered(first, "Bonjour.");
+  const auto history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  const auto for_model = history_for(history->kept, own, {}, history->gap_behind);
+  REQUIRE(for_model.messages.size() == 4);
+  CHECK(text_of(for_model.messages[1]) == "in French");
+  CHECK(text_of(for_model.messages[2]) == "Bonjour.");
+  CHECK(text_of(for_model.messages[3]) == "own");
 }
 
 TEST_CASE("of a conversation of 10,000 messages a turn reads the newest and the beginning, with a note between",
@@ -140,4 +166,37 @@ TEST_CASE("the beginning holds only exchanges that were read to their end", "[hi
   REQUIRE(history);
   CHECK(history->gap_behind == 0); // the first twelve were requests whose answers came later
   CHECK(history->kept.front().message.text != "early 0");
+}
+
+TEST_CASE("what a summary stands for is not read again, and a clear hides what came before it", "[history]") {
+  conversation_store store;
+  for (int i = 0; i < 5'000; ++i)
+    store.answered(store.add_question("question " + std::to_string(i)), "answer " + std::to_string(i));
+  conversation_summary s;
+  s.text = "they asked much";
+  s.up_to = 9'990;
+  store.summarised(s);
+  auto own = store.add_question("own");
+  auto history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  CHECK(store.read < 100);
+  auto for_model = history_for(history->kept, own, {}, history->gap_behind);
+  CHECK(for_model.messages.size() == 12); // the summary, five exchanges, its own
+  CHECK(text_of(for_model.messages.front()).find("they asked much") != std::string::npos);
+  // Also without a turn of its own.
+  history = read_history(store, scope_path(), std::nullopt);
+  REQUIRE(history);
+  CHECK(history->kept.size() == 12);
+  store.answered(own, "ok");
+  conversation_summary mark;
+  mark.up_to = store.all.size();
+  store.summarised(mark);
+  for (int i = 0; i < 3'000; ++i) store.answered(store.add_question("q"), "a");
+  own = store.add_question("own");
+  history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  CHECK(history->gap_behind > 0);
+  for_model = history_for(history->kept, own, {}, history->gap_behind);
+  CHECK(is_note(text_of(for_model.messages.front())));
+  for (const auto& entry : for_model.messages) CHECK(text_of(entry).find("question") == std::string::npos);
 }

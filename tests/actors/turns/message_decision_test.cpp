@@ -268,6 +268,8 @@ TEST_CASE("a note of quell before the turn's message leaves that message a perso
   model_history for_model;
   for_model.messages = {user_message{"earlier"}, assistant_message{"done", {}}, user_message{"now"},
                         assistant_message{"I look", {}}};
+  for_model.begins = {1, 1, 2, 2};
+  for_model.own = 2;
   put_note_before_message(for_model, "");
   REQUIRE(for_model.messages.size() == 4);
   put_note_before_message(for_model, note("1 command runs in the background."));

@@ -129,3 +129,35 @@ TEST_CASE("nobody reaches through a sub-agent's list what it may not spawn itsel
   parent.may_spawn = {"m"}; // listed: with all its rights
   CHECK(within_rights_of(parent, middle)->may_spawn == middle.may_spawn);
 }
+
+TEST_CASE("a sub-agent works in the conversation's workspace, and no choice leads out of it",
+          "[turns][rights][workspace]") {
+  auto parent = named("p"), child = named("c");
+  parent.mode = workspace_mode::per_scope;
+  parent.workspace_quota = 1000;
+  child.mode = workspace_mode::per_scope; // the default, which nobody chose
+  auto made = within_rights_of(parent, child);
+  REQUIRE(made);
+  CHECK(made->mode == workspace_mode::per_scope);
+  CHECK(made->workspace_quota == 1000);
+  child.chooses_workspace = true;
+  child.mode = workspace_mode::per_turn;
+  CHECK(within_rights_of(parent, child)->mode == workspace_mode::per_turn);
+  child.mode = workspace_mode::shared;
+  CHECK(says(refusal(parent, child), "outside of the conversation's workspace"));
+  child.workspace = "/srv/work";
+  CHECK(says(refusal(parent, child), "outside of the conversation's workspace"));
+  parent.may_spawn = {"c"};
+  CHECK(within_rights_of(parent, child)->workspace == "/srv/work");
+  parent.may_spawn.clear();
+  parent.mode = workspace_mode::per_turn;
+  child.workspace.reset();
+  child.mode = workspace_mode::per_scope;
+  CHECK(says(refusal(parent, child), "keeps a workspace from turn to turn"));
+  // A parent that shares its workspace hands that on.
+  auto sharing = named("s"), plain = named("d");
+  sharing.workspace = "/srv/chat";
+  sharing.chooses_workspace = true;
+  plain.mode = workspace_mode::per_scope;
+  CHECK(within_rights_of(sharing, plain)->mode == workspace_mode::shared);
+}

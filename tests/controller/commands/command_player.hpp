@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/controller/commands/commands_world.hpp"
+#include "tests/controller/commands/drawn_history.hpp"
 
 namespace quell::controller::core_tests {
 
@@ -260,6 +261,7 @@ class command_player {
     if (below(3) == 0) o.addressed = below(2) == 0;
     if (below(3) == 0) o.humans_present = 1 + static_cast<std::uint32_t>(below(2));
     if (below(8) == 0) o.exchange = a_turn();
+    if (below(3) != 0) o.during = static_cast<turns::during_turn>(below(3));
     o.wants = static_cast<turns::message_order::scope_of_decision>(below(3));
     if (below(3) == 0) what.word = "stop";
     if (below(6) == 0)
@@ -270,13 +272,30 @@ class command_player {
     what.message = message_id::fresh();
     what.turn = operation_id::fresh();
     what.cancel = cancel_id::fresh();
+    if (below(6) == 0) what.again = commands::question_again{a_change(), a_turn(), {}};
     ids_.push_back(what.turn);
     turns_.push_back(what.turn);
     return what;
   }
+  /// A change of a conversation is no operation: others can only guess its id.
+  operation_id a_change() { return one_of(changes_); }
 
   void one_step_of_a_turn() {
-    switch (below(20)) {
+    switch (below(25)) {
+    case 24:
+      return give(drawn_steered_call(below_, piece(kind::model_call, a_turn()), a_turn(), message(), event()));
+    case 20:
+      return give(drawn_rewrite(below_, message(), a_turn()));
+    case 21:
+      return give(drawn_summary(below_, message(), a_call(), a_turn(), end()));
+    case 22: {
+      changes_.push_back(operation_id::fresh());
+      commands::begin_history_change what{changes_.back(), {scope()}};
+      if (below(2) == 0) what.scopes.push_back(*scope_path::parse("elsewhere"));
+      return give(std::move(what));
+    }
+    case 23:
+      return give(commands::leave_turn{a_change(), scope()});
     case 16:
     case 17:
       return give(a_message());
@@ -364,7 +383,7 @@ class command_player {
   std::function<std::size_t(std::size_t)> below_;
   std::function<void(bool, std::string_view)> expect_;
   std::vector<played_step> steps_;
-  std::vector<operation_id> ids_, turns_, calls_;
+  std::vector<operation_id> ids_, turns_, calls_, changes_;
   operation_id question_ = operation_id::fresh();
   std::uint64_t noticed_ = w_.edges.tickets;
   int given_ = 0, answered_ = 0;

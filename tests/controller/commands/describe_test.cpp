@@ -72,6 +72,17 @@ TEST_CASE("a description of a turn's step hides what people, models and tools wr
     CHECK(has(describe(one), "[4 bytes]"));
   }
   CHECK_FALSE(has(describe(command(commands::await_approval{id, event})), "hush"));
+
+  commands::store_summary summary;
+  summary.summary = message;
+  summary.event = event;
+  CHECK_FALSE(has(describe(command(summary)), "hush"));
+  CHECK(has(describe(command(summary)), "[4 bytes]"));
+  const auto rewrite = describe(command(commands::rewrite_history{{id}, {{message, {}}}}));
+  CHECK_FALSE(has(rewrite, "hush"));
+  CHECK(has(rewrite, "discarded=1 added=1"));
+  CHECK(has(describe(command(commands::begin_history_change{id, {*scope_path::parse("team/a")}})),
+            "change=" + id.text() + " scopes=1 scope=team/a"));
   CHECK(has(describe(command(commands::stop_local{{id}, stop_cause::timeout})),
             "stop_local operations=1 operation=" + id.text() + " cause="));
 }

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/open_questions.hpp"
+#include "controller/resumed_agents.hpp"
 #include "tests/controller/ledger/world.hpp"
 
 namespace quell::controller::testing {
@@ -21,10 +22,10 @@ inline const records::call_outcome late_result{false, false,
 
 class actors_world : public world {
  public:
-  void turn(const std::string& name, const std::string& scope = "s", bool later = false) {
+  void turn(const std::string& name, const std::string& scope = "s", bool later = false, kind what = kind::turn) {
     create_order o;
     o.by.owner = {"alice", "Alice"};
-    o.kind = kind::turn;
+    o.kind = what;
     o.scope = in(scope);
     o.name = name;
     o.later = later;
@@ -39,6 +40,21 @@ class actors_world : public world {
     o.later = true;
     o.call = records::call_record{{}, core->last_seq(), 0, name, name, "{}", {}};
     return make(name, std::move(o));
+  }
+  bool agent(const std::string& name, const std::string& call, kind what = kind::sub_agent) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.kind = what;
+    o.parent = id(call);
+    o.name = name;
+    return make(name, std::move(o));
+  }
+  /// Its agent is back after a restart. False: it had only waited.
+  bool goes_on(const std::string& name) { return did(resumed_of(*core).resume(id(name))); }
+  /// It is given up before its agent is back.
+  void give_up(const std::string& name) {
+    resumed_of(*core).interrupt_below(id(name), now);
+    turn_ends(name, false);
   }
   bool begin(const std::string& name) { return did(core->actors()->start_local(id(name), now).has_value()); }
   bool pause(const std::string& name) { return did(begin(name) && core->actors()->pause(id(name), now)); }

@@ -61,20 +61,6 @@ TEST_CASE("queued work is placed again after a restart, running work is adopted,
   REQUIRE(w.place("queued", "w2"));
 }
 
-TEST_CASE("a turn that ran when the controller died is interrupted, and what it had started is stopped") {
-  world w;
-  w.task("turn", {.scope = in("s"), .what = kind::turn});
-  w.child("tool", "turn");
-  w.runs("tool", "w1");
-  w.restart();
-  CHECK(w.status_of("tool") == "cancelling");
-  CHECK(w.status_of("turn") == "running");
-  w.dies("tool");
-  CHECK(w.status_of("turn") == "failed");
-  CHECK(w.row("turn").error->code == "interrupted");
-  CHECK_FALSE(w.row("turn").stop);
-}
-
 TEST_CASE("progress is told at most once a second, and settled cancels are forgotten but for a while") {
   world w;
   for (int i = 0; i < 3; ++i) {

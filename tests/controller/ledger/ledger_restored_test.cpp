@@ -167,3 +167,17 @@ TEST_CASE("a turn that waited in a backup is not taken a second time; what comes
   CHECK_FALSE(open[0].has_started);
   CHECK(w.placeable == std::vector<operation_id>{w.id("fresh")});
 }
+
+TEST_CASE("a turn that ran at the backup does not go on: it can have gone on elsewhere", "[restored]") {
+  restored_world w;
+  create_order o;
+  o.by.owner = {"alice", "Alice"};
+  o.kind = kind::turn;
+  o.scope = in("s");
+  const auto turn = w.next_operation();
+  REQUIRE(w.core->create(o, turn, w.now));
+  w.take();
+  w.restore();
+  CHECK(w.core->actors()->open_turns().empty());
+  CHECK(w.store.operations.at(turn).hot.error->code == "interrupted");
+}

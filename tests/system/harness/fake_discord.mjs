@@ -73,7 +73,7 @@ const readAll = (request) => new Promise((done) => { let text = ''; request.on('
 
 function wrong(method, path, body, authorization) {
   if (!authorization?.startsWith('Bot ') || !tokens.includes(authorization.slice(4))) return [401, { message: '401: Unauthorized', code: 0 }];
-  if (!/\/messages/.test(path) || method === 'PUT' || method === 'GET') return null;
+  if (!/\/messages/.test(path) || ['PUT', 'GET', 'DELETE'].includes(method)) return null;
   if (typeof body.content !== 'string' || body.content.length === 0 && method === 'POST') return [400, { message: 'Cannot send an empty message', code: 50006 }];
   if (body.content.length > 2000) return [400, { message: 'Invalid Form Body: 2000', code: 50035 }];
   if (body.nonce !== undefined && String(body.nonce).length > 25) return [400, { message: 'Invalid Form Body: nonce', code: 50035 }];
@@ -139,6 +139,15 @@ const server = http.createServer(async (request, response) => {
   }
   if ((found = /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/.exec(path)) && method === 'PUT') {
     say('REACTION', { message: found[2], emoji: decodeURIComponent(found[3]) });
+    return answer(204);
+  }
+  if ((found = /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/.exec(path)) && method === 'DELETE') {
+    say('UNREACTION', { message: found[2], emoji: decodeURIComponent(found[3]) });
+    return answer(204);
+  }
+  if ((found = /^\/channels\/(\d+)\/messages\/(\d+)$/.exec(path)) && method === 'DELETE') {
+    if (!messages.delete(found[2])) return answer(404, { message: 'Unknown Message', code: 10008 });
+    say('REMOVED', { message: found[2] });
     return answer(204);
   }
   return answer(404, { message: '404: Not Found', code: 0 });

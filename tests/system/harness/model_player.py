@@ -1,6 +1,7 @@
 """A model server of all three dialects that plays what models do besides answering: thinking, waiting, refusing, breaking off. The
 words of the newest message of the person say what (`Player.answer`); it keeps every request with its headers."""
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,13 +12,34 @@ REASONS = {"end": ("stop", "end_turn"), "calls": ("tool_calls", "tool_use"), "le
            "filter": ("content_filter", "refusal")}
 
 
+SUMMARY = "(a summary is asked for)"
+TOO_LONG = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "prompt is too long: 300000 tokens > 200000 maximum"}
+
+
+def instructions(body):
+    """The system text."""
+    system = body.get("system") or body.get("instructions") or ""
+    if isinstance(system, list):
+        system = " ".join(b["text"] for b in system)
+    return system + " ".join(m["content"] for m in body.get("messages", []) if m["role"] == "system")
+
+
+def whole_text(body):
+    """All texts of the messages."""
+    texts = []
+    for m in body.get("messages") or body["input"]:
+        content = m.get("content") or ""
+        texts += [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] in ("text", "input_text")]
+    return "\n".join(texts)
+
+
 def person_said(body):
     """The newest text of the person, without quell's notes, and whether results of tools came after it."""
     messages = body.get("messages") or body["input"]
     is_result = False
     for m in reversed(messages):
         content = m.get("content") or ""
-        texts = [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
+        texts = [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] in ("text", "input_text")]
         if m.get("role") == "user" and texts:
             return texts[-1].split("\n\n")[-1], is_result
         is_result = True
@@ -32,6 +54,7 @@ class Player(ModelRecorder):
         self.requests, self.guard, self.over = [], threading.Lock(), threading.Event()
         self.hung_up, self.open, self.most_open = 0, 0, 0
         self.released = threading.Event()
+        self.most_bytes = None  # of a request, beyond which it is refused as too long
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -42,6 +65,9 @@ class Player(ModelRecorder):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 text, is_result = person_said(body)
+                asks_summary = "Write a summary" in instructions(body)
+                if asks_summary:
+                    text = SUMMARY
                 with player.guard:
                     player.requests.append({"dialect": PATHS[self.path], "headers": {k.lower(): v for k, v in self.headers.items()},
                                             "body": body, "text": text})
@@ -49,7 +75,10 @@ class Player(ModelRecorder):
                     player.most_open = max(player.most_open, player.open)
                 self.close_connection = True
                 try:
-                    player.play(self, PATHS[self.path], text, is_result)
+                    if asks_summary:
+                        player.summarise(self, PATHS[self.path], body)
+                    else:
+                        player.play(self, PATHS[self.path], text, is_result, len(whole_text(body)))
                 except OSError:
                     pass  # the client hung up
                 finally:
@@ -76,13 +105,37 @@ class Player(ModelRecorder):
         to.end_headers()
         to.wfile.write(body)
 
-    def play(self, to, dialect, text, is_result):
+    def summaries(self):
+        """Requests for a summary of a conversation."""
+        with self.guard:
+            return [r for r in self.requests if r["text"] == SUMMARY]
+
+    def summarise(self, to, dialect, body):
+        """A summary with every fact (`… is called …`); `held summary`, `failing summary` in the conversation say what happens to it."""
+        shown = whole_text(body)
+        if self.most_bytes and len(shown) > self.most_bytes:
+            return self.refuse(to, 400, TOO_LONG)
+        if "failing summary" in shown:
+            return self.refuse(to, 400, {"type": "invalid_request_error", "message": "no summaries here"})
+        to.send_response(200)
+        to.send_header("Content-Type", "text/event-stream")
+        to.end_headers()
+        to.wfile.flush()
+        say = PLAYED[dialect](to)
+        say.text("In short: ")
+        if "held summary" in shown and not self.released.is_set():
+            self.hold(to)
+            self.hung_up += 1
+            return None
+        say.text(" ".join(dict.fromkeys(re.findall(r"[A-Z][^.\n]* is called \w+\.", shown))) or "nothing to keep.")
+        return say.end("end")
+
+    def play(self, to, dialect, text, is_result, size):
         times = len(self.of(text))
         if "busy" in text and ("once" not in text or times == 1) and ("first" not in text or dialect == "openai"):
             return self.refuse(to, 429, {"type": "rate_limit_error", "message": "slow down"}, "30" if "later" in text else None)
-        if "too long" in text and ("once" not in text or times == 1):
-            return self.refuse(to, 400, {"type": "invalid_request_error", "code": "context_length_exceeded",
-                                         "message": "prompt is too long: 300000 tokens > 200000 maximum"})
+        if "too long" in text and ("once" not in text or times == 1) or self.most_bytes and size > self.most_bytes:
+            return self.refuse(to, 400, TOO_LONG)
         to.send_response(200)
         to.send_header("Content-Type", "text/event-stream")
         to.end_headers()
@@ -91,7 +144,7 @@ class Player(ModelRecorder):
             self.hold(to)
             self.hung_up += 1
             return None
-        say = {"openai": PlayedOpenAi, "anthropic": PlayedAnthropic, "responses": PlayedResponses}[dialect](to)
+        say = PLAYED[dialect](to)
         if "think" in text:
             say.think("Let me see. ")
             say.think("Yes.")
@@ -101,6 +154,15 @@ class Player(ModelRecorder):
             while not self.released.wait(0.05) and not self.over.is_set():
                 to.wfile.write(b": still here\n\n")
                 to.wfile.flush()
+        rounds = "pass on" not in text and re.search(r"(\d+) rounds", text)
+        if rounds and times <= int(rounds[1]):
+            # Long inputs: results can be trimmed, inputs cannot.
+            command = f"rm -f none-{times}; echo {times}" if "asked" in text and times == int(rounds[1]) else f"echo {times} " + "x" * 600
+            say.call("exec", json.dumps({"command": command}), f"call_{times}")
+            return say.end("calls")
+        if "pass on" in text and not is_result:
+            say.call("spawn_agent", json.dumps({"task": text.partition("pass on: ")[2]}))
+            return say.end("calls")
         if "tool" in text and not is_result:
             say.text("I look. ")
             say.call("exec", json.dumps({"command": "echo from the tool"}))
@@ -122,6 +184,9 @@ class Player(ModelRecorder):
 
 
 class PlayedOpenAi(OpenAi):
+    def call(self, name, arguments, id="call_x"):
+        self.send({"tool_calls": [{"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]})
+
     def think(self, text):
         self.send({"reasoning_content": text})
 
@@ -160,8 +225,8 @@ class PlayedAnthropic(Anthropic):
         self.send({"type": "content_block_stop", "index": self.index})
         self.index += 1
 
-    def call(self, name, arguments):
-        self.block({"type": "tool_use", "id": "call_x", "name": name, "input": {}}, {"type": "input_json_delta", "partial_json": arguments})
+    def call(self, name, arguments, id="call_x"):
+        self.block({"type": "tool_use", "id": id, "name": name, "input": {}}, {"type": "input_json_delta", "partial_json": arguments})
 
     def end(self, why):
         self.close_thinking()
@@ -193,9 +258,9 @@ class PlayedResponses:
         self.close_thinking()
         self.send({"type": "response.output_text.delta", "output_index": self.index, "content_index": 0, "delta": text})
 
-    def call(self, name, arguments):
+    def call(self, name, arguments, id="call_x"):
         self.index += 1
-        item = {"type": "function_call", "id": "fc_1", "call_id": "call_x", "name": name, "arguments": ""}
+        item = {"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": ""}
         self.send({"type": "response.output_item.added", "output_index": self.index, "item": item})
         for piece in (arguments[:5], arguments[5:]):
             self.send({"type": "response.function_call_arguments.delta", "output_index": self.index, "item_id": "fc_1", "delta": piece})
@@ -209,3 +274,6 @@ class PlayedResponses:
         if reason:
             response.update(status="incomplete", incomplete_details={"reason": reason})
         self.send({"type": "response.incomplete" if reason else "response.completed", "response": response})
+
+
+PLAYED = {"openai": PlayedOpenAi, "anthropic": PlayedAnthropic, "responses": PlayedResponses}

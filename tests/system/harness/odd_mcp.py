@@ -52,6 +52,8 @@ def result(request):
     return {"content": [{"type": "text", "text": text}]}
 
 
+if oddity == "silent later" and os.path.exists(os.environ["SEEN"]):  # its first process answered
+    answers = False
 seen(f"start {os.getpid()}")
 if oddity == "parent":  # has a child that leaves its session
     subprocess.Popen(["sh", "-c", "while :; do sleep 1000; done", "ODD-CHILD", *sys.argv[2:]],

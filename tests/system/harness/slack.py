@@ -31,7 +31,7 @@ def signed(body, secret=SECRET, at=None):
 class FakeSlack(WebService):
     def __init__(self):
         self.messages = {}  # ts -> {"channel", "thread_ts", "text", "blocks", "texts"}
-        self.order, self.reactions, self.numbers = [], [], itertools.count(1)
+        self.order, self.reactions, self.removed, self.numbers = [], [], [], itertools.count(1)
         self.past = []  # messages of people as conversations.history returns them
         super().__init__()
 
@@ -54,6 +54,19 @@ class FakeSlack(WebService):
                     return 200, {}, {"ok": False, "error": "already_reacted"}
                 self.reactions.append(reaction)
                 return 200, {}, {"ok": True}
+            if method == "reactions.remove":
+                reaction = (body["channel"], body["timestamp"], body["name"])
+                if reaction not in self.reactions:
+                    return 200, {}, {"ok": False, "error": "no_reaction"}
+                self.removed.append(reaction)
+                return 200, {}, {"ok": True}
+            if method == "chat.delete":
+                known = self.messages.pop(body["ts"], None)
+                if not known or known["channel"] != body["channel"]:
+                    return 200, {}, {"ok": False, "error": "message_not_found"}
+                self.order = [ts for ts in self.order if ts != body["ts"]]
+                self.removed.append((body["channel"], body["ts"], known["texts"]))
+                return 200, {}, {"ok": True, "channel": body["channel"], "ts": body["ts"]}
             if method == "chat.postEphemeral":
                 return 200, {}, {"ok": True, "message_ts": "1.0"}
             if method in ("conversations.history", "conversations.replies"):

@@ -118,7 +118,13 @@ class FakeTelegram(WebService):
             return "message is too long"
         return None
 
+    def do_deletemessage(self, token, body):
+        with self.lock:
+            return self.good(True) if self.messages.pop(body["message_id"], None) else self.bad("message to delete not found")
+
     def do_setmessagereaction(self, token, body):
+        if body["reaction"] == []:
+            return self.good(True)
         if len(body["reaction"]) != 1 or body["reaction"][0]["emoji"] not in ("👌", "👍", "👀"):  # the reactions that bots may use
             return self.bad("REACTION_INVALID")
         with self.lock:

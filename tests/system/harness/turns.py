@@ -83,6 +83,14 @@ class TurnCluster(Cluster):
     def below(self, turn, **query):
         return self.operations(below=turn, **query)
 
+    def chat_memory(self, service):
+        """What the connector has stored for its next life."""
+        try:
+            with open(os.path.join(self.state, "chat", service + ".json")) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
+
     def call(self, turn, name, *statuses, seconds=20):
         """The operation of the first call of this tool, as soon as it has such a status."""
         def look():
@@ -96,7 +104,7 @@ class TurnCluster(Cluster):
         messages = self.messages(scope)
         wrong = broken_history(messages)
         assert not wrong, (scope, wrong)
-        for turn in {m["turn"] for m in messages} - {None}:
+        for turn in {m["turn"] for m in messages if not m["discarded"]} - {None}:
             if self.operation(turn)["status"] in ("completed", "failed", "cancelled"):
                 self.check_turn(turn)
         return messages
@@ -138,6 +146,10 @@ def broken_history(messages):
         return "not in the order of their seq"
     turns, seen = {}, set()
     for m in messages:
+        if m["role"] == "summary":
+            if m["turn"] or m["results"] or m["tool_calls"] or not m["summary"] or m["summary"]["clear"] != (m["text"] == ""):
+                return f"not a summary: {m}"
+            continue
         turns.setdefault(m["turn"], []).append(m)
     for turn, of in turns.items():
         if turn is None:
@@ -145,10 +157,8 @@ def broken_history(messages):
             if of[0]["role"] != "user" or any(m["role"] == "tool" or m["discarded"] or not m["text"] for m in of):
                 return f"these belong to no turn: {of}"
             continue
-        if of[0]["role"] != "user" or not of[0]["text"] or not (of[0]["author"] or {}).get("id"):
+        if of[0]["role"] != "user" or not (of[0]["text"] or of[0].get("attachments")) or not (of[0]["author"] or {}).get("id"):
             return f"turn {turn} does not begin with a user's message: {of[0]}"
-        if of[0]["discarded"] and len(of) > 1:
-            return f"turn {turn} was discarded and has answers"
         open_calls = None
         for i, m in enumerate(of[1:], 1):
             if m["discarded"] and i > 0:
@@ -166,6 +176,8 @@ def broken_history(messages):
                         return f"a result of {turn} contradicts itself: {r}"
                 open_calls = None
                 continue
+            if m["role"] == "user" and m.get("steered_from"):
+                continue  # told to the turn while it ran
             if m["role"] != "assistant":
                 return f"turn {turn} has a message of role {m['role']} at {i}"
             if not m["text"] and not m["tool_calls"]:

@@ -1,0 +1,211 @@
+// A sub-agent goes on below the call that began it: from its own conversation, with its own calls, as its turn does.
+#include <mutex>
+
+#include "actors/turns/adopted_work.hpp"
+#include "actors/turns/left_work.hpp"
+#include "actors/turns/mcp_host.hpp"
+#include "actors/turns/start_agent.hpp"
+#include "actors/turns/sub_agent.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+/// The call's result for a sub-agent that had ended before its call did.
+actors::work_end end_of_row(const agent_runtime& runtime, const records::operation_record& row) {
+  const auto used = usage_of(row.hot.result);
+  if (row.hot.now == status::completed) return {true, ok_result(row.hot.result), false, used};
+  if (row.hot.now == status::cancelled) return {false, runtime.texts->cancelled(), true, used};
+  const auto why = row.hot.error.value_or(records::operation_error{"error", "it was stopped"});
+  return {false, runtime.texts->failed(why.code, why.message), false, used};
+}
+
+/// One sub-agent on its way back. Any thread.
+class returning : public std::enable_shared_from_this<returning> {
+ public:
+  returning(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
+            agent_settings settings, records::operation_record row)
+      : runtime_(std::move(runtime)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
+        row_(std::move(row)) {}
+
+  void start(std::function<void(actors::work_end)> done) {
+    if (above_->take_place()) has_place_ = true; // if the configured width is smaller now, it goes on all the same
+    done_ = std::move(done);
+    if (is_terminal(row_.hot.now)) return finish(end_of_row(*runtime_, row_));
+    runtime_->who.add_agent(row_.id, std::make_shared<early_stop>(weak_from_this())); // until it has its agent
+    runtime_->background_reads->run([self = shared_from_this()](store_reader& store) { self->read(store); });
+  }
+
+  void stop(const std::string& reason) {
+    std::shared_ptr<actors::agent_handle> agent;
+    {
+      const std::lock_guard lock(guard_);
+      is_stopped_ = true;
+      reason_ = reason;
+      agent = agent_;
+    }
+    if (agent) return agent->stop(actors::abort_reason::parent, reason);
+    // Nobody else would end it and its calls: its tools can be long in coming.
+    give_up({false, runtime_->texts->cancelled(), true},
+            {status::failed, records::operation_error{"error", "it was stopped"}});
+  }
+
+ private:
+  /// A stop that comes before it has its agent.
+  class early_stop final : public actors::agent_handle {
+   public:
+    explicit early_stop(std::weak_ptr<returning> it) : it_(std::move(it)) {}
+    void stop(actors::abort_reason, const std::string& reason) override {
+      if (const auto it = it_.lock()) it->stop(reason);
+    }
+    void stop_call(const operation_id&, const std::string&) override {}
+    void decide(const operation_id&, bool, const std::string&) override {}
+    void waits(const operation_id&, bool) override {}
+    void die() override {}
+
+   private:
+    const std::weak_ptr<returning> it_;
+  };
+
+  void read(store_reader& store) {
+    auto kept = read_aside(store, row_);
+    if (!kept) return fail(kept.error());
+    auto reported = history_for(*kept, row_.id);
+    auto left = read_left_work(store, row_, reported);
+    if (!left) return fail(left.error());
+    const auto model = model_of(*runtime_->settings.get(), settings_);
+    if (!model) return fail({"unknown_model", "there is no model " + settings_.model + " configured", {}});
+    auto who = std::make_shared<agent_context>();
+    const auto& over = above_->who();
+    who->operation = row_.id;
+    who->root = over.root;
+    who->scope = row_.scope;
+    who->owner = row_.owner;
+    who->is_sub_agent = true;
+    who->tree = over.tree;
+    who->is_by_chat = over.is_by_chat;
+    who->workspaces = over.workspaces;
+    who->agent = settings_;
+    who->model = *model;
+    find_tools(runtime_, settings_, {row_.id, call_, who->owner},
+               [self = shared_from_this(), who, reported = std::move(reported),
+                left = std::move(*left)](tool_set tools) mutable {
+                 who->agent.instructions += tools.notice;
+                 who->tools = std::move(tools);
+                 self->launch(who, std::move(reported), left);
+               });
+  }
+
+  void launch(const std::shared_ptr<agent_context>& who, model_history reported, const left_work& left) {
+    auto plan = plan_resume(reported, left, who->tools, runtime_->core.now());
+    auto stated = turn_resumed(resumed_from(reported));
+    auto step = resuming(row_.id, reported, plan,
+                         agent_runtime::event_of(*who, std::move(stated.type), std::move(stated.data)));
+    const auto refused = [self = shared_from_this()](const commands::turn_begun& begun) {
+      if (begun.may_run) return;
+      self->runtime_->mcp->user_over(self->row_.id);
+      self->runtime_->who.drop(self->row_.id);
+      self->finish({false, self->runtime_->texts->cancelled(), true});
+    };
+    // Starts at once, like a turn: a stop must find it.
+    auto begins = [self = shared_from_this(), who, reported = std::move(reported),
+                   plan = std::move(plan)](const commands::turn_begun& begun) mutable {
+      if (!begun.may_run) return;
+      who->began = begun.began;
+      actors::agent_start start;
+      start.so_far = std::move(reported.messages);
+      start.resumes = true;
+      start.known = std::move(reported.known);
+      start.calls = std::move(reported.calls);
+      start.past = std::move(reported.past);
+      const auto over = [self](bool broken, const std::shared_ptr<turn_port>& port) {
+        self->finish(end_of_sub_agent(self->runtime_, broken, *port));
+      };
+      kept_context context(std::move(reported.begins), std::move(reported.summary));
+      auto running = start_agent(self->runtime_, *who, std::move(start), over, std::move(context), std::move(plan));
+      self->runs(running.handle, begun.stopped);
+    };
+    runtime_->core.execute({std::move(step), refused, std::move(begins)});
+  }
+
+  void runs(const std::shared_ptr<actors::agent_handle>& agent, const std::vector<operation_id>& stopped) {
+    for (const auto& call : stopped) agent->stop_call(call, {});
+    bool is_stopped = false;
+    std::string reason;
+    {
+      const std::lock_guard lock(guard_);
+      agent_ = agent;
+      is_stopped = is_stopped_;
+      reason = reason_;
+    }
+    if (is_stopped) agent->stop(actors::abort_reason::parent, reason);
+  }
+
+  void fail(const fault& why) {
+    give_up({false, runtime_->texts->failed(why.code, why.detail)},
+            {status::failed, records::operation_error{why.code, why.detail}});
+  }
+
+  /// It ends with everything below it before it has an agent.
+  void give_up(actors::work_end how, own_outcome end) {
+    using reach = commands::end_local::reach;
+    runtime_->core.execute({commands::end_local{row_.id, std::move(end), reach::with_all_below},
+                            [self = shared_from_this(), how = std::move(how)](bool) { self->finish(how); }});
+  }
+
+  void finish(actors::work_end how) {
+    std::function<void(actors::work_end)> done;
+    {
+      const std::lock_guard lock(guard_);
+      done.swap(done_);
+      agent_.reset();
+    }
+    if (!done) return;
+    if (has_place_) above_->give_place_back();
+    above_->add_usage_below(how.used);
+    done(std::move(how));
+  }
+
+  const std::shared_ptr<agent_runtime> runtime_;
+  const std::shared_ptr<turn_port> above_;
+  const operation_id call_;
+  const agent_settings settings_;
+  const records::operation_record row_;
+  bool has_place_ = false;
+  std::mutex guard_;
+  std::function<void(actors::work_end)> done_;
+  std::shared_ptr<actors::agent_handle> agent_;
+  bool is_stopped_ = false;
+  std::string reason_;
+};
+
+class adopted_sub_agent final : public actors::tool_work {
+ public:
+  explicit adopted_sub_agent(std::shared_ptr<returning> it) : it_(std::move(it)) {}
+  void start(std::function<void(actors::work_end)> done) override { it_->start(std::move(done)); }
+  void stop(const std::string& reason) override { it_->stop(reason); }
+
+ private:
+  std::shared_ptr<returning> it_;
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> adopt_sub_agent(std::shared_ptr<agent_runtime> runtime,
+                                                   std::shared_ptr<turn_port> above, const operation_id& call,
+                                                   const tool_call& what, const records::operation_record& sub_agent) {
+  const auto request = read_sub_agent_request(what.input);
+  auto settings = request ? sub_agent_settings(*runtime->settings.get(), above->who().agent, *request)
+                          : result<agent_settings>(tl::unexpected(request.error()));
+  // An agent that the configuration lacks now runs nothing; the sub-agent ends as soon as it is asked to go on.
+  if (!settings) {
+    settings = agent_settings{};
+    settings->name = sub_agent.name;
+  }
+  return std::make_unique<adopted_sub_agent>(
+      std::make_shared<returning>(std::move(runtime), std::move(above), call, std::move(*settings), sub_agent));
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,303 @@
+// Its steps run on different threads: the agent's, that of background reads (whatever costs time), the controller's and
+// the model client's. A cut can come between any two of them; whatever step is on its way then reports it closed.
+#include "actors/turns/fitted_request.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <mutex>
+#include <optional>
+
+#include "actors/turns/context_fit.hpp"
+#include "actors/turns/request_files.hpp"
+#include "actors/turns/summary_call.hpp"
+#include "protocol/failure_code.hpp"
+
+namespace quell::controller::turns {
+namespace {
+
+/// With less room than this, `context` is set too small: a summary would have to be written for each request.
+constexpr std::size_t least_room = 400;
+
+/// Possibly because of an image: a provider that cannot read one refuses every request with it.
+bool is_refusal(const fault& why) { return why.code == name_of(failure_code::model_refused); }
+
+bool is_overflow(const fault& why) { return why.code == name_of(failure_code::context_overflow); }
+
+class request_run final : public std::enable_shared_from_this<request_run> {
+ public:
+  explicit request_run(fitted_request what) : what_(std::move(what)) {
+    const auto& model = what_.who->model;
+    note_result_files(what_.messages.messages);
+    base_.instructions = what_.who->agent.instructions;
+    base_.tools = what_.who->tools.offers();
+    base_.scope = what_.who->scope.text();
+    std::size_t fixed = model.max_tokens + estimated_tokens(base_.instructions);
+    for (const auto& tool : base_.tools)
+      fixed += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
+    room_ = model.context > fixed ? model.context - fixed : 0;
+    reading_room_ = summary_reading_room(model, room_);
+    const auto learned = what_.runtime->overflows.room(overflow_key(), room_);
+    if (learned < room_) room_ = learned, reading_room_ = std::min(reading_room_, learned);
+  }
+
+  /// On the agent's thread.
+  void begin() {
+    auto fit = fit_into(what_.messages.messages, room_);
+    if (fit.left_out == 0 && fit.fits) return ask(std::move(fit));
+    if (!summarise()) ask(std::move(fit));
+  }
+
+  void hang_up(std::function<void()> closed) {
+    std::shared_ptr<summary_call> summary;
+    std::shared_ptr<integrations::model_call> call;
+    {
+      const std::lock_guard lock(guard_);
+      is_cut_ = true;
+      summary = summary_;
+      call = call_;
+      if (!summary && !call && is_asking_) closed_ = std::exchange(closed, nullptr);
+    }
+    if (call) return call->cancel(std::move(closed));
+    if (summary) return summary->stop(std::move(closed));
+    if (closed) closed(); // a step that is on its way finds that it was cut, and does nothing
+  }
+
+  model_usage used() const {
+    const std::lock_guard lock(guard_);
+    auto all = spent_;
+    if (call_) all += call_->used();
+    return all;
+  }
+
+  /// Nobody listens any more.
+  void drop() {
+    std::shared_ptr<summary_call> summary;
+    std::shared_ptr<integrations::model_call> call;
+    {
+      const std::lock_guard lock(guard_);
+      is_cut_ = true;
+      summary = std::exchange(summary_, nullptr);
+      call = std::exchange(call_, nullptr);
+    }
+    if (summary) summary->stop({});
+  }
+
+ private:
+  /// The key of what was learned of its length.
+  std::string overflow_key() const {
+    const auto& who = *what_.who;
+    return who.scope.text() + "\n" + who.model.name + (who.is_sub_agent ? "\n" + who.operation.text() : "");
+  }
+
+  /// A turn that may ask a model no more would end with its summary, and the next one, too.
+  bool may_ask_twice() const {
+    const auto most = what_.who->tree->limits().model_calls;
+    return most == 0 || what_.who->tree->cost().calls + 1 < most; // the open call is not in the sum yet
+  }
+
+  /// False: there is nothing to summarise, or nothing can be stored or asked.
+  bool summarise() {
+    if (what_.runtime->core.is_low() || room_ < least_room || !may_ask_twice()) return false;
+    auto plan = plan_compaction(what_.messages, room_, reading_room_);
+    if (!plan) return false;
+    summary_order order;
+    order.id = operation_id::fresh();
+    order.scope = what_.who->scope;
+    order.owner = what_.who->owner;
+    order.parent = what_.who->operation;
+    order.root = what_.who->root;
+    order.tree = what_.who->tree;
+    order.agent = what_.who->agent.name;
+    order.model = what_.who->model;
+    order.tokens = summary_tokens(order.model, room_);
+    if (what_.who->is_sub_agent) order.sub_agent = what_.who->operation;
+    order.stopped_by = what_.agent;
+    order.plan = *plan;
+    auto summary = std::make_shared<summary_call>(what_.runtime, std::move(order));
+    {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return true;
+      summary_ = summary;
+    }
+    summary->start({}, what_.used_beside, [self = shared_from_this(), plan = std::move(*plan)](summary_end end) {
+      // A stale start: the stop is on its way to the agent.
+      if (end.why && end.why->code == "stale_start") return;
+      self->later([self, plan, end = std::move(end)] { self->summarised(plan, end); });
+    });
+    return true;
+  }
+
+  void summarised(const compaction& plan, const summary_end& end) {
+    {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return;
+      summary_.reset();
+    }
+    if (end.summary) {
+      what_.messages = compacted(what_.messages, plan, *end.summary);
+      what_.compacted(what_.messages, plan);
+      spdlog::info("turn {}: {} messages gave way to a summary", what_.who->root.text(), end.summary->messages);
+    } else {
+      spdlog::warn("turn {}: no summary was written: {}", what_.who->root.text(), end.why ? end.why->detail : "");
+    }
+    ask(fit_into(what_.messages.messages, room_));
+  }
+
+  void ask(fitted_conversation fit) {
+    if (fit.left_out > 0 || fit.trimmed_results > 0 || fit.trimmed_files > 0)
+      spdlog::info("turn {}: {} messages were left out, {} results and {} files trimmed to fit into the context of "
+                   "model \"{}\"",
+                   what_.who->root.text(), fit.left_out, fit.trimmed_results, fit.trimmed_files, what_.who->model.name);
+    sent_tokens_ = fit.tokens;
+    if (!has_files(fit.messages)) return send(std::move(fit.messages));
+    later([self = shared_from_this(), messages = std::make_shared<conversation>(std::move(fit.messages))] {
+      read_files(*messages, self->what_.who->scope, self->what_.runtime->blobs);
+      self->send(std::move(*messages));
+    });
+  }
+
+  void send(conversation messages) {
+    auto request = base_;
+    request.messages = std::move(messages);
+    {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return;
+      is_asking_ = true;
+    }
+    std::shared_ptr<integrations::model_call> call;
+    {
+      const std::lock_guard lock(what_.runtime->models_guard);
+      if (!what_.runtime->models) return; // the process ends
+      call =
+          what_.runtime->models->ask(what_.who->model, std::move(request),
+                                     [self = shared_from_this()](model_event event) { self->take(std::move(event)); });
+    }
+    std::function<void()> closed;
+    {
+      const std::lock_guard lock(guard_);
+      is_asking_ = false;
+      if (!is_cut_) {
+        call_ = std::move(call);
+        if (auto overflow = std::exchange(early_overflow_, std::nullopt))
+          later([self = shared_from_this(), event = std::move(*overflow)] { self->recover(event); });
+        return;
+      }
+      closed = std::exchange(closed_, nullptr);
+    }
+    call->cancel([call, closed = std::move(closed)] {
+      if (closed) closed();
+    });
+  }
+
+  /// On the client's thread.
+  void take(model_event event) {
+    if (auto* failed = std::get_if<model_events::failed>(&event)) {
+      bool recovers = false;
+      {
+        const std::lock_guard lock(guard_);
+        if (is_cut_) return;
+        recovers = !has_shown_ && ((is_overflow(failed->why) && !has_recovered_) ||
+                                   (is_refusal(failed->why) && !has_left_out_files_ && has_old_files()));
+        if (recovers) {
+          (is_overflow(failed->why) ? has_recovered_ : has_left_out_files_) = true;
+          spent_ += failed->usage;
+          if (is_asking_) { // `ask` goes on with it, when it knows the call
+            early_overflow_ = std::move(event);
+            return;
+          }
+        } else {
+          failed->usage += spent_;
+          if (is_overflow(failed->why)) what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
+        }
+      }
+      if (recovers) return later([self = shared_from_this(), event = std::move(event)] { self->recover(event); });
+    } else if (auto* finished = std::get_if<model_events::finished>(&event)) {
+      const std::lock_guard lock(guard_);
+      finished->usage += spent_;
+      what_.runtime->overflows.answered(overflow_key());
+    } else if (std::holds_alternative<model_events::text>(event) || std::holds_alternative<model_events::call>(event)) {
+      has_shown_ = true;
+    }
+    what_.listener(std::move(event));
+  }
+
+  /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, perhaps
+  /// because of an old image: then it is tried without those, so that one image does not end every later turn.
+  void recover(const model_event& overflow) {
+    std::shared_ptr<integrations::model_call> over;
+    {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return;
+      over = std::exchange(call_, nullptr);
+    }
+    over.reset();
+    const auto& failed = std::get<model_events::failed>(overflow);
+    if (is_refusal(failed.why)) {
+      leave_out_old_files(what_.messages.messages, "the provider refused a request with it");
+      say_retry(failed);
+      return ask(fit_into(what_.messages.messages, room_));
+    }
+    room_ = std::min(room_, sent_tokens_) / 2;
+    reading_room_ = std::min(reading_room_ / 2, sent_tokens_ / 2);
+    auto less = fit_into(what_.messages.messages, room_);
+    if (less.tokens >= sent_tokens_) { // nothing of it can be left out
+      auto last = failed;
+      last.usage = spent_;
+      what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
+      return what_.listener(std::move(last));
+    }
+    say_retry(failed);
+    if (!summarise()) ask(std::move(less));
+  }
+
+  void say_retry(const model_events::failed& failed) {
+    what_.listener(model_events::retrying{2, std::chrono::milliseconds(0), failed.why.detail, failed.why.code,
+                                          what_.who->model.name});
+  }
+
+  bool has_old_files() {
+    auto copy = what_.messages.messages;
+    return leave_out_old_files(copy, "-") > 0;
+  }
+
+  void later(std::function<void()> what) {
+    what_.runtime->background_reads->run([what = std::move(what)](store_reader&) { what(); });
+  }
+
+  fitted_request what_; ///< its messages change only in steps, which never overlap
+  model_request base_;
+  std::size_t room_ = 0, reading_room_ = 0, sent_tokens_ = 0;
+  bool has_shown_ = false; ///< used on the client's thread
+  mutable std::mutex guard_;
+  bool is_cut_ = false;
+  bool is_asking_ = false;          ///< a request is being written
+  bool has_left_out_files_ = false; ///< after a refusal
+  bool has_recovered_ = false;
+  std::function<void()> closed_;              ///< of a cut that came while a request was written
+  std::optional<model_event> early_overflow_; ///< that came before the call was known
+  model_usage spent_;                         ///< by a request that was too long
+  std::shared_ptr<summary_call> summary_;
+  std::shared_ptr<integrations::model_call> call_;
+};
+
+class fitted_stream final : public actors::model_stream {
+ public:
+  explicit fitted_stream(std::shared_ptr<request_run> run) : run_(std::move(run)) {}
+  ~fitted_stream() override { run_->drop(); }
+  void hang_up(std::function<void()> closed) override { run_->hang_up(std::move(closed)); }
+  model_usage used() const override { return run_->used(); }
+
+ private:
+  std::shared_ptr<request_run> run_;
+};
+
+} // namespace
+
+std::unique_ptr<actors::model_stream> ask_fitted(fitted_request what) {
+  auto run = std::make_shared<request_run>(std::move(what));
+  auto stream = std::make_unique<fitted_stream>(run);
+  run->begin();
+  return stream;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,32 @@
+// A change of a scope's conversation that a caller asks for, and its answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/orders.hpp"
+
+namespace quell::controller::turns {
+
+/// Shape and rights are already checked.
+struct history_order {
+  caller by;
+  scope_path scope;
+  enum class action : std::uint8_t { clear, compact, edit, remove, regenerate, fork } what = action::clear;
+  // The newest row that the caller saw; neither: whatever it is.
+  std::optional<std::uint64_t> expect_seq{};
+  std::optional<message_id> expect_id{};
+  std::optional<message_id> message{}; ///< to edit or delete
+  std::string text{};                  ///< the edited message
+  std::optional<scope_path> to{};      ///< of a fork
+};
+
+struct history_answer {
+  std::uint64_t seq = 0;                   ///< of the newest row of the scope; of a fork: of the other one
+  std::optional<message_id> message{};     ///< that was written
+  std::optional<operation_id> operation{}; ///< that was started: a turn, or a model call that writes a summary
+  std::uint64_t messages = 0;              ///< that are no longer read; of a fork: that were copied
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,263 @@
+// A call goes on if what it started has a row of its own: a task that its worker runs, or a sub-agent. Without such a
+// row nothing of it began, since a row is durable before its work starts. Of all other work nobody knows the fate.
+#include "actors/turns/left_work.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "actors/turns/endings.hpp"
+#include "actors/turns/result_json.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t page_size = 1'000;
+
+result<std::vector<records::operation_record>> children_of(store_reader& store, std::vector<operation_id> parents) {
+  records::operation_filter f;
+  f.parents = std::move(parents);
+  f.kinds = {kind::task, kind::sub_agent};
+  f.ascending = true;
+  f.limit = page_size;
+  return store.operations(f);
+}
+
+std::optional<fault> read_calls(store_reader& store, const model_history& reported, left_work& left) {
+  const auto* answer = reported.messages.empty() ? nullptr : std::get_if<assistant_message>(&reported.messages.back());
+  if (!answer || reported.calls.empty()) return std::nullopt;
+  std::vector<operation_id> parents;
+  for (std::size_t i = 0; i < reported.calls.size() && i < answer->calls.size(); ++i) {
+    const auto& what = answer->calls[i];
+    const bool has_result = std::any_of(reported.known.begin(), reported.known.end(),
+                                        [&](const tool_result& r) { return r.call == what.call; });
+    if (has_result) continue;
+    const auto row = store.operation(reported.calls[i]);
+    if (!row) return row.error();
+    if (*row) left.calls.push_back({reported.calls[i], what.call, what.name, (*row)->hot.now, {}});
+    parents.push_back(reported.calls[i]);
+  }
+  if (parents.empty()) return std::nullopt;
+  auto children = children_of(store, parents);
+  if (!children) return children.error();
+  for (auto& row : *children)
+    for (auto& call : left.calls)
+      if (row.parent == call.operation && !row.detached) call.below.push_back(row);
+  return std::nullopt;
+}
+
+std::optional<fault> read_shown(store_reader& store, const operation_id& agent, left_work& left) {
+  records::event_filter f;
+  f.below = agent;
+  f.types = {"tool_start", "tool_result", "text_delta", "thinking_delta", "turn_resumed"};
+  f.limit = page_size;
+  while (true) {
+    const auto page = store.events(f);
+    if (!page) return page.error();
+    for (const auto& e : *page) {
+      if (e.operation != agent) continue; // of a sub-agent
+      const auto data = json::parse(e.data, nullptr, false);
+      if (!data.is_object()) continue;
+      const auto offset = data.value("offset", std::uint64_t{0});
+      const auto end = offset + code_points(data.value("text", std::string{}));
+      if (e.type == "turn_resumed")
+        left.text_points = std::min(left.text_points, offset);
+      else if (e.type == "text_delta")
+        left.text_points = end;
+      else if (e.type == "thinking_delta")
+        left.thought_points = std::max(left.thought_points, end);
+      else
+        (e.type == "tool_start" ? left.shown_starts : left.shown_ends).insert(data.value("call", std::string{}));
+    }
+    if (page->size() < f.limit) return std::nullopt;
+    f.after = page->back().id;
+  }
+}
+
+std::optional<fault> read_sub_agents(store_reader& store, const operation_id& agent, left_work& left) {
+  records::operation_filter f;
+  f.below = agent;
+  f.kinds = {kind::sub_agent};
+  f.want_live = false;
+  f.limit = page_size;
+  const auto rows = store.operations(f);
+  if (!rows) return rows.error();
+  for (const auto& row : *rows) {
+    if (!row.parent || row.id == agent) continue;
+    const bool is_open = std::any_of(left.calls.begin(), left.calls.end(),
+                                     [&](const left_call& call) { return call.operation == *row.parent; });
+    if (is_open) continue; // it will be counted with the end of its call
+    const auto call = store.operation(*row.parent);
+    if (call && *call && (*call)->parent == agent) left.sub_agents.push_back(row);
+  }
+  return std::nullopt;
+}
+
+/// No answer holds the tokens of its summaries.
+std::optional<fault> read_summaries(store_reader& store, const operation_id& agent, left_work& left) {
+  records::operation_filter f;
+  f.parents = {agent};
+  f.kinds = {kind::model_call};
+  f.want_live = false;
+  f.limit = page_size;
+  const auto rows = store.operations(f);
+  if (!rows) return rows.error();
+  for (const auto& row : *rows)
+    if (row.title == summary_title) left.summaries += usage_of(row.hot.result);
+  return std::nullopt;
+}
+
+/// The row that the call's own work has; none: nothing of it began.
+const records::operation_record* work_of(const left_call& call, const tool_definition& tool) {
+  const auto* found = call.below.empty() ? nullptr : &call.below.front();
+  for (const auto& row : call.below)
+    if (tool.how == tool_definition::runs::sub_agent && row.kind == kind::sub_agent) return &row;
+  return found;
+}
+
+/// Whether this is the call's own work, which can be adopted.
+bool is_adoptable(const left_call& call, const tool_definition& tool, const records::operation_record& work) {
+  switch (tool.how) {
+  case tool_definition::runs::task:
+    return work.kind == kind::task && work.title == call.name;
+  case tool_definition::runs::sub_agent:
+    return work.kind == kind::sub_agent || work.title.starts_with("sub-agent ");
+  case tool_definition::runs::session_status:
+  case tool_definition::runs::background:
+  case tool_definition::runs::question:
+  case tool_definition::runs::web_search:
+  case tool_definition::runs::mcp:
+    break;
+  }
+  return false;
+}
+
+/// `text` without its first `count` code points.
+std::string behind(const std::string& text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U && count-- == 0) break;
+  return text.substr(at);
+}
+
+boot_time boot_of(wall_time at, moment now) { return now.boot - std::max(now.wall - at, wall_time::duration{0}); }
+
+} // namespace
+
+result<left_work> read_left_work(store_reader& store, const records::operation_record& agent,
+                                 const model_history& reported) {
+  left_work left;
+  if (auto why = read_calls(store, reported, left)) return tl::unexpected(*why);
+  if (auto why = read_shown(store, agent.id, left)) return tl::unexpected(*why);
+  if (auto why = read_sub_agents(store, agent.id, left)) return tl::unexpected(*why);
+  if (auto why = read_summaries(store, agent.id, left)) return tl::unexpected(*why);
+  return left;
+}
+
+result<std::vector<records::kept_message>> read_aside(store_reader& store, const records::operation_record& sub_agent) {
+  records::message_filter f;
+  f.scope = sub_agent.scope;
+  f.aside_of = sub_agent.id;
+  f.limit = 200;
+  std::vector<records::kept_message> kept;
+  while (true) {
+    auto page = store.messages(f);
+    if (!page) return tl::unexpected(page.error());
+    const bool is_last = page->size() < f.limit;
+    for (auto& m : *page) kept.push_back(std::move(m));
+    if (is_last) return kept;
+    f.after_seq = kept.back().message.seq;
+  }
+}
+
+resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now) {
+  using state = actors::met_call::state;
+  resume_plan plan;
+  plan.below = left.summaries;
+  for (const auto& row : left.sub_agents) plan.below += usage_of(row.hot.result);
+  // The watchers may lack the last results.
+  if (const auto* results = reported.messages.empty() ? nullptr : std::get_if<tool_results>(&reported.messages.back());
+      results && reported.calls.empty() && !reported.last.empty()) {
+    reported.known = results->results;
+    reported.calls = reported.last;
+    reported.messages.pop_back();
+  }
+  reported.past.thought_points = left.thought_points;
+  reported.past.unsaid = behind(reported.past.text, left.text_points);
+  for (const auto& call : left.calls) {
+    actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call)};
+    if (call.now == status::pending) continue;
+    if (call.now == status::paused) {
+      met.at = state::asking;
+      reported.past.met.push_back(std::move(met));
+      continue;
+    }
+    const auto* tool = tools.find(call.name);
+    const auto* work = tool ? work_of(call, *tool) : nullptr;
+    // An MCP server may have done its call, a search may be paid for, and nobody waits for the answer to a question.
+    const bool is_unknown =
+        !tool || tool->how == tool_definition::runs::mcp || tool->how == tool_definition::runs::question ||
+        tool->how == tool_definition::runs::web_search || (work && !is_adoptable(call, *tool, *work));
+    if (is_unknown) {
+      plan.unknown.push_back(call.operation);
+      reported.known.push_back(
+          {call.call, call.name, false, false, with_unknown_outcome(json_result_texts{}.interrupted())});
+      continue;
+    }
+    if (work) {
+      met.at = state::runs;
+      met.started = boot_of(work->hot.started_at.value_or(work->created_at), now);
+      plan.adopted.emplace(call.operation, *work);
+    }
+    reported.past.met.push_back(std::move(met));
+  }
+  for (const auto& known : reported.known)
+    if (!left.shown_ends.contains(known.call)) reported.past.unshown.push_back(known.call);
+  return plan;
+}
+
+std::uint64_t resumed_from(const model_history& reported) {
+  return code_points(reported.past.text) - code_points(reported.past.unsaid);
+}
+
+commands::begin_turn resuming(const operation_id& agent, const model_history& reported, const resume_plan& plan,
+                              records::event_record event) {
+  commands::begin_turn step;
+  step.turn = agent;
+  step.calls = reported.last;
+  step.started_event = std::move(event);
+  step.resumes = true;
+  step.unknown = plan.unknown;
+  auto& end = step.unknown_end;
+  end.as = status::failed;
+  end.error =
+      records::operation_error{"interrupted", "the controller was restarted while it ran; its outcome is unknown"};
+  end.how = receipt::unconfirmed;
+  end.evidence = proof::none;
+  end.call = records::call_outcome{false, false, with_unknown_outcome(json_result_texts{}.interrupted())};
+  return step;
+}
+
+model_usage usage_of(const std::string& result) {
+  model_usage u;
+  const auto read = json::parse(result, nullptr, false);
+  if (!read.is_object() || !read.contains("usage") || !read["usage"].is_object()) return u;
+  const auto& from = read["usage"];
+  const auto number = [&](const char* name) {
+    const auto at = from.find(name);
+    return at != from.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+  };
+  u.input_tokens = number("input_tokens");
+  u.output_tokens = number("output_tokens");
+  u.cached_input_tokens = number("cached_input_tokens");
+  u.cache_written_tokens = number("cache_written_tokens");
+  if (const auto cost = from.find("cost"); cost != from.end() && cost->is_number())
+    u.cost_nanos = static_cast<decltype(u.cost_nanos)>(cost->get<double>() * 1e9 + 0.5);
+  u.estimated = from.value("estimated", false);
+  return u;
+}
+
+} // namespace quell::controller::turns

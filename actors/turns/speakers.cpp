@@ -1,0 +1,106 @@
+// Names come from the service or the caller, so they are cut to one line and cannot close their own mark.
+#include "actors/turns/speakers.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <utf8proc.h>
+
+#include "actors/turns/history.hpp"
+#include "protocol/note.hpp"
+#include "protocol/speaker.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t most_name_bytes = 64;
+
+bool is_invisible(char32_t c) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+  case UTF8PROC_CATEGORY_CC:
+  case UTF8PROC_CATEGORY_CF:
+  case UTF8PROC_CATEGORY_ZL:
+  case UTF8PROC_CATEGORY_ZP:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// On one line, without marks that nobody sees: they would make two names of one.
+std::string plain_name(const std::string& given) {
+  std::string name;
+  for (std::string_view rest = utf8_prefix(given, most_name_bytes); !rest.empty();) {
+    utf8proc_int32_t c = 0;
+    const auto size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(rest.data()), std::ssize(rest), &c);
+    if (size <= 0) break;
+    if (!is_invisible(static_cast<char32_t>(c)) && c != '<' && c != '>')
+      name += rest.substr(0, static_cast<std::size_t>(size));
+    rest.remove_prefix(static_cast<std::size_t>(size));
+  }
+  while (name.ends_with(' ')) name.pop_back();
+  name.erase(0, name.find_first_not_of(' '));
+  return name;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// As a reader takes it: neither spaces and quotes nor capital letters tell a name from a forged one.
+std::string as_overlooked(std::string_view text) {
+  std::string plain(text);
+  std::erase_if(plain, [](char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; });
+  plain.erase(0, plain.find_first_not_of('>'));
+  std::transform(plain.begin(), plain.end(), plain.begin(), lower);
+  return plain;
+}
+
+} // namespace
+
+speakers::speakers(const std::vector<records::kept_message>& kept) {
+  std::map<std::string, std::string> names; // by id; the newest name stands
+  for (const auto& m : kept)
+    if (m.message.role == records::message_role::user && !m.message.discarded)
+      names[m.message.author.id] = plain_name(m.message.author.name);
+  if (names.size() < 2) return;
+  std::map<std::string, std::size_t> used;
+  const auto shown = [](const auto& id, const auto& name) { return name.empty() ? plain_name(id) : name; };
+  for (const auto& [id, name] : names) ++used[as_overlooked(shown(id, name))];
+  for (const auto& [id, name] : names) {
+    auto own = shown(id, name);
+    // A name that ends like one with an id behind it has its own id there, too.
+    if (own.empty() || used[as_overlooked(own)] > 1 || own.ends_with(')')) own += " (" + plain_name(id) + ")";
+    const auto alike = own; // ids can differ in what is not shown
+    for (auto n = shown_.size() + 1; !shown_.insert(as_overlooked(own)).second; ++n)
+      own = alike + " #" + std::to_string(n);
+    marks_[id] = speaker_mark(own);
+  }
+}
+
+bool speakers::is_forged(std::string_view line) const {
+  if (is_note(line.substr(std::min(line.find_first_not_of(" \t\v\f"), line.size())))) return true;
+  const auto begin = line.find('<');
+  const auto end = line.find('>', begin == std::string_view::npos ? 0 : begin);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return false;
+  const auto words = as_overlooked(line.substr(0, end));
+  return words.starts_with('<') && shown_.contains(words.substr(1));
+}
+
+std::string speakers::text_of(const records::message_record& message) const {
+  auto text = text_for_model(message.text);
+  const auto own = marks_.find(message.author.id);
+  if (own == marks_.end()) return text;
+  std::string named = own->second;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find_first_of("\n\r", begin), text.size());
+    const auto line = std::string_view(text).substr(begin, end - begin);
+    named += begin == 0 ? " " : "\n";
+    if (is_forged(line)) named += "> ";
+    named += line;
+    begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
+  }
+  return named;
+}
+
+} // namespace quell::controller::turns

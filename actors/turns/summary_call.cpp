@@ -1,0 +1,272 @@
+// A stop can come at any step: before the operation is there, while the model writes, or while the summary is stored.
+// The step that ends the operation then reports `closed`; the ledger decides whether the stop or the summary came
+// first.
+#include "actors/turns/summary_call.hpp"
+
+#include <algorithm>
+
+#include "actors/turns/context_fit.hpp"
+#include "actors/turns/json_text.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
+#include "protocol/failure_code.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+namespace {
+
+constexpr std::size_t least_summary_tokens = 200, most_summary_tokens = 4'096, most_summary_bytes = 64 << 10;
+
+/// It writes plain text: no thinking, no schema, no tools.
+void make_plain(integrations::model_settings& model, std::size_t tokens) {
+  model.answer = {};
+  model.max_tokens = static_cast<std::uint32_t>(std::min<std::size_t>(model.max_tokens, tokens));
+  for (auto& other : model.fallbacks) make_plain(other, tokens);
+}
+
+/// The ends of a text that is too long all the same.
+std::string cut_to(const std::string& text, std::size_t tokens) {
+  if (estimated_tokens(text) <= tokens) return text;
+  const auto half = tokens; // bytes; two of them are well below `tokens` tokens for ASCII, and below it for others
+  if (text.size() <= 2 * half) return text;
+  auto end = text.size() - half;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
+  return std::string(utf8_prefix(text, half)) + "\n(… left out: too long …)\n" + text.substr(end);
+}
+
+} // namespace
+
+std::size_t summary_tokens(const integrations::model_settings& model, std::size_t room) {
+  return std::min<std::size_t>(model.max_tokens, std::clamp(room / 5, least_summary_tokens, most_summary_tokens));
+}
+
+std::size_t summary_reading_room(const integrations::model_settings& model, std::size_t room) {
+  const auto tokens = summary_tokens(model, room);
+  const auto fixed = tokens + estimated_tokens(summary_instructions(tokens)) + 64;
+  return model.context > fixed ? model.context - fixed : 0;
+}
+
+summary_call::summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order)
+    : runtime_(std::move(runtime)), order_(std::move(order)), requested_model_(order_.model.name) {}
+
+void summary_call::start(std::function<void(const outcome<created>&)> accepted,
+                         std::function<void(const model_usage&)> used, std::function<void(summary_end)> done) {
+  accepted_ = std::move(accepted);
+  used_ = std::move(used);
+  done_ = std::move(done);
+  create_order order;
+  order.by = agent_runtime::acting_for(order_.owner);
+  order.kind = kind::model_call;
+  order.parent = order_.parent;
+  if (!order_.parent) order.scope = order_.scope;
+  order.as_of_seq = order_.as_of;
+  order.name = order_.model.name;
+  order.title = summary_title;
+  // Before the core knows the call, so that a stop always finds who runs it.
+  runtime_->who.add_call(order_.id, order_.stopped_by, true);
+  auto opened = [self = shared_from_this()](const outcome<created>& made) { self->opened(made); };
+  const auto& tree = order_.tree;
+  if (tree)
+    return runtime_->core.execute(
+        {commands::open_model_call{std::move(order), order_.id, tree->turn(), tree->limits()}, std::move(opened)});
+  runtime_->core.execute({commands::create_local{std::move(order), order_.id}, std::move(opened)});
+}
+
+/// On the controller's thread: the request is written elsewhere.
+void summary_call::opened(const outcome<created>& made) {
+  if (!made) runtime_->who.drop(order_.id);
+  if (accepted_) accepted_(made);
+  if (!made) return ended({{}, made.error().error}, true);
+  runtime_->background_reads->run([self = shared_from_this()](store_reader&) { self->ask(); });
+}
+
+void summary_call::ask() {
+  bool is_stopped = false;
+  {
+    const std::lock_guard lock(guard_);
+    is_stopped = is_stopped_;
+    phase_ = is_stopped ? phase::ending : phase::asking;
+  }
+  if (is_stopped) return end_failed({"error", "not asked: it was stopped", {}}, {});
+  auto model = order_.model;
+  make_plain(model, order_.tokens);
+  model_request request;
+  request.instructions = summary_instructions(order_.tokens);
+  request.scope = order_.scope.text();
+  const auto room = model.context > order_.tokens ? model.context - order_.tokens : 0;
+  request.messages.emplace_back(user_message{cut_to(transcript_of(order_.plan.to_read), room)});
+  std::unique_ptr<integrations::model_call> call;
+  {
+    const std::lock_guard lock(runtime_->models_guard);
+    if (!runtime_->models) return; // the process ends
+    call = runtime_->models->ask(model, std::move(request),
+                                 [self = shared_from_this()](const model_event& event) { self->take(event); });
+  }
+  std::unique_lock lock(guard_);
+  if (phase_ != phase::asking) return; // it has ended already: the call closes itself
+  if (!is_stopped_) {
+    call_ = std::move(call);
+    return;
+  }
+  phase_ = phase::ending;
+  lock.unlock();
+  auto& cut = *call;
+  cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
+    self->end_failed({"error", "the stream was closed", {}}, held->used());
+  });
+}
+
+/// On the client's thread.
+void summary_call::take(const model_event& event) {
+  const std::lock_guard lock(guard_);
+  if (phase_ != phase::asking || is_stopped_) return;
+  if (const auto* text = std::get_if<model_events::text>(&event)) {
+    if (text_.size() + text->delta.size() <= most_summary_bytes) text_ += text->delta;
+  } else if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
+    requested_model_ = other->to;
+    if (other->spent != model_usage{}) spent_elsewhere_.emplace_back(other->from, other->spent);
+    text_.clear();
+  } else if (const auto* end = std::get_if<model_events::finished>(&event)) {
+    phase_ = phase::ending;
+    const bool is_complete = end->why == model_events::stop::end || end->why == model_events::stop::length;
+    runtime_->background_reads->run([self = shared_from_this(), usage = end->usage, is_complete,
+                                     was_cut = end->why == model_events::stop::length](store_reader&) {
+      if (is_complete) return self->finished(usage, was_cut);
+      self->end_failed(failure_of(failure_code::model_refused, "the model would not write a summary"), usage);
+    });
+  } else if (const auto* failed = std::get_if<model_events::failed>(&event)) {
+    phase_ = phase::ending;
+    runtime_->background_reads->run([self = shared_from_this(), why = failed->why,
+                                     usage = failed->usage](store_reader&) { self->end_failed(why, usage); });
+  }
+}
+
+void summary_call::finished(const model_usage& usage, bool was_cut) {
+  auto summary = order_.plan.summary;
+  std::unique_ptr<integrations::model_call> call; // destroyed without the lock
+  {
+    const std::lock_guard lock(guard_);
+    summary.text = std::move(text_);
+    call = std::move(call_);
+  }
+  while (!summary.text.empty() && static_cast<unsigned char>(summary.text.back()) <= ' ') summary.text.pop_back();
+  if (summary.text.empty()) return end_failed({"error", "the model wrote no summary", {}}, usage);
+  if (was_cut) summary.text += " …";
+  if (used_) used_(usage);
+  commands::store_summary step;
+  step.call = end_with(usage);
+  step.call.end.result = turn_result(summary.text, usage, 0);
+  step.summary = row_of(summary, order_.scope, order_.sub_agent);
+  step.event = event("history_compacted", json_text({{"operation", order_.id.text()},
+                                                     {"up_to", summary.up_to},
+                                                     {"messages", summary.messages},
+                                                     {"unread", summary.unread}}));
+  runtime_->core.execute(
+      {std::move(step), [self = shared_from_this(), summary = std::move(summary)](const closed_model_call& closed) {
+         self->note(closed);
+         self->ended({summary, {}}, closed.has_this_end);
+       }});
+}
+
+void summary_call::end_failed(fault why, const model_usage& usage) {
+  std::unique_ptr<integrations::model_call> call;
+  {
+    const std::lock_guard lock(guard_);
+    call = std::move(call_);
+  }
+  call.reset();
+  if (used_) used_(usage);
+  commands::close_model_call step{end_with(usage)};
+  auto& end = step.what.end;
+  end.as = status::failed;
+  end.error = records::operation_error{why.code, why.detail};
+  if (usage == model_usage{}) end.result.clear();
+  runtime_->core.execute(
+      {std::move(step), [self = shared_from_this(), why = std::move(why)](const closed_model_call& closed) {
+         self->note(closed);
+         self->ended({{}, why}, closed.has_this_end);
+       }});
+}
+
+/// On the controller's thread. If a stop came first, its signal is on the way to whoever runs this call.
+void summary_call::ended(summary_end end, bool is_its_end) {
+  std::function<void()> closed;
+  std::function<void(summary_end)> done;
+  {
+    const std::lock_guard lock(guard_);
+    phase_ = phase::over;
+    closed = std::exchange(closed_, nullptr);
+    done = std::exchange(done_, nullptr);
+    if (is_stopped_ || !is_its_end) done = nullptr;
+    used_ = nullptr;
+    accepted_ = nullptr;
+  }
+  if (closed) closed();
+  if (done) done(std::move(end));
+}
+
+void summary_call::stop(std::function<void()> closed) {
+  std::unique_ptr<integrations::model_call> call;
+  {
+    const std::lock_guard lock(guard_);
+    is_stopped_ = true;
+    if (phase_ != phase::over) {
+      if (closed) closed_ = std::exchange(closed, nullptr); // a second stop can come without one
+      if (phase_ == phase::asking && call_) {
+        call = std::move(call_);
+        phase_ = phase::ending;
+      }
+    }
+  }
+  if (closed) return closed();
+  if (!call) return; // the step that is on its way ends it
+  auto& cut = *call;
+  cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
+    self->end_failed({"error", "the stream was closed", {}}, held->used());
+  });
+}
+
+/// Publishes the usage by itself where it belongs to no turn, whose sum would go with it.
+model_call_end summary_call::end_with(const model_usage& usage) {
+  model_call_end what;
+  what.call = order_.id;
+  what.turn = order_.tree ? order_.tree->turn() : operation_id::fresh(); // one that has no account
+  what.end.evidence = proof::connection_closed;
+  what.end.result = turn_result({}, usage, 0);
+  what.used = {order_.scope, order_.owner.id, order_.agent, {}, usage};
+  {
+    const std::lock_guard lock(guard_);
+    what.used.model = requested_model_;
+    for (const auto& [model, spent] : spent_elsewhere_) {
+      what.given_up.push_back({order_.scope, order_.owner.id, order_.agent, model, spent});
+      what.used.usage = usage_less(what.used.usage, spent);
+    }
+  }
+  const auto publish = [&](const used_by_call& one) {
+    auto used = model_used(order_.id, one.model, one.usage);
+    return event(std::move(used.type), std::move(used.data));
+  };
+  for (const auto& one : what.given_up) runtime_->core.execute({commands::publish_event{publish(one)}, {}});
+  if (what.used.usage == model_usage{}) return what;
+  if (order_.tree)
+    what.reported = publish(what.used);
+  else
+    runtime_->core.execute({commands::publish_event{publish(what.used)}, {}});
+  return what;
+}
+
+void summary_call::note(const closed_model_call& closed) const {
+  if (order_.tree && closed.tree.calls > 0) order_.tree->note(closed.tree);
+}
+
+records::event_record summary_call::event(std::string type, std::string data) const {
+  records::event_record e;
+  e.type = std::move(type);
+  e.scope = order_.scope;
+  e.operation = order_.parent.value_or(order_.id);
+  e.root = order_.root.value_or(order_.id);
+  e.data = std::move(data);
+  return e;
+}
+
+} // namespace quell::controller::turns

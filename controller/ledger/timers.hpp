@@ -1,0 +1,36 @@
+// The timers of operations, and the instants at which things are forgotten.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "controller/ledger/slab.hpp"
+#include "protocol/id.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::controller::live {
+
+struct timer {
+  enum class purpose : std::uint8_t { deadline, unconfirmed, lease, restored };
+  boot_time at;
+  index operation;
+  std::uint64_t seq;
+  purpose what;
+  friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
+};
+/// An entry kept until an instant: a tombstone, or a cutoff (scope and generation).
+struct expiry {
+  boot_time at;
+  std::optional<operation_id> tombstone;
+  index scope = none;
+  std::uint32_t generation = 0;
+  std::uint64_t cutoff = 0;
+  friend bool operator>(const expiry& a, const expiry& b) { return a.at > b.at; }
+};
+template <class T>
+using soonest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+} // namespace quell::controller::live

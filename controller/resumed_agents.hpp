@@ -1,0 +1,22 @@
+// Agents that go on after a restart, as the ledger counts and ends them. Part of the pure core, like
+// `local_operations`.
+#pragma once
+
+#include "controller/ledger.hpp"
+
+namespace quell::controller {
+
+class resumed_agents {
+ public:
+  virtual ~resumed_agents() = default;
+  /// The turn or sub-agent goes on. False: nothing of it had been under way, it only waited for humans; then this does
+  /// not count as one of its resumes.
+  virtual bool resume(const operation_id& id) = 0;
+  /// Ends everything below it whose agent is gone: as stopped if it was told to stop, else as `interrupted`. Not
+  /// itself.
+  virtual void interrupt_below(const operation_id& id, moment now) = 0;
+};
+
+resumed_agents& resumed_of(ledger& l);
+
+} // namespace quell::controller

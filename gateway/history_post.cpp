@@ -1,0 +1,52 @@
+// POST /v1/history: clear, compact, edit, delete, ask again or copy a conversation.
+#include "gateway/audited.hpp"
+#include "gateway/history_body.hpp"
+#include "gateway/history_handlers.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+void need_conversation(exchange& x, const scope_path& scope, const char* field) {
+  need_scope(x, scope);
+  const auto& text = scope.text();
+  if (text == "quell" || text.starts_with("quell/"))
+    throw from_errors({{"bad_scope", field, "is reserved for quell's own work; choose one outside of quell/"}});
+}
+
+std::string answer_text(const turns::history_order& order, const turns::history_answer& a) {
+  json_writer to;
+  to.open_object();
+  to.field("scope", order.scope.text()).field("action", std::string_view(name_of_change(order.what)));
+  to.field("to", order.to ? std::optional(order.to->text()) : std::nullopt);
+  to.field("seq", a.seq).field("message", a.message).field("operation", a.operation).field("messages", a.messages);
+  to.close_object();
+  return to.take();
+}
+
+} // namespace
+
+awaitable<response> change_history(exchange& x) {
+  auto& gw = x.gw;
+  if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  need(x, right::converse);
+  auto order = value_or_throw(read_history_change(x.req.body));
+  need_conversation(x, order.scope, "/scope");
+  if (order.to) need_conversation(x, *order.to, "/to");
+  order.by = x.who;
+  using decision = outcome<turns::history_answer>;
+  // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a temporary twice.
+  auto call = [&gw, &order](auto reply) { gw.options.turns->rewrite(order, std::move(reply)); };
+  const auto done = co_await gw.answer<decision>(call);
+  if (!done) throw from_refusal(done.error());
+  std::string target = "scope " + order.scope.text();
+  if (order.message) target += ", message " + order.message->text();
+  if (order.to) target += ", to scope " + order.to->text();
+  auto entry = audited(x, std::string("history_") + name_of_change(order.what), std::move(target), x.who);
+  co_await std::move(entry);
+  co_return json_answer(answer_text(order, *done), done->operation ? 202 : 200);
+}
+
+} // namespace quell::controller::http

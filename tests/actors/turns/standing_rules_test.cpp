@@ -1,0 +1,148 @@
+// What approvers have allowed for good: exactly that, there, for so long; and what denies.
+#include "actors/turns/standing_rules.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "actors/turns/approval.hpp"
+#include "actors/turns/tool_input.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::turns;
+using namespace std::chrono_literals;
+
+namespace {
+
+const wall_time start{1'000'000h};
+
+standing_rule rule(const std::string& input = R"({"command":"rm -rf ./a"})") {
+  standing_rule r;
+  r.scope = *scope_path::parse("chat/a");
+  r.agent = "main";
+  r.tool = "exec";
+  r.input = sorted_input(input);
+  r.rule = "exec: rm *";
+  r.by = {"ann", "Ann"};
+  r.expires_at = start + 1h;
+  return r;
+}
+
+bool covers(const standing_rules& all, const standing_rule& r, wall_time now = start) {
+  return all.covers(r.scope, r.agent, r.tool, r.input, r.rule, now);
+}
+
+struct directory {
+  std::string path;
+  directory() {
+    auto pattern = (std::filesystem::temp_directory_path() / "quell-rules-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()));
+    path = pattern;
+  }
+  directory(const directory&) = delete;
+  directory& operator=(const directory&) = delete;
+  ~directory() { std::filesystem::remove_all(path); }
+};
+
+} // namespace
+
+TEST_CASE("a standing approval covers the same call in its place alone, until it expires", "[approval]") {
+  const auto rules = standing_rules::open("").value();
+  REQUIRE(rules->add(rule(), start));
+  CHECK(covers(*rules, rule()));
+  CHECK(rules->covers(rule().scope, "main", "exec", R"( { "command" : "rm -rf ./a" } )", "exec: rm *", start));
+  CHECK_FALSE(covers(*rules, rule(), start + 1h));
+  for (const char* elsewhere : {"chat", "chat/b", "chat/a/b"}) {
+    auto other = rule();
+    other.scope = *scope_path::parse(elsewhere);
+    CHECK_FALSE(covers(*rules, other));
+  }
+  auto other = rule();
+  other.agent = "helper";
+  CHECK_FALSE(covers(*rules, other));
+  other = rule();
+  other.tool = "write";
+  CHECK_FALSE(covers(*rules, other));
+  other = rule();
+  other.rule = "exec"; // another rule asks now
+  CHECK_FALSE(covers(*rules, other));
+  CHECK_FALSE(covers(*rules, rule(R"({"command":"rm -rf ./a ./b"})")));
+  CHECK_FALSE(covers(*rules, rule(R"({"command":"rm -rf ./a","cwd":"/"})")));
+}
+
+TEST_CASE("the same call again keeps its id and moves its expiry; revoked, it is asked about again", "[approval]") {
+  const auto rules = standing_rules::open("").value();
+  const auto first = rules->add(rule(), start);
+  REQUIRE(first);
+  auto longer = rule();
+  longer.expires_at = start + 5h;
+  const auto again = rules->add(longer, start + 1min);
+  REQUIRE(again);
+  CHECK(again->id == first->id);
+  CHECK(again->created_at == start);
+  CHECK(rules->all(start).size() == 1);
+  CHECK(covers(*rules, rule(), start + 2h));
+  CHECK(rules->revoke(first->id, start).value());
+  CHECK_FALSE(rules->revoke(first->id, start).value());
+  CHECK_FALSE(covers(*rules, rule()));
+}
+
+TEST_CASE("a restart knows what stands, and a file that is broken is not taken for an empty one", "[approval]") {
+  const directory here;
+  {
+    const auto rules = standing_rules::open(here.path).value();
+    REQUIRE(rules->add(rule(), start));
+    REQUIRE(rules->add(rule(R"({"command":"rm b"})"), start));
+    REQUIRE(rules->revoke(rules->all(start).back().id, start).value());
+  }
+  const auto rules = standing_rules::open(here.path).value();
+  REQUIRE(rules->all(start).size() == 1);
+  CHECK(covers(*rules, rules->all(start).front()));
+  CHECK(rules->all(start).front().by.name == "Ann");
+  std::ofstream(here.path + "/approval_rules.json") << R"({"rules":[{"id":"x"}]})";
+  CHECK_FALSE(standing_rules::open(here.path));
+}
+
+TEST_CASE("there are at most 1,000, expired ones make room, and a huge input is refused", "[approval]") {
+  const auto rules = standing_rules::open("").value();
+  for (std::size_t i = 0; i < standing_rules::most_rules; ++i)
+    REQUIRE(rules->add(rule("{\"command\":\"rm " + std::to_string(i) + "\"}"), start));
+  const auto full = rules->add(rule(), start);
+  REQUIRE_FALSE(full);
+  CHECK(full.error().code == "too_many_operations");
+  auto later = rule();
+  later.expires_at = start + 3h;
+  CHECK(rules->add(later, start + 2h));
+  CHECK(rules->all(start + 2h).size() == 1);
+  CHECK_FALSE(rules->add(rule(std::string(standing_rules::most_input_bytes + 1, 'x')), start));
+}
+
+TEST_CASE("a call's row says what would be allowed, if a rule asked about it", "[approval]") {
+  records::operation_record call;
+  call.scope = *scope_path::parse("chat/a");
+  call.name = "exec";
+  call.kind_data = R"({"input":{"command":"rm -rf ./a"},"approval":"exec: rm *"})";
+  const auto found = standing_rule_for(call, "main");
+  REQUIRE(found);
+  CHECK(found->input == rule().input);
+  CHECK(found->rule == "exec: rm *");
+  CHECK_FALSE(standing_rule_for(call, ""));
+  call.kind_data = R"({"input":{"command":"ls"},"approval":null})";
+  CHECK_FALSE(standing_rule_for(call, "main"));
+}
+
+TEST_CASE("a rule that denies wins over those that ask, wherever it stands", "[approval]") {
+  const approval_rule asks{"exec", "rm *"}, denies{"exec", "rm -rf /*", true};
+  for (const auto& rules : {std::vector{asks, denies}, std::vector{denies, asks}}) {
+    const auto* decides = deciding_rule(rules, "exec", R"({"command":"rm -rf /srv"})");
+    REQUIRE(decides);
+    CHECK(decides->denies);
+    const auto* other = deciding_rule(rules, "exec", R"({"command":"rm a"})");
+    REQUIRE(other);
+    CHECK_FALSE(other->denies);
+    CHECK_FALSE(deciding_rule(rules, "exec", R"({"command":"ls"})"));
+  }
+}

@@ -1,0 +1,184 @@
+// Messages that come while a turn of their scope runs: they wait, steer it or supersede it.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/controller/commands/commands_world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using quell::controller::core_tests::commands_world;
+using manner = turns::during_turn;
+using next_step = commands::taken_message::then;
+
+namespace {
+
+struct during_world : commands_world {
+  const scope_path a = *scope_path::parse("a");
+  const commands::take_message first = message(manner::queue);
+
+  during_world() {
+    REQUIRE(done(first).next == next_step::begin_turn);
+    REQUIRE(done(commands::begin_turn{first.turn, {}, {}}).may_run);
+  }
+  commands::take_message message(manner how, const std::string& author = "ada") const {
+    commands::take_message what;
+    what.order.by = admin();
+    what.order.scope = a;
+    what.order.text = "in French";
+    what.order.author.id = author;
+    what.order.during = how;
+    what.agent = commands::answering_agent{"main", milliseconds{0}, "{}"};
+    what.message = message_id::fresh();
+    what.turn = operation_id::fresh();
+    what.cancel = cancel_id::fresh();
+    return what;
+  }
+  commands::open_steered_call next_call(const std::vector<operation_id>& waiting) const {
+    commands::open_steered_call what;
+    what.call.order.by = admin();
+    what.call.order.kind = kind::model_call;
+    what.call.order.parent = first.turn;
+    what.call.id = operation_id::fresh();
+    what.call.turn = first.turn;
+    for (const auto& turn : waiting) {
+      commands::open_steered_call::steering one;
+      one.turn = turn;
+      one.message.id = message_id::fresh();
+      one.message.scope = a;
+      one.message.turn = first.turn;
+      one.end.completed_data = "{}";
+      one.event.type = "turn_steered";
+      what.all.push_back(std::move(one));
+    }
+    return what;
+  }
+  std::optional<status> now_of(const operation_id& id) const {
+    const auto view = c->operations().view(id, now);
+    return view ? std::optional(view->hot.now) : std::nullopt;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a message that steers waits as a turn and is told with the next model call, in one batch", "[during_turn]") {
+  during_world w;
+  const auto more = w.message(manner::steer);
+  const auto taken = w.done(more);
+  REQUIRE(taken.answer);
+  CHECK(taken.next == next_step::queue_turn);
+  CHECK(taken.answer->during == manner::steer);
+  CHECK(taken.answer->met == w.first.turn);
+  CHECK(w.now_of(more.turn) == status::pending);
+  const auto before = w.edges.batches.size();
+  const auto delivery = w.done(w.next_call({more.turn}));
+  CHECK(delivery.call);
+  CHECK(delivery.delivered == std::vector{more.turn});
+  CHECK_FALSE(w.now_of(more.turn));
+  const auto& batch = w.edges.batches.at(before); // one transaction has all of it
+  const auto has = [&](auto row) {
+    return std::any_of(batch.begin(), batch.end(),
+                       [](const records::entry& e) { return std::holds_alternative<decltype(row)>(e); });
+  };
+  CHECK(has(records::put_message{}));
+  CHECK(has(records::discard_message{}));
+  CHECK(has(records::put_operation{}));
+  CHECK(w.events("turn_steered") == 1);
+  CHECK(w.done(w.next_call({more.turn})).delivered.empty()); // once
+}
+
+TEST_CASE("a turn that was told to stop takes no message any more", "[during_turn]") {
+  during_world w;
+  const auto more = w.message(manner::steer);
+  REQUIRE(w.done(more).answer);
+  REQUIRE(w.done(w.cancel_of(w.first.turn)));
+  const auto delivery = w.done(w.next_call({more.turn}));
+  CHECK_FALSE(delivery.call);
+  CHECK(delivery.delivered.empty());
+  CHECK(w.now_of(more.turn) == status::pending);
+  CHECK(w.events("turn_steered") == 0);
+  // Nor does one that comes now: it waits for a turn of its own.
+  const auto late = w.done(w.message(manner::steer));
+  REQUIRE(late.answer);
+  CHECK(late.answer->during == manner::queue);
+  CHECK_FALSE(late.answer->met);
+}
+
+TEST_CASE("a waiting message that was stopped itself is not told", "[during_turn]") {
+  during_world w;
+  const auto more = w.message(manner::steer);
+  REQUIRE(w.done(more).answer);
+  REQUIRE(w.done(w.cancel_of(more.turn)));
+  const auto delivery = w.done(w.next_call({more.turn}));
+  CHECK(delivery.call);
+  CHECK(delivery.delivered.empty());
+}
+
+TEST_CASE("nobody steers a turn that acts for another person", "[during_turn]") {
+  during_world w;
+  const auto taken = w.done(w.message(manner::steer, "bob"));
+  REQUIRE(taken.answer);
+  CHECK(taken.next == next_step::queue_turn);
+  CHECK(taken.answer->during == manner::queue);
+}
+
+TEST_CASE("to supersede stops the running turn alone, with one cancel, and waits behind what waits", "[during_turn]") {
+  during_world w;
+  const auto waiting = w.message(manner::queue, "bob");
+  REQUIRE(w.done(waiting).answer);
+  const auto other = w.message(manner::supersede);
+  const auto taken = w.done(other);
+  REQUIRE(taken.answer);
+  CHECK(taken.answer->decision == turns::message_answer::decided::turn);
+  CHECK(taken.answer->during == manner::supersede);
+  CHECK(taken.answer->met == w.first.turn);
+  CHECK(taken.answer->cancel == other.cancel);
+  CHECK(taken.fences == other.cancel);
+  CHECK(taken.answer->position == 2);
+  CHECK(w.now_of(w.first.turn) == status::cancelling);
+  CHECK(w.now_of(waiting.turn) == status::pending);
+  CHECK(w.now_of(other.turn) == status::pending);
+}
+
+TEST_CASE("who may not stop a turn does not supersede it", "[during_turn]") {
+  during_world w;
+  auto what = w.message(manner::supersede, "bob");
+  what.order.modality = turns::modality::voice;
+  what.order.humans_present = 3;
+  const auto taken = w.done(what);
+  REQUIRE(taken.answer);
+  CHECK(taken.answer->why == "no_standing");
+  CHECK_FALSE(taken.answer->cancel);
+  CHECK(w.now_of(w.first.turn) == status::running);
+}
+
+TEST_CASE("where nothing runs each manner is an ordinary turn, and the decision says nothing of it", "[during_turn]") {
+  for (const auto how : {manner::queue, manner::steer, manner::supersede}) {
+    during_world w;
+    auto what = w.message(how);
+    what.order.scope = *scope_path::parse("b");
+    const auto taken = w.done(what);
+    REQUIRE(taken.answer);
+    CHECK(taken.next == next_step::begin_turn);
+    CHECK_FALSE(nlohmann::json::parse(turns::decision_json(what.order, *taken.answer)).contains("during_turn"));
+  }
+}
+
+TEST_CASE("a decision about a running turn is kept, so that a repeat gets the same", "[during_turn]") {
+  turns::kept_decision kept;
+  kept.why = "no_cancel_word";
+  kept.during = manner::supersede;
+  kept.met = operation_id::fresh();
+  kept.supersedes_by = cancel_id::fresh();
+  kept.cancel_outcome = "stopping";
+  kept.operations = 3;
+  const auto again =
+      turns::answer_of(turns::read_kept(turns::kept_text(kept)), message_id::fresh(), operation_id::fresh());
+  CHECK(again.decision == turns::message_answer::decided::turn);
+  CHECK(again.during == manner::supersede);
+  CHECK(again.met == kept.met);
+  CHECK(again.cancel == kept.supersedes_by);
+  CHECK(again.cancel_outcome == "stopping");
+  CHECK(again.operations == 3);
+}

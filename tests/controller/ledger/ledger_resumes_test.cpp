@@ -1,0 +1,173 @@
+// Turns that go on after a restart: which, how often, with what below them, and never against a stop.
+#include <catch2/catch.hpp>
+
+#include "tests/controller/ledger/actors_world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+namespace {
+
+/// A turn with a call that runs a sub-agent, whose call runs a task.
+struct deep_world : actors_world {
+  deep_world() {
+    turn("turn");
+    REQUIRE(call("spawn", "turn"));
+    REQUIRE(begin("spawn"));
+    REQUIRE(agent("agent", "spawn"));
+    REQUIRE(call("exec", "agent"));
+    REQUIRE(begin("exec"));
+  }
+  void crash() {
+    restart();
+    roll_out();
+  }
+};
+
+} // namespace
+
+TEST_CASE("a turn goes on three times, and the fourth restart ends it with what it had started") {
+  deep_world w;
+  w.child("task", "exec");
+  w.runs("task", "w1");
+  for (int i = 0; i < 3; ++i) {
+    w.crash();
+    for (const auto* name : {"turn", "spawn", "agent", "exec", "task"}) CHECK(w.status_of(name) == "running");
+    const auto open = w.core->actors()->open_turns();
+    REQUIRE(open.size() == 1);
+    CHECK(open[0].has_started);
+    CHECK(w.core->actors()->interrupted().empty());
+    CHECK(w.goes_on("turn"));
+  }
+  w.crash();
+  CHECK(w.status_of("task") == "cancelling");
+  CHECK(w.core->actors()->open_turns().empty());
+  w.dies("task");
+  for (const auto* name : {"turn", "spawn", "agent", "exec"}) {
+    ends_once(w, name);
+    CHECK(w.status_of(name) == "failed");
+    CHECK(w.row(name).error->code == "interrupted");
+  }
+  CHECK_FALSE(w.row("turn").stop);     // nobody stopped it; what lies below it was stopped with it
+  CHECK(w.row("turn").result.empty()); // the count is no result
+  CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"interrupted"})"});
+  for (const auto* name : {"spawn", "exec"}) CHECK(w.results(name).size() == 1);
+}
+
+TEST_CASE("a model call ends with the process that asked, and its turn goes on") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.agent("model", "turn", kind::model_call));
+  w.restart();
+  ends_once(w, "model");
+  CHECK(w.row("model").error->code == "interrupted");
+  CHECK(w.status_of("turn") == "running");
+  REQUIRE(w.turn_ends("turn"));
+  CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_complete {"text":""})"});
+}
+
+TEST_CASE("a turn that only waits for humans, in a sub-agent too, is not counted") {
+  for (const bool deep : {false, true}) {
+    CAPTURE(deep);
+    actors_world w;
+    w.turn("turn");
+    if (deep) {
+      REQUIRE(w.call("spawn", "turn"));
+      REQUIRE(w.begin("spawn"));
+      REQUIRE(w.agent("agent", "spawn"));
+    }
+    REQUIRE(w.call("call", deep ? "agent" : "turn"));
+    REQUIRE(w.pause("call"));
+    for (int i = 0; i < 10; ++i) {
+      w.restart();
+      CHECK(w.status_of("turn") == "running");
+      CHECK(w.status_of("call") == "paused");
+      CHECK_FALSE(w.goes_on("turn"));
+    }
+    REQUIRE(w.decide("call", true));
+    w.restart();
+    CHECK(w.status_of("call") == "running"); // approved, and not asked again
+    CHECK(w.goes_on("turn"));
+  }
+}
+
+TEST_CASE("what was stopped before a crash does not go on, whatever lies between") {
+  for (const auto* target : {"turn", "spawn", "agent", "exec", "scope"}) {
+    CAPTURE(target);
+    deep_world w;
+    if (target == std::string("scope"))
+      w.cancel_scope("s");
+    else
+      (void)w.try_cancel(w.order(records::target_operation{w.id(target)}));
+    w.take();
+    w.crash();
+    const bool all = target == std::string("scope") || target == std::string("turn");
+    CHECK(w.status_of("turn") == (all ? "cancelled" : "running"));
+    CHECK(w.status_of("exec") == "cancelled");
+    CHECK(w.result("exec").cancelled);
+    if (target != std::string("exec")) CHECK(w.status_of("agent") == "cancelled");
+    CHECK(w.core->actors()->open_turns().size() == (all ? 0 : 1));
+    ends_once(w, "exec");
+  }
+}
+
+TEST_CASE("a stop before a turn has its agent again ends it with everything below it, once") {
+  deep_world w;
+  w.child("task", "exec");
+  w.runs("task", "w1");
+  w.crash();
+  const auto c = w.cancel_task("turn");
+  w.give_up("turn");
+  w.dies("task");
+  w.roll_out();
+  for (const auto* name : {"turn", "spawn", "agent", "exec"}) {
+    ends_once(w, name);
+    CHECK(w.status_of(name) == "cancelled");
+  }
+  CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(w.count(c, receipt::unconfirmed) == 0);
+}
+
+TEST_CASE("a turn that cannot go on leaves no call without a result") {
+  deep_world w;
+  REQUIRE(w.call("waits", "turn"));
+  w.crash();
+  w.give_up("turn");
+  for (const auto* name : {"spawn", "exec", "waits"}) {
+    ends_once(w, name);
+    CHECK_FALSE(w.result(name).ok);
+  }
+  CHECK(w.status_of("turn") == "failed");
+}
+
+TEST_CASE("a call with an open question ends unknown, and its turn goes on") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("call", "turn"));
+  REQUIRE(w.begin("call"));
+  REQUIRE(w.asks("call"));
+  w.restart();
+  w.roll_out();
+  ends_once(w, "call");
+  CHECK(w.result("call").result.find("is unknown") != std::string::npos);
+  CHECK(w.status_of("turn") == "running");
+}
+
+TEST_CASE("a turn of a voice exchange ends with it, and so does what it had started") {
+  actors_world w;
+  w.turn("exchange", "s", false, kind::exchange);
+  REQUIRE(w.agent("turn", "exchange", kind::turn));
+  REQUIRE(w.call("call", "turn"));
+  REQUIRE(w.begin("call"));
+  w.child("task", "call");
+  w.runs("task", "w1");
+  w.restart();
+  CHECK(w.core->actors()->open_turns().empty());
+  w.dies("task");
+  w.roll_out();
+  for (const auto* name : {"call", "turn", "exchange"}) {
+    ends_once(w, name);
+    CHECK(w.row(name).error->code == "interrupted");
+  }
+}

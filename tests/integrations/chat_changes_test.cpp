@@ -1,0 +1,124 @@
+// What edits and deletions of requests do, as configured; what a word to stop has stopped stays stopped.
+#include <catch2/catch.hpp>
+
+#include "integrations/chat/follow_ups.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+
+namespace {
+
+using strings = std::vector<std::string>;
+
+/// Answers at once.
+class quick_host final : public host {
+ public:
+  void say(incoming_message, std::function<void(result<decision>)>) override {}
+  void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
+    stopped.push_back(order.reason + " by " + order.by.id);
+    now = status::cancelled;
+    done(stop_answer{{}, "stopping", 1});
+  }
+  void approve(approval_order, std::function<void(result<void>)>) override {}
+  void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
+    done({now});
+  }
+  std::optional<status> now = status::running;
+  strings stopped;
+};
+
+struct changing_room {
+  explicit changing_room(change_rules rules)
+      : all({at, [] { return [](std::function<void()> job) { job(); }; }, [](const operation_id&) {},
+             [](const std::string&) {},
+             [this](const incoming_message& m, const std::string& answers) {
+               new_texts.push_back(m.text + " > " + answers);
+             },
+             rules}) {}
+
+  void post(const std::string& text, std::optional<operation_id> turn) {
+    all.message_posted("k", message(text));
+    decision d;
+    d.what = turn ? decided::turn : decided::cancel;
+    d.turn = turn;
+    all.decided("k", d);
+  }
+  static incoming_message message(const std::string& text) {
+    incoming_message m;
+    m.scope = *scope_path::parse("slack/T/C");
+    m.id = "1";
+    m.text = text;
+    m.author = {"mia", "Mia"};
+    return m;
+  }
+
+  quick_host at;
+  strings new_texts;
+  follow_ups all;
+};
+
+} // namespace
+
+TEST_CASE("a deletion stops the turn that waits or runs, by the author's own rule, unless it is ignored", "[chat]") {
+  for (const auto now : {status::pending, status::running, status::paused}) {
+    changing_room by_default({});
+    by_default.at.now = now;
+    by_default.post("do it", operation_id::fresh());
+    by_default.all.deleted("k");
+    CHECK(by_default.at.stopped == strings{"its message was deleted by mia"});
+    by_default.all.deleted("k"); // it comes twice
+    CHECK(by_default.at.stopped.size() == 1);
+    changing_room tidy({on_deletion::ignore, on_edit::ask});
+    tidy.at.now = now;
+    tidy.post("do it", operation_id::fresh());
+    tidy.all.deleted("k");
+    CHECK(tidy.at.stopped.empty());
+  }
+}
+
+TEST_CASE("an edit asks anew, only stops, or does nothing", "[chat]") {
+  changing_room asks({}), stops({on_deletion::stop, on_edit::stop}), ignores({on_deletion::stop, on_edit::ignore});
+  for (auto* room : {&asks, &stops, &ignores}) {
+    room->post("first", operation_id::fresh());
+    room->all.edited("k", changing_room::message("second"), "1", false);
+  }
+  CHECK(asks.at.stopped == strings{"its message was edited by mia"});
+  CHECK(asks.new_texts == strings{"second > 1"});
+  CHECK(stops.at.stopped == strings{"its message was edited by mia"});
+  CHECK(stops.new_texts.empty());
+  CHECK(ignores.at.stopped.empty());
+  CHECK(ignores.new_texts.empty());
+  stops.all.edited("k", changing_room::message("second"), "2", false); // only a preview was added
+  CHECK(stops.at.stopped.size() == 1);
+  ignores.all.deleted("k");
+  CHECK(ignores.at.stopped.size() == 1);
+}
+
+TEST_CASE("an edit into a word to stop is a stop under every rule", "[chat]") {
+  for (const auto how : {on_edit::ask, on_edit::stop, on_edit::ignore}) {
+    changing_room room({on_deletion::ignore, how});
+    room.post("do it", operation_id::fresh());
+    room.all.edited("k", changing_room::message("stop"), "1", true);
+    room.all.edited("k", changing_room::message("stop"), "1", true); // the same edit again
+    CHECK(room.new_texts == strings{"stop > 1"});
+  }
+}
+
+TEST_CASE("what a word to stop has stopped stays stopped if its message is deleted or edited", "[chat]") {
+  changing_room room({});
+  room.post("stop", std::nullopt);
+  room.all.edited("k", changing_room::message("go on please"), "1", false);
+  room.all.deleted("k");
+  CHECK(room.new_texts.empty());
+  CHECK(room.at.stopped.empty());
+}
+
+TEST_CASE("a turn that has ended stays as it is", "[chat]") {
+  changing_room room({});
+  room.post("first", operation_id::fresh());
+  room.at.now = std::nullopt;
+  room.all.edited("k", changing_room::message("second"), "1", false);
+  room.all.deleted("k");
+  CHECK(room.new_texts.empty());
+  CHECK(room.at.stopped.empty());
+}

@@ -1,0 +1,194 @@
+// Directories of conversations: who enters, what is measured, and what is removed when.
+#include "worker/workspaces.hpp"
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/patience.hpp"
+
+using namespace quell;
+using namespace quell::worker;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct world {
+  std::string directory = (fs::temp_directory_path() / ("quell-spaces-" + std::to_string(::getpid()))).string();
+  std::unique_ptr<workspaces> spaces;
+
+  world() {
+    fs::remove_all(directory);
+    auto opened = workspaces::open(directory);
+    REQUIRE(opened);
+    spaces = std::move(*opened);
+    spaces->remove_unused();
+  }
+  ~world() {
+    spaces.reset();
+    fs::remove_all(directory);
+  }
+  workspace_place place(const std::string& name) const {
+    workspace_place p;
+    p.name = name;
+    return p;
+  }
+  operation_id enters(const workspace_place& p) {
+    const auto task = operation_id::fresh();
+    auto entered = spaces->begin(task, p, {});
+    REQUIRE(entered);
+    return task;
+  }
+  bool is_there(const std::string& name) const { return fs::exists(directory + "/" + name + "/files"); }
+  template <class Condition>
+  bool until(Condition holds) const {
+    const auto end = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{20});
+    while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return holds();
+  }
+};
+
+} // namespace
+
+TEST_CASE("a workspace is private and stays from task to task", "[workspaces]") {
+  world w;
+  w.spaces->ended(w.enters(w.place("a")));
+  CHECK((fs::status(w.directory + "/a").permissions() & fs::perms::mask) == fs::perms::owner_all);
+  std::ofstream(w.directory + "/a/files/x") << "x";
+  auto again = w.place("a");
+  again.must_exist = true;
+  w.spaces->ended(w.enters(again));
+  CHECK(fs::exists(w.directory + "/a/files/x"));
+}
+
+TEST_CASE("a workspace that should be there and is not is gone", "[workspaces]") {
+  world w;
+  auto place = w.place("a");
+  place.must_exist = true;
+  const auto refused = w.spaces->begin(operation_id::fresh(), place, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "workspace_gone");
+  CHECK_FALSE(w.is_there("a"));
+}
+
+TEST_CASE("another user's workspace is refused", "[workspaces]") {
+  world w;
+  w.spaces->ended(w.enters(w.place("a")));
+  task_account other;
+  other.uid = ::geteuid() + 1;
+  const auto refused = w.spaces->begin(operation_id::fresh(), w.place("a"), other);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == "workspace_isolation");
+}
+
+TEST_CASE("a workspace that is to be removed goes with its last task", "[workspaces]") {
+  world w;
+  const auto one = w.enters(w.place("a")), other = w.enters(w.place("a"));
+  auto end = w.place("a");
+  end.remove = true;
+  const auto last = w.enters(end);
+  w.spaces->ended(last);
+  w.spaces->ended(one);
+  w.spaces->ended(one);
+  CHECK(w.is_there("a"));
+  w.spaces->ended(other);
+  CHECK_FALSE(w.is_there("a"));
+  CHECK(w.until([&] { return fs::is_empty(w.directory + "/.removed"); }));
+}
+
+TEST_CASE("what is not used for long is removed, and never while a task is in it", "[workspaces]") {
+  world w;
+  auto place = w.place("a");
+  place.keep = milliseconds{1};
+  auto busy = w.place("b");
+  busy.keep = milliseconds{1};
+  const auto in_b = w.enters(busy);
+  w.spaces->ended(w.enters(place));
+  CHECK(w.until([&] { return !w.is_there("a"); }));
+  CHECK(w.is_there("b"));
+  w.spaces->ended(in_b);
+  CHECK(w.until([&] { return !w.is_there("b"); }));
+}
+
+TEST_CASE("a full workspace lets no file grow", "[workspaces]") {
+  world w;
+  auto place = w.place("a");
+  place.quota_bytes = 100'000;
+  const auto task = operation_id::fresh();
+  const auto first = w.spaces->begin(task, place, {});
+  REQUIRE(first);
+  CHECK((*first)->file_limit <= 100'000);
+  CHECK((*first)->notice.empty());
+  std::ofstream(w.directory + "/a/files/x") << std::string(200'000, 'x');
+  w.spaces->ended(task);
+  CHECK(w.until([&] {
+    const auto next = operation_id::fresh();
+    const auto entered = w.spaces->begin(next, place, {});
+    const bool is_full = entered && *entered && (*entered)->file_limit == 0 && !(*entered)->notice.empty();
+    w.spaces->ended(next);
+    return is_full;
+  }));
+}
+
+TEST_CASE("links are not followed and endless trees count as full", "[workspaces]") {
+  world w;
+  const auto root = w.directory + "/tree";
+  fs::create_directory(root);
+  fs::create_directory_symlink("/", root + "/all");
+  CHECK(bytes_below(root) < 10'000);
+  auto deep = root;
+  for (int i = 0; i < 210; ++i) deep += "/d";
+  fs::create_directories(deep);
+  CHECK(bytes_below(root) >= 1ULL << 62);
+}
+
+TEST_CASE("a workspace whose removal was ordered goes also in a later life of the worker", "[workspaces]") {
+  world w;
+  auto place = w.place("a");
+  place.keep = milliseconds{3'600'000};
+  w.enters(place);
+  auto end = w.place("a");
+  end.remove = true;
+  w.spaces->ended(w.enters(end));
+  CHECK(w.is_there("a")); // the other task is still in it
+  w.spaces.reset();
+  auto again = workspaces::open(w.directory);
+  REQUIRE(again);
+  w.spaces = std::move(*again);
+  CHECK(w.is_there("a"));
+  w.spaces->remove_unused();
+  CHECK(w.until([&] { return !w.is_there("a"); }));
+}
+
+TEST_CASE("a removed workspace is deleted however deep and however closed its folders are", "[workspaces]") {
+  world w;
+  const auto task = w.enters(w.place("a"));
+  const auto last = [&] {
+    auto end = w.place("a");
+    end.remove = true;
+    return w.enters(end);
+  }();
+  int folder = ::open((w.directory + "/a/files").c_str(), O_RDONLY | O_DIRECTORY);
+  REQUIRE(folder >= 0);
+  for (int i = 0; i < 3'000; ++i) {
+    REQUIRE(::mkdirat(folder, "d", 0700) == 0);
+    const int inner = ::openat(folder, "d", O_RDONLY | O_DIRECTORY);
+    ::close(folder);
+    folder = inner;
+    REQUIRE(folder >= 0);
+  }
+  ::close(folder);
+  fs::create_directories(w.directory + "/a/files/closed/inner");
+  fs::create_symlink("/", w.directory + "/a/files/closed/root");
+  fs::permissions(w.directory + "/a/files/closed", fs::perms::none);
+  w.spaces->ended(last);
+  w.spaces->ended(task);
+  CHECK_FALSE(w.is_there("a"));
+  CHECK(w.until([&] { return fs::is_empty(w.directory + "/.removed"); }));
+  CHECK(fs::exists("/bin"));
+}
