@@ -1,4 +1,4 @@
-// Who may decide about calls, and what approvers have allowed for good.
+// The right to decide about calls, and the approvals for good.
 #pragma once
 
 #include "gateway/exchange.hpp"

@@ -29,7 +29,7 @@ struct attachment {
   std::string type; ///< media type
   std::uint64_t bytes = 0;
   std::shared_ptr<const std::string> content = {}; ///< while a request is written; nullptr: a text says why not
-  std::string missing = {};                        ///< why there is no content; set: no model is sent it
+  std::string missing = {};                        ///< why the content is missing; set: never sent to a model
   friend bool operator==(const attachment&, const attachment&) = default;
 };
 using attachments = std::vector<attachment>;

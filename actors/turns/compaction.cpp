@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t tokens_of_trimmed = 120; ///< about what a trimmed result takes
 
-/// With its results trimmed, as they will be if there is no room for them.
+/// With its results trimmed: how they are sent when they do not fit.
 std::size_t tokens_if_trimmed(const conversation_entry& entry) {
   const auto* results = std::get_if<tool_results>(&entry);
   if (!results) return tokens_of(entry);

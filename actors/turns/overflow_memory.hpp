@@ -1,4 +1,4 @@
-// What a conversation may take of a model's context after its provider has refused it twice as too long.
+// The part of a model's context left to a conversation that its provider refused twice as too long.
 //
 // Only half of what was refused is sent next, so that a context that is configured too large ends a turn, never the
 // conversation. Each answer doubles it again: one step too many is made good by the summary of that request.

@@ -1,4 +1,4 @@
-// What is remembered of workspaces' notes, so that a turn costs a task only if something can have changed.
+// Remembers the notes of workspaces, so that a turn costs a task only if something can have changed.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class project_memory {
   /// The read is over; nullptr: it failed, and what was known before stays. Nothing is read again until `fresh_until`,
   /// unless something changes. Calls the listeners.
   void done(const project_place& where, boot_time fresh_until, notes read);
-  /// What was read last, however old; nullptr = nothing.
+  /// The notes read last, however old; nullptr = none.
   notes last(const project_place& where) const;
   /// A task that may write has run in it.
   void changed(const std::string& key);

@@ -1,4 +1,4 @@
-// What a workspace tells the agents that work in it: AGENTS.md, and the skills that it holds. Pure.
+// The notes of a workspace for the agents that work in it: AGENTS.md, and the skills that it holds. Pure.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct project_notes {
 /// not such an answer.
 std::optional<project_notes> read_project_notes(const std::string& answer);
 
-/// What is added to the instructions of an agent; "" = nothing. `most_bytes`: of AGENTS.md. `can_read`: the agent has
+/// The text added to the instructions of an agent; "" = nothing. `most_bytes`: of AGENTS.md. `can_read`: the agent has
 /// the tool `read`; without it, files that it cannot open are not listed.
 std::string project_text(const project_notes& notes, std::size_t most_bytes, bool can_read);
 

@@ -1,4 +1,4 @@
-// What an approver has allowed for good: one exact call of one agent in one place, until it expires or is taken back.
+// Approvals for good: one exact call of one agent in one place, until it expires or is taken back.
 // Kept in one private file, so that a restart knows them.
 #pragma once
 
@@ -27,7 +27,7 @@ struct standing_rule {
 
 /// JSON text whose keys are sorted, so that equal inputs have equal texts. Text that is not JSON stays as it is.
 std::string sorted_input(const std::string& input);
-/// What approving this call for good would allow; without id and times. nullopt: no rule asked about it.
+/// The rule that approving this call for good would make; without id and times. nullopt: no rule asked about it.
 std::optional<standing_rule> standing_rule_for(const records::operation_record& call, const std::string& agent);
 
 /// Any thread. `add` and `revoke` wait for the disk.

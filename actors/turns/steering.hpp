@@ -58,7 +58,7 @@ struct read_steering {
   std::vector<commands::open_steered_call::steering> all;
   std::vector<operation_id> gone; ///< ended meanwhile: nothing to take
 };
-/// What `turn` can take of these. A message that is not on disk yet is left out. Reads the store.
+/// Those of these that `turn` can take. A message that is not on disk yet is left out. Reads the store.
 read_steering read_steering_of(const operation_id& turn, const operation_id& root,
                                const std::vector<operation_id>& waiting, store_reader& store);
 

@@ -1,4 +1,4 @@
-// Without the operation there is no message.
+// Without the operation its message is not written.
 #include "controller/commands/begin_sub_agent.hpp"
 
 #include "controller/commands/create_operation.hpp"

@@ -1,4 +1,4 @@
-// What a message does to the turn that runs in its scope: it waits behind it, steers it or supersedes it.
+// The effect of a message on the turn that runs in its scope: it waits behind it, steers it or supersedes it.
 #pragma once
 
 #include <optional>

@@ -48,7 +48,7 @@ ordered_json status_json(const task_facts& facts, task_state state, const std::s
   return shown;
 }
 
-/// What A2A has no word for.
+/// Facts that A2A has no word for.
 ordered_json metadata_of(const task_facts& facts) {
   ordered_json own = {{"scope", facts.scope}, {"status", name_of(facts.now)}};
   if (facts.stop) {

@@ -23,7 +23,7 @@ std::optional<task_state> parse_state(std::string_view name);
 /// No further update follows.
 constexpr bool is_over(task_state s) { return s != task_state::submitted && s != task_state::working; }
 
-/// What is known of the stop of a turn and of everything below it.
+/// The known state of the stop of a turn and of everything below it.
 struct stop_facts {
   stop_cause cause = stop_cause::cancel;
   std::optional<cancel_id> cancel;
@@ -64,7 +64,7 @@ nlohmann::ordered_json working_update(const task_facts& facts, const std::string
 /// `appends`: the text follows what was sent; else it replaces that.
 enum class artifact_part : std::uint8_t { appended, whole };
 nlohmann::ordered_json artifact_update(const task_facts& facts, const std::string& text, artifact_part which);
-/// A message of the agent that is no task's.
+/// A message of the agent that belongs to no task.
 nlohmann::ordered_json agent_message(const std::string& id, const std::string& context, const std::string& text);
 
 } // namespace quell::controller::http::a2a

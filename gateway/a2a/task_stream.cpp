@@ -18,7 +18,7 @@ json data_of(const rendered_event& event) {
 /// The member `offset` of a text event: the code points before its text.
 std::uint64_t offset_of(const rendered_event& event) { return value_at<std::uint64_t>(data_of(event), "offset"); }
 
-/// What the event of a turn that is being stopped says of its stop.
+/// The words about its stop in the event of a turn that is being stopped.
 stop_facts stop_of(const rendered_event& event) {
   const auto data = data_of(event);
   const auto stop = data.is_object() ? data.value("stop", json()) : json();
@@ -141,7 +141,7 @@ std::string task_updates::on_approval(const std::string& type, const json& data)
 }
 
 std::string task_updates::last(const task_facts& over) const {
-  // What a lagging or resumed stream has shown can differ from the answer: then the answer replaces it.
+  // A lagging or resumed stream can have shown something else than the answer: then the answer replaces it.
   std::string frames;
   if (over.text != shown_ && !over.text.empty())
     frames += wrap_(artifact_update(over, over.text, artifact_part::whole));

@@ -29,7 +29,7 @@ struct client_turn {
   turns::message_answer decided;
   std::uint64_t after = 0; ///< events of the turn are newer than this
   std::shared_ptr<owned_turn>
-      owned; ///< null: there is no turn, for example because the message was a stop, or nobody owns it
+      owned; ///< null: without a turn, for example because the message was a stop, or nobody owns it
 };
 
 /// Checks rights and limits as `POST /v1/messages` does, and returns once the decision is durable. From then on the

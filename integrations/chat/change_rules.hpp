@@ -1,4 +1,4 @@
-// What the deletion and the edit of a message do to its turn while that waits or runs.
+// The effect of deleting or editing a message on its turn while that waits or runs.
 #pragma once
 
 #include <cstdint>

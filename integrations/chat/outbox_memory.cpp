@@ -94,7 +94,7 @@ std::uint64_t kept_number(const json& from, const char* name) {
                                                                                     : 0;
 }
 
-/// What shows that a turn waits.
+/// The sign that a turn waits.
 part recovered_wait(const json& j) {
   part p;
   p.what = text_of(j, "wait") == "line" ? part_kind::in_line : part_kind::queued;

@@ -170,7 +170,7 @@ struct outbox::outbox_state {
   void begin_turn(place& in, const operation_id& turn);
   /// The turn ends before it began.
   void leave_line(place& in, const operation_id& turn);
-  /// What shows that this turn waits goes: at once if it is not sent yet.
+  /// The sign that this turn waits goes: at once if it is not sent yet.
   void take_back_wait(place& in, const operation_id& turn);
   void number_line(place& in);
 

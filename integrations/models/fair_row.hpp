@@ -1,4 +1,4 @@
-// Who is next in a row that many scopes share: the places of each scope wait in their order, the scopes of a group take
+// Chooses the next in a row that many scopes share: the places of each scope wait in their order, the scopes of a group take
 // turns, and so do the groups. Pure.
 //
 // The group of a scope is its first two segments (a guild, a workspace, a network). One that comes anew is next,

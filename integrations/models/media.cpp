@@ -1,4 +1,4 @@
-// What a model is sent of images and documents.
+// The parts of a request that carry images and documents.
 #include "integrations/models/media.hpp"
 
 #include <algorithm>

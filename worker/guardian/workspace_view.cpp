@@ -165,7 +165,7 @@ bool hide(const char* path) {
                  "size=4k,nr_inodes=2,mode=0") == 0;
 }
 
-/// True, too, for what is not there, is no directory, cannot be reached, or was replaced by a link.
+/// True, too, for a path that does not exist, is a file, cannot be reached, or was replaced by a link.
 bool hide_if_there(const std::string& path) {
   char real[PATH_MAX];
   if (!::realpath(path.c_str(), real) || path != real) return true;
