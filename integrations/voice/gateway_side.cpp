@@ -224,6 +224,7 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
   at->open.reset();
   at->was_spoken = failure.empty();
   show(tag::speech_end, {}, at->n);
+  for (; ends_due_ > 0; --ends_due_) show(tag::speech_end, {}, at->n);
   if (!failure.empty()) show(tag::notice, "this could not be spoken: " + failure);
   if (at->answers.empty()) finish(at);
   speak_next();
@@ -238,15 +239,19 @@ void gateway_side::finish(place at, const std::string& failure) {
   ask_next();
 }
 
-/// Sends exactly one 84 for every answer that was accepted, spoken or not.
+/// Sends exactly one 84 for every answer that was accepted, spoken or not. While another exchange is spoken, the client
+/// would take it for the end of that speech: then it follows that end.
 void gateway_side::silence(exchange& e) {
+  ends_due_ += static_cast<unsigned>(e.answers.size());
+  e.answers.clear();
   if (e.open) {
     drop_held(e.n);
     effect(does::hush{*e.open});
     show_at_once(tag::speech_end);
+    e.open.reset();
   }
-  for (; !e.answers.empty(); e.answers.pop_front()) show_at_once(tag::speech_end);
-  e.open.reset();
+  if (speaking()) return;
+  for (; ends_due_ > 0; --ends_due_) show_at_once(tag::speech_end);
 }
 
 /// The user speaks over the answer: that speech ends, and nothing else does.

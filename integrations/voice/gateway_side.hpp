@@ -212,6 +212,7 @@ class gateway_side {
   std::deque<std::vector<exchange_number>> owed_; ///< for each 07 the exchanges that are not fenced yet
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
+  unsigned ends_due_ = 0;      ///< 84s of answers that never began, until the speech of another exchange ends
   std::uint64_t samples_ = 0;  ///< number given to the recogniser
   std::uint64_t cut_ = 0;      ///< what was said before this sample is discarded
   bool is_discarding_ = false; ///< discard until the next final transcript, for recognisers without `from`
