@@ -61,7 +61,7 @@ void finish(controller_pointer self) {
 }
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
-  take_short_turns();
+  take_short_turns(turns_of::deciding);
   self->state.gate = make(clock_now());
   // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.
   ::malloc_trim(0);

@@ -61,6 +61,9 @@ struct read_budget {
   clock::time_point end = clock::time_point::max();   ///< an unfinished read then fails with `too_slow`
   std::shared_ptr<const std::atomic<bool>> abandoned; ///< true: the result is no longer wanted, so the read fails
   measure of = measure::wall;
+  /// The read sleeps for a moment in every millisecond. On a busy machine it otherwise keeps the kernel's own threads,
+  /// and with them every commit, from the processor until the next tick of the kernel's clock, 4 ms later.
+  bool rests = false;
 };
 
 /// For lists whose cost a caller chooses.

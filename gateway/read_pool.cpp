@@ -26,12 +26,14 @@ using clock = read_budget::clock;
 
 constexpr std::chrono::milliseconds list_time{250};
 /// The first, brief try of a list: what takes longer is read again from its beginning, at low priority.
-constexpr std::chrono::milliseconds brief_time{5}, most_brief_time{20};
+constexpr std::chrono::milliseconds brief_time{3}, most_brief_time{4};
 /// A list is refused if one slice of it takes longer than this.
 constexpr std::chrono::milliseconds most_list_time{10'000};
 /// Threads that read lists give priority to the threads that serve all callers.
 constexpr int niceness_of_lists = 10;
 constexpr unsigned row_threads = 2;
+/// Of brief tries, one of a caller at a time: nobody waits for the try of another who has used little so far.
+constexpr unsigned brief_threads = 2;
 
 /// The processor time of this thread, as a point in time.
 clock::time_point processor_now() { return clock::time_point(processor_time()); }
@@ -97,18 +99,20 @@ struct read_pool::threads {
                                                 read_budget::measure::processor}
                                   : read_budget{clock::now() + list_time, clock::now() + most_list_time,
                                                 here.job->job.abandoned, read_budget::measure::wall};
+    budget.rests = !is_brief;
     if (stopping) budget.end = clock::time_point::min();
     store.limit(std::move(budget));
     here.progress = here.job->job.read(store, here.how);
+    // Its rows are freed here, not by the thread that acts for this one.
+    if (here.progress == list_progress::answered) here.job->job.read = nullptr;
     here.spent = processor_now() - begun;
     here.is_done.store(true);
   }
 
   void serve_lists(list_thread& here, limited_store_reader& store) {
     const bool is_brief = here.how == list_try::brief;
-    if (is_brief)
-      take_short_turns();
-    else // If this fails, the list threads are only less fair.
+    take_short_turns(is_brief ? turns_of::listing : turns_of::bulk);
+    if (!is_brief) // If this fails, the list threads are only less fair.
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists);
     while (true) {
       here.go.acquire();
@@ -155,7 +159,7 @@ struct read_pool::threads {
 
   /// The thread of ordinary priority that acts for those of low priority. At the end every list has failed at once.
   void serve_list_threads() {
-    take_short_turns();
+    take_short_turns(turns_of::deciding);
     while (true) {
       list_done.acquire();
       if (!share_out() && stopping) break;
@@ -199,7 +203,7 @@ result<std::unique_ptr<read_pool>> read_pool::open(const open_limited_store& ope
   };
   const auto rows_of = [&](lane where) {
     return add([&t, where](limited_store_reader& store) {
-      if (where != lane::watching) take_short_turns();
+      take_short_turns(where == lane::watching ? turns_of::bulk : turns_of::deciding);
       t.serve(t.lane_of(where), store);
     });
   };
@@ -211,7 +215,7 @@ result<std::unique_ptr<read_pool>> read_pool::open(const open_limited_store& ope
   auto added = rows_of(lane::urgent);
   for (unsigned i = 0; added && i < row_threads; ++i) added = rows_of(lane::rows);
   if (added) added = rows_of(lane::watching);
-  if (added) added = lists_of(list_try::brief);
+  for (unsigned i = 0; added && i < brief_threads; ++i) added = lists_of(list_try::brief);
   for (unsigned i = 0; added && i < list_threads; ++i) added = lists_of(list_try::full);
   if (!added) return tl::unexpected(added.error());
   return reader;

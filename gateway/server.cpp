@@ -172,12 +172,21 @@ class running_gateway : public gateway {
 
   enum class pace : bool { ordinary, quick };
   static void run(boost::asio::io_context& io, pace how) {
-    if (how == pace::quick) take_short_turns();
+    const auto turn = how == pace::quick ? turns_of::answering : turns_of::bulk;
+    take_short_turns(turn);
+    turn_keeper keeper(turn);
     // A thread whose coroutines have all ended waits for the next.
     const auto work = boost::asio::make_work_guard(io);
     while (true) {
       try {
-        io.run();
+        while (true) {
+          if (io.poll_one() > 0) {
+            keeper.worked();
+          } else {
+            if (io.run_one() == 0) break;
+            keeper.begins();
+          }
+        }
         return;
       } catch (const std::exception& e) {
         spdlog::error("the gateway's loop goes on after an unexpected error: {}", e.what());

@@ -27,16 +27,21 @@ struct scheduling {
   std::uint64_t turn_ns = 0, deadline_ns = 0, period_ns = 0;
 };
 static_assert(sizeof(scheduling) == 48);
-constexpr std::uint64_t short_turn_ns = 100'000; ///< the shortest that Linux grants
 } // namespace
 
 bool become_urgent() { return schedule(SCHED_FIFO | SCHED_RESET_ON_FORK, lowest_priority); }
 
-void take_short_turns() {
+void take_short_turns(std::chrono::microseconds length) {
   scheduling now;
   if (::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 || now.policy != SCHED_OTHER) return;
-  now.turn_ns = short_turn_ns;
+  now.turn_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(length).count());
   (void)::syscall(SYS_sched_setattr, 0, &now, 0);
+}
+
+void turn_keeper::worked() {
+  if (clock::now() - begun_ < length_) return;
+  ::sched_yield();
+  begun_ = clock::now();
 }
 
 urgent_offspring::urgent_offspring(urgency wanted) {

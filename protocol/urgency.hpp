@@ -6,6 +6,8 @@
 // threads start with ordinary scheduling.
 #pragma once
 
+#include <chrono>
+
 namespace quell {
 
 enum class urgency : bool { ordinary, urgent };
@@ -13,10 +15,35 @@ enum class urgency : bool { ordinary, urgent };
 /// Makes the calling thread urgent. False if the process lacks permission.
 bool become_urgent();
 
-/// Makes the calling thread ordinary, but quick to wake: it computes in turns of a tenth of a millisecond, and in
-/// return need not wait for the end of the turn of a thread that only computes. For threads that answer clients. Needs
-/// no permission; nothing changes before Linux 6.12. Threads that it starts inherit this.
-void take_short_turns();
+/// Turns of the processor. A thread that wakes goes before one that computes in longer turns, so a thread that others
+/// wait for has shorter ones than they have.
+namespace turns_of {
+inline constexpr std::chrono::microseconds deciding{100}; ///< the controller's actor, commits, single rows; the shortest
+inline constexpr std::chrono::microseconds answering{200};
+inline constexpr std::chrono::microseconds listing{300};
+inline constexpr std::chrono::microseconds bulk{500}; ///< long lists, streams
+} // namespace turns_of
+
+/// Makes the calling thread ordinary, but quick to wake: it computes in turns of this length, and in return need not
+/// wait for the end of a longer turn of another thread. Needs no permission; nothing changes before Linux 6.12. Threads
+/// that it starts inherit this.
+void take_short_turns(std::chrono::microseconds length);
+
+/// Lets others run when a thread has computed for a turn: a kernel may notice the end of a turn only at the next tick
+/// of its clock, milliseconds later, and then also keeps the disk's own threads waiting. Of one thread.
+class turn_keeper {
+ public:
+  explicit turn_keeper(std::chrono::microseconds length) : length_(length) {}
+  /// The thread has slept.
+  void begins() { begun_ = clock::now(); }
+  /// Yields if the turn is over. Called between pieces of work.
+  void worked();
+
+ private:
+  using clock = std::chrono::steady_clock;
+  std::chrono::microseconds length_;
+  clock::time_point begun_ = clock::now();
+};
 
 /// While it exists, threads started by the calling thread are urgent, too, if the process may and `wanted` is true: for
 /// libraries that start their own threads.

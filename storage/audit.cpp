@@ -9,6 +9,7 @@
 #include "storage/faults.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
+#include "storage/sqlite_setup.hpp"
 
 namespace quell::storage {
 
@@ -67,6 +68,7 @@ void append_audit(SQLite::Statement& newest, SQLite::Statement& put, SQLite::Sta
 result<void> keep_audit(const std::string& directory, milliseconds keep) {
   try {
     constexpr int busy_timeout_ms = 5'000;
+    leave_memory_uncounted();
     SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READWRITE, busy_timeout_ms);
     SQLite::Statement put(database, "INSERT OR REPLACE INTO meta VALUES ('audit_keep', ?)");
     binder(put).integer(keep.count());

@@ -15,6 +15,7 @@
 #include "storage/faults.hpp"
 #include "storage/recovery.hpp"
 #include "storage/schema.hpp"
+#include "storage/sqlite_setup.hpp"
 
 namespace quell::storage {
 namespace {
@@ -30,6 +31,7 @@ struct opened {
 result<opened> open_database(const journal::options& o) {
   const auto path = o.directory + "/" + database_file;
   if (auto writable = private_file(path); !writable) return tl::unexpected(writable.error());
+  leave_memory_uncounted();
   opened store;
   store.database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX,
                                                       static_cast<int>(o.busy_timeout.count()));
@@ -108,7 +110,7 @@ class sqlite_journal final : public journal {
 
  private:
   void write_until_closed() {
-    take_short_turns();
+    take_short_turns(turns_of::deciding);
     std::vector<pending_batch> group;
     while (take(group)) {
       committer_->commit(group, notice_);

@@ -1,6 +1,8 @@
 // Reads the store: a list finds its keys first, then reads each row by its key, all in one read transaction.
 #include "storage/queries.hpp"
 
+#include <thread>
+
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
@@ -44,8 +46,14 @@ class sqlite_queries final : public controller::limited_store_reader {
         event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"),
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
         history_(*database_) {
+    static constexpr unsigned looks_between_rests = 64; // about two thirds of a millisecond
+    static constexpr std::chrono::microseconds rest_time{30};
     constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
-    const auto look = [](void* self) { return static_cast<sqlite_queries*>(self)->must_end() ? 1 : 0; };
+    const auto look = [](void* self) {
+      auto& here = *static_cast<sqlite_queries*>(self);
+      if (here.budget_.rests && ++here.looks_ % looks_between_rests == 0) std::this_thread::sleep_for(rest_time);
+      return here.must_end() ? 1 : 0;
+    };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
   }
   ~sqlite_queries() override { sqlite3_progress_handler(database_->getHandle(), 0, nullptr, nullptr); }
@@ -200,6 +208,7 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   std::string directory_;
   controller::read_budget budget_;
+  unsigned looks_ = 0;
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;
