@@ -43,7 +43,7 @@ def world():
         yield c, m
 
 
-def acknowledgement(c, message, seconds=20):
+def acknowledgement(c, message, seconds=60):
     def look():
         told = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
         return next((e for e in told if e["data"]["message"] == message), None)

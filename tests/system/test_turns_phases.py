@@ -35,7 +35,7 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "2500ms" }\n'
+    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "20s" }\n'
               '[[approval]]\ntool = "exec"\nmatch = "rm *"\n')
     with TurnCluster(script(m), config) as c:
         yield c, m
@@ -50,6 +50,8 @@ def begin(c, **fields):
     for p in ("announced", "running"):
         c.call(turns[p], "exec", "running")
     until(lambda: results("some_done") == 2 and len(c.events(turns["some_done"], "tool_start")) == 3, "two of three to be done")
+    for p in ("announced", "running", "some_done"):
+        until(lambda: c.below(turns[p], kind="task", status="running"), f"the command of {p} to run")
     c.call(turns["approval"], "exec", "paused")
     until(lambda: results("approval") == 1, "what needs no human to be done")
     until(lambda: len(c.below(turns["next_call"], kind="model_call")) == 2, "the model to be asked again")

@@ -112,7 +112,7 @@ class Cluster:
 
     def kill_controller(self, sig=signal.SIGKILL):
         self.controller.send_signal(sig)
-        self.controller.wait(timeout=30)
+        self.controller.wait(timeout=60)
 
     def enrol(self, name):
         answer = self.api("POST", "/v1/workers", {"name": name, "key": None, "labels": {}})
@@ -224,7 +224,7 @@ class Cluster:
     def worker(self, name):
         return self.api("GET", f"/v1/workers/{name}").json
 
-    def wait_status(self, id, *statuses, seconds=30):
+    def wait_status(self, id, *statuses, seconds=60):
         return until(lambda: (lambda o: o if o["status"] in statuses else None)(self.operation(id)),
                      f"operation {id} to be {' or '.join(statuses)}", seconds)
 
@@ -254,7 +254,7 @@ class Cluster:
         return client
 
 
-def end(process, seconds=20):
+def end(process, seconds=60):
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
