@@ -20,9 +20,8 @@ bool conversations::enter(queued_turn which) {
 bool conversations::is_idle(const scope_path& scope,
                             const std::function<bool(const operation_id& turn)>& has_ended) const {
   const auto at = scopes_.find(scope.text());
-  return at == scopes_.end() || std::all_of(at->second.begin(), at->second.end(), [&](const queued_turn& q) {
-           return !q.is_change && has_ended(q.turn);
-         });
+  return at == scopes_.end() || std::all_of(at->second.begin(), at->second.end(),
+                                            [&](const queued_turn& q) { return !q.is_change && has_ended(q.turn); });
 }
 
 void conversations::enter_idle(queued_turn change) {

@@ -88,4 +88,4 @@ class Recording:
     def goes_on(self, seconds):
         """Reads so much more of it."""
         end = len(self.read()) + int(seconds * 2 * SAMPLES_PER_SECOND)
-        until(lambda: len(self.read()) >= end, f"{seconds} s more of the recording", seconds + 20)
+        until(lambda: len(self.read()) >= end, f"{seconds} s more of the recording", seconds + 60)
