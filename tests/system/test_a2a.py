@@ -127,7 +127,7 @@ def test_a_cancel_by_the_public_sdk_is_canceled_with_the_proof(world, binding):
         assert states[-1] == "TASK_STATE_CANCELED" and set(states[:-1]) <= {"TASK_STATE_WORKING"}, states
         assert not processes.marked(m), "CANCELED while its processes live"
         stop = sdk.updates("s")[-1]["statusUpdate"]["metadata"]["quell"]["stop"]
-        cancel = c.api("GET", f"/v1/cancels/{stop['cancel']}?wait=settled&wait_ms=30000").json
+        cancel = c.api("GET", f"/v1/cancels/{stop['cancel']}?wait=settled&wait_ms=60000").json
         assert stop["proven"] and cancel["status"] == "settled" and cancel["report"]["proven"] and cancel["via"]["channel"] == "a2a", cancel
         c.check_turn(task)
         sdk.run("cancel", name="again", binding=binding, task=task)

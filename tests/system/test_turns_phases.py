@@ -118,7 +118,7 @@ def test_a_cancel_of_the_turn_in_every_phase(world):
     c, m = world
     turns = begin(c)
     for p, turn in turns.items():
-        answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 20000, "reason": "enough"})
+        answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 60000, "reason": "enough"})
         assert answer.status == 200 and answer.json["report"]["proven"], (p, answer.body)
     check_all(c, m, turns, "cancelled", "user", "cancelled_by_user", True)
     text_so_far_is_kept(c, turns["streaming"])

@@ -206,7 +206,7 @@ def test_a_stop_just_before_the_end_beats_the_resume(world, target, sig):
         assert c.check_turn(turn)["data"]["reason"] == "user"
         assert all(r["cancelled"] for r in c.results("go/" + text, turn))
     for cancel in cancels:
-        over = until(lambda: (lambda x: x if x["status"] == "settled" else None)(c.api("GET", f"/v1/cancels/{cancel}?wait=settled&wait_ms=20000").json), "the cancel")
+        over = until(lambda: (lambda x: x if x["status"] == "settled" else None)(c.api("GET", f"/v1/cancels/{cancel}?wait=settled&wait_ms=60000").json), "the cancel")
         assert over["report"]["unproven_total"] == 0, over
     until(lambda: not processes.marked(m), "no process to be left")
     for text in turns:

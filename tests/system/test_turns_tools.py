@@ -123,7 +123,7 @@ def test_a_tool_that_ignores_its_signal_holds_up_neither_turn_nor_cancel(world):
     cancel = c.api("GET", f"/v1/cancels/{answer.json['id']}").json
     assert cancel["status"] == "signalled" and cancel["report"]["unproven_total"] >= 1, cancel
     assert [r["cancelled"] for r in c.results("tools", turn)] == [True]
-    done = c.api("GET", f"/v1/cancels/{answer.json['id']}?wait=settled&wait_ms=40000").json
+    done = c.api("GET", f"/v1/cancels/{answer.json['id']}?wait=settled&wait_ms=60000").json
     assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["receipts"]["killed"] == 1, done
     assert not processes.marked(m)
     assert c.operation(turn)["status"] == "cancelled" and c.operation(following)["status"] == "completed"

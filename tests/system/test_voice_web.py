@@ -78,7 +78,7 @@ def test_a_cancel_in_speech_closes_the_servers_connection_and_is_proven(cluster)
     until(lambda: server.hung_up_at, "the server to be left")
     assert server.hung_up_at[0] - began < 20
     one = until(lambda: [o for o in c.exchanges("web/speech") if o["status"] == "cancelled"], "the exchange to end")[0]
-    cancel = c.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=30000").json
+    cancel = c.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=60000").json
     assert cancel["status"] == "settled" and cancel["report"]["proven"], cancel
     assert len(client.of(SPEECH)) == heard, "nothing of it comes after cancelled"
     client.close()

@@ -216,7 +216,7 @@ class Cluster:
             if not cursor:
                 return found
 
-    def cancel(self, wait="settled", wait_ms=30000, **target):
+    def cancel(self, wait="settled", wait_ms=60000, **target):
         answer = self.api("POST", "/v1/cancels", dict(target, wait=wait, wait_ms=wait_ms))
         assert answer.status in (200, 202), answer.body
         return answer.json
