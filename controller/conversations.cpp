@@ -1,6 +1,7 @@
 // The queues of turns, and the authors of those that have begun.
 #include "controller/conversations.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace quell::controller::turns {
@@ -14,6 +15,19 @@ bool conversations::enter(queued_turn which) {
   auto& queue = scopes_[which.scope.text()];
   queue.push_back(std::move(which));
   return queue.size() == 1;
+}
+
+bool conversations::is_idle(const scope_path& scope,
+                            const std::function<bool(const operation_id& turn)>& has_ended) const {
+  const auto at = scopes_.find(scope.text());
+  return at == scopes_.end() || std::all_of(at->second.begin(), at->second.end(),
+                                            [&](const queued_turn& q) { return !q.is_change && has_ended(q.turn); });
+}
+
+void conversations::enter_idle(queued_turn change) {
+  auto& queue = scopes_[change.scope.text()];
+  queue.clear();
+  queue.push_back(std::move(change));
 }
 
 std::optional<begun_turn> conversations::running(const scope_path& scope) const {

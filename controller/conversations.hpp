@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -17,7 +18,8 @@ namespace quell::controller::turns {
 struct queued_turn {
   operation_id turn;
   scope_path scope;
-  bool resumes = false; ///< it had begun before the restart
+  bool resumes = false;   ///< it had begun before the restart
+  bool is_change = false; ///< of no operation, or of one that begins later
 };
 
 /// The kind of message that a turn answers: the author of a refused stop does not become an owner of running work.
@@ -37,6 +39,10 @@ class conversations {
   std::size_t length(const scope_path& scope) const;
   /// True: the turn is the first of its scope, so it may begin.
   bool enter(queued_turn which);
+  /// Nothing runs or waits in this scope: its queue holds at most turns that have ended and are about to leave.
+  bool is_idle(const scope_path& scope, const std::function<bool(const operation_id& turn)>& has_ended) const;
+  /// A change of an idle scope gets a queue without the ended turns, which leave it so.
+  void enter_idle(queued_turn change);
   /// The first turn of this scope, if it has begun, with its author; nullopt also for a change of the conversation.
   std::optional<begun_turn> running(const scope_path& scope) const;
   /// Nothing else is in the queue of this scope.

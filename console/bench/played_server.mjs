@@ -40,7 +40,7 @@ export function play(folder, operations, scopes, seed = 1) {
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://x');
     if (url.pathname === '/v1/events') {
-      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       streams.add(response);
       return void request.on('close', () => streams.delete(response));
     }

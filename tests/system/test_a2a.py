@@ -40,7 +40,7 @@ class Sdk(Program):
     def steps(self, step, name):
         return [s for s in (json.loads(line) for line in self.all(f'{{"step":"{step}"')) if s["name"] == name]
 
-    def step(self, step, name, seconds=30):
+    def step(self, step, name, seconds=60):
         return until(lambda: (self.steps(step, name) or [None])[0], f"the step {step} of {name}; there are {self.lines[-8:]}", seconds)
 
     def updates(self, name):
@@ -75,7 +75,7 @@ def state(c, task):
     return get(c, task).json["status"]["state"]
 
 
-def over(c, task, seconds=30):
+def over(c, task, seconds=60):
     return until(lambda: get(c, task).json if state(c, task) not in LIVE else None, f"the task {task} to be over", seconds)
 
 
@@ -127,7 +127,7 @@ def test_a_cancel_by_the_public_sdk_is_canceled_with_the_proof(world, binding):
         assert states[-1] == "TASK_STATE_CANCELED" and set(states[:-1]) <= {"TASK_STATE_WORKING"}, states
         assert not processes.marked(m), "CANCELED while its processes live"
         stop = sdk.updates("s")[-1]["statusUpdate"]["metadata"]["quell"]["stop"]
-        cancel = c.api("GET", f"/v1/cancels/{stop['cancel']}").json
+        cancel = c.api("GET", f"/v1/cancels/{stop['cancel']}?wait=settled&wait_ms=60000").json
         assert stop["proven"] and cancel["status"] == "settled" and cancel["report"]["proven"] and cancel["via"]["channel"] == "a2a", cancel
         c.check_turn(task)
         sdk.run("cancel", name="again", binding=binding, task=task)
@@ -167,7 +167,7 @@ def test_an_end_without_proof_is_failed_and_never_canceled(world):
     def ended():
         seen.add(state(c, task))
         return not seen <= set(LIVE)
-    until(ended, "the silent owner's bound to run out", 40)
+    until(ended, "the silent owner's bound to run out", 90)
     assert seen <= {"TASK_STATE_WORKING", "TASK_STATE_FAILED"}, seen
     done = get(c, task).json
     assert "outcome unknown" in done["status"]["message"]["parts"][0]["text"], done

@@ -41,7 +41,7 @@ def states_everywhere(c, task):
 def with_command_left(c, m):
     task = send(c, "leaves", contextId="room").json["task"]["id"]
     until(lambda: processes.marked(m), "the command in the background")
-    left, = until(lambda: [o for o in c.operations(kind="task", status="running")], "its task")
+    left, = until(lambda: [o for o in c.operations(scope="room", kind="task", status="running")], "its task")
     return task, left["id"]
 
 
@@ -75,7 +75,7 @@ def test_no_reader_sees_canceled_before_the_processes_are_gone(world):
         until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
         rpc(c, "CancelTask", {"id": task})
         if i == 1:
-            c.wait_status(task, "cancelling")
+            c.wait_status(task, "cancelling", "cancelled")
         if i > 0:
             c.restart()
         seen = set()

@@ -20,7 +20,7 @@ def world():
         yield c, d, m
 
 
-def stands(d, text, seconds=30):
+def stands(d, text, seconds=60):
     """The message of quelld that contains the text and has no button any more."""
     return until(lambda: next((s for s in d.all_standing() if text in s["content"] and not s["components"]), None),
                  f"a final message with {text!r}; there are {d.all_standing()}", seconds)

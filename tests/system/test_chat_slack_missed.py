@@ -81,7 +81,7 @@ def test_a_stop_said_meanwhile_goes_first_and_what_came_before_it_is_not_begun()
         slack.see(lambda all: any(m["text"] == "You said hello." for m in all), "the answer to what came after", seconds=60)
         slack.see(lambda all: any(m["text"] == "🛑 stopped before it began: 1 message" for m in all), "what was not begun")
         assert said(c) == ["asks", "hello"]
-        assert [t["status"] for t in c.operations(scope=f"slack/T1/C1/{ts}", kind="turn")] == ["cancelled"]
+        until(lambda: [t["status"] for t in c.operations(scope=f"slack/T1/C1/{ts}", kind="turn")] == ["cancelled"], "what asked to be stopped")
 
 
 def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
@@ -89,7 +89,7 @@ def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
     answered(slack, c, "<@UBOT> one")
     c.kill_controller()
     slack.keep("<@UBOT> delete everything")
-    slack.scripted["conversations.history"].append((429, {"Retry-After": "3"}, {"ok": False, "error": "ratelimited"}))
+    slack.scripted["conversations.history"].append((429, {"Retry-After": "8"}, {"ok": False, "error": "ratelimited"}))
     c.start_controller()
     until(lambda: slack.calls("conversations.history"), "the past to be asked for")
     say(slack, c, "<@UBOT> hello")  # waits: a missed stop may precede it

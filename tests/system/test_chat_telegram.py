@@ -15,7 +15,7 @@ HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness")
 LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
 SCRIPT = [
     {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
-    {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 60}]},
+    {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 200}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
     {"text": "You said {{text}}."},
 ]
@@ -126,8 +126,8 @@ def test_updates_are_neither_lost_nor_taken_twice_over_crashes(world):
         telegram.say(f"number {i}")
         if i % 4 == 1:
             c.restart()
-    until(telegram.confirmed, "all updates to be taken", 40)
-    until(lambda: len(c.turns()) == 12 and not c.operations(scope="telegram", kind="turn", status="live"), "all turns to have ended", 40)
+    until(telegram.confirmed, "all updates to be taken", 120)
+    until(lambda: len(c.turns()) == 12 and not c.operations(scope="telegram", kind="turn", status="live"), "all turns to have ended", 120)
     texts = [m["text"] for m in c.messages("telegram/5") if m["role"] == "user"]
     assert texts == [f"number {i}" for i in range(12)]
 

@@ -100,9 +100,9 @@ def test_anybody_stops_an_answer_and_nothing_more_of_it_comes(xmpp):
         oz.say_in(ROOM, "clanky: hello")
         mia.wait_body(IN_ROOM, "You said hello.")
         assert mia.bodies(IN_ROOM)[at + 1:] == ["You said hello."]
-    turns = c.operations(scope=SCOPE, kind="turn")
-    assert sorted(t["status"] for t in turns) == ["cancelled", "completed"]
-    assert next(t for t in turns if t["status"] == "cancelled")["stop"]["by"]["id"] == ROOM + "/oz"
+    turns = lambda: c.operations(scope=SCOPE, kind="turn")
+    until(lambda: sorted(t["status"] for t in turns()) == ["cancelled", "completed"], "the second turn to be complete")
+    assert next(t for t in turns() if t["status"] == "cancelled")["stop"]["by"]["id"] == ROOM + "/oz"
     c.check_scope(SCOPE)
 
 
@@ -153,7 +153,7 @@ def test_an_answer_goes_on_after_a_kill_of_quelld_and_a_stop_makes_room_for_the_
     since = len(mia.bodies(IN_ROOM))
     c.start_controller()
     # The room has not noticed: a component's occupants stay until the component reports their leave.
-    until(lambda: log_of(c).count(f"as {BOT}, in {ROOM}") == 2, "clanky to be in the room again")
+    until(lambda: log_of(c).count(f"as {BOT}, in {ROOM}") >= 2, "clanky to be in the room again")
     until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
     c.cancel(operation=turn)
     mia.say_in(ROOM, "clanky: hello")

@@ -52,7 +52,7 @@ def all_stopped(c):
     until(lambda: not c.operations(status="live"), "everything to end", 60)
     for turn in c.operations(kind="turn"):
         assert turn["status"] == "cancelled" and turn["stop"]["cause"] == "cancel", turn
-        cancel = c.api("GET", f"/v1/cancels/{turn['stop']['cancel']}?wait=settled&wait_ms=20000").json
+        cancel = c.api("GET", f"/v1/cancels/{turn['stop']['cancel']}?wait=settled&wait_ms=60000").json
         assert cancel["status"] == "settled" and cancel["report"]["proven"] and "closed its connection" in cancel["reason"], cancel
         c.check_turn(turn["id"])
 

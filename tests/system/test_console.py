@@ -240,7 +240,8 @@ def test_a_message_stops_the_running_answer_and_takes_its_place(cluster, browser
     browser(send, text="hello")
     browser.sees("The running answer is being stopped", ".say")
     browser.sees("You said hello.", ".message")
-    assert [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")] == ["cancelled", "completed"]
+    ends = lambda: [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")]
+    until(lambda: ends() == ["cancelled", "completed"], "the first answer to be stopped and the second to be complete")
 
 
 def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):
@@ -252,7 +253,7 @@ def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):
     browser.sees("quelld does not answer, since", ".lost")
     cluster.start_controller()
     browser("await page.locator('.lost').waitFor({ state: 'detached' })")
-    until(lambda: cluster.worker("w1")["status"] == "ready", "the worker to be back")
+    until(lambda: all(cluster.worker(w)["status"] == "ready" for w in ("w1", "w2")), "the workers to be back")
     op = cluster.start("bash", "-c", STAY, scope="after", title="back again")
     browser.sees("back again", "[role=treeitem]")
     assert browser("return await page.evaluate(() => window.is_the_same_page)") is True

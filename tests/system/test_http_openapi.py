@@ -177,7 +177,7 @@ def test_external_operations(world):
     assert c.api("POST", f"/v1/operations/{created()}/fail", {"code": "error", "message": "no luck"}).json["status"] == "failed"
     told = created()
     c.cancel(operation=told, wait="fenced", grace_ms=60000)
-    assert c.api("GET", f"/v1/operations/{told}/signal?wait_ms=1000").json["operation"] == told
+    assert c.api("GET", f"/v1/operations/{told}/signal?wait_ms=60000").json["operation"] == told
     assert c.api("POST", f"/v1/operations/{told}/heartbeat").json["cancel"]
     assert c.api("POST", "/v1/operations/heartbeat", {"ids": [told]}).json["cancels"]
     assert c.api("POST", f"/v1/operations/{told}/stopped", {}).json["status"] == "cancelled"

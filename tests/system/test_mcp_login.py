@@ -49,9 +49,9 @@ class Locked(TurnCluster):
 
     def log_in(self):
         program, url = self.begin()
-        with urllib.request.urlopen(browse(url), timeout=10) as page:
+        with urllib.request.urlopen(browse(url), timeout=60) as page:
             assert b"This window may be closed" in page.read()
-        said, _ = program.communicate(timeout=20)
+        said, _ = program.communicate(timeout=60)
         assert program.returncode == 0 and said == "logged in at MCP server locked\n", (program.returncode, said)
 
     def state_of_login(self):
@@ -149,20 +149,20 @@ def test_what_a_browser_brings_back_must_be_of_this_login_and_of_this_issuer(ser
     # A foreign answer, or none: refused, and the login continues to wait.
     for wrong in (back.replace("state=", "state=x"), back.partition("?")[0], back.replace("/callback", "/other")):
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(wrong, timeout=10)
+            urllib.request.urlopen(wrong, timeout=60)
         refused.value.close()
         assert refused.value.code == 404
     state = urllib.parse.parse_qs(back.partition("?")[2])["state"][0]
     body = {"state": "x" * len(state), "code": "c", "iss": server.issuer}
     assert cluster.api("POST", "/v1/mcp/locked/login/finish", body).json["code"] == "login_not_found"
-    urllib.request.urlopen(back, timeout=10).close()
-    assert program.communicate(timeout=20)[0] == "logged in at MCP server locked\n"
+    urllib.request.urlopen(back, timeout=60).close()
+    assert program.communicate(timeout=60)[0] == "logged in at MCP server locked\n"
     # A state is valid once.
     assert cluster.api("POST", "/v1/mcp/locked/login/finish", {**body, "state": state}).json["code"] == "login_not_found"
     server.iss = "https://evil.example"
     program, url = cluster.begin()
-    urllib.request.urlopen(browse(url), timeout=10).close()
-    _, errors = program.communicate(timeout=20)
+    urllib.request.urlopen(browse(url), timeout=60).close()
+    _, errors = program.communicate(timeout=60)
     assert program.returncode == 1 and "of another authorization server" in errors, errors
     assert cluster.used("still")["ok"], "the login before stays"
 
@@ -170,13 +170,13 @@ def test_what_a_browser_brings_back_must_be_of_this_login_and_of_this_issuer(ser
 def test_a_person_who_says_no_and_one_whose_browser_is_elsewhere(server, cluster):
     server.refuses = True
     program, url = cluster.begin()
-    urllib.request.urlopen(browse(url), timeout=10).close()
-    _, errors = program.communicate(timeout=20)
+    urllib.request.urlopen(browse(url), timeout=60).close()
+    _, errors = program.communicate(timeout=60)
     assert program.returncode == 1 and "access_denied" in errors, errors
     assert not os.path.exists(cluster.file())
     server.refuses = False
     program, url = cluster.begin()
-    said, _ = program.communicate(browse(url) + "\n", timeout=20)
+    said, _ = program.communicate(browse(url) + "\n", timeout=60)
     assert said == "logged in at MCP server locked\n"
 
 

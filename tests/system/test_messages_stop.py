@@ -43,7 +43,7 @@ def world():
         yield c, m
 
 
-def acknowledgement(c, message, seconds=20):
+def acknowledgement(c, message, seconds=60):
     def look():
         told = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
         return next((e for e in told if e["data"]["message"] == message), None)
@@ -112,7 +112,7 @@ def test_a_stop_takes_the_queue_with_it_and_what_is_said_afterwards_runs(world):
     assert not processes.marked(m)
     word = acknowledgement(c, answer.json["message"])
     assert word == {"message": answer.json["message"], "cancel": answer.json["cancel"]["id"], "text": "Stopped, as you said.", "reaction": None}
-    settled = c.api("GET", f"/v1/cancels/{answer.json['cancel']['id']}?wait=settled&wait_ms=20000").json
+    settled = c.api("GET", f"/v1/cancels/{answer.json['cancel']['id']}?wait=settled&wait_ms=60000").json
     assert settled["report"]["proven"] and settled["by"]["id"] == "mia" and settled["reason"] == "ok, stop it please", settled
     said = [(x["role"], x["text"]) for x in c.check_scope("chat") if x["turn"] is None]
     assert said == [("user", "ok, stop it please"), ("assistant", "Stopped, as you said.")], said

@@ -56,7 +56,7 @@ def command_agent(request, tmp_path):
 def test_a_command_answers_as_a_sub_agent(command_agent):
     c, _, _ = command_agent
     turn = c.say("agents", "hello")
-    assert c.ended(turn)["status"] == "completed"
+    assert c.ended(turn, 180)["status"] == "completed"
     result, = c.results("agents", turn)
     said = answer(result)
     assert said["agent"] == "worker" and said["exit_code"] == 0 and "it ran" in said["stdout"], said
@@ -72,7 +72,7 @@ def test_all_that_it_has_started_dies_with_the_turn(command_agent):
         found = [int(p) for p in os.listdir("/proc") if p.isdigit() and processes.read(f"/proc/{p}/cmdline") == b"sleep\0" b"1000\0"]
         found = [p for p in found if processes.parent_of(p) in shells]
         return found if len(found) == 3 else None
-    sleeps = until(sleepers, "its children to run")
+    sleeps = until(sleepers, "its children to run", 180)
     done = c.cancel(operation=turn)
     assert done["status"] == "settled" and done["report"]["proven"], done
     assert not processes.marked(m)
@@ -88,7 +88,7 @@ def test_all_that_it_has_started_dies_with_the_turn(command_agent):
 def test_it_lives_on_when_the_controller_is_killed_and_dies_with_its_turn(command_agent):
     c, m, kind = command_agent
     turn = c.say("agents", "work")
-    until(lambda: len(processes.marked(m)) >= 3, "its children to run")
+    until(lambda: len(processes.marked(m)) >= 3, "its children to run", 180)
     c.restart()
     until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
     assert len(processes.marked(m)) >= 3 and len(c.below(turn, kind="task")) == 1

@@ -97,7 +97,7 @@ def test_bytes_that_are_no_text(c):
 
 def test_a_model_that_never_ends_is_cut(c):
     turn = c.say("endless", "never ends")
-    done = c.ended(turn, seconds=40)
+    done = c.ended(turn, seconds=120)
     assert done["status"] == "failed" and "was cut" in done["error"]["message"], done["error"]
     user, answer = c.of_turn("endless", turn)
     assert answer["interrupted"] and 1 << 20 <= len(answer["text"]) < (1 << 20) + 100_000

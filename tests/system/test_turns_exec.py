@@ -86,7 +86,7 @@ def mark():
 
 # ---- the leader's end ---------------------------------------------------------------------------------------------------
 def test_what_a_command_leaves_running_is_killed_and_named(world, mark):
-    result, = world.done("leave", [shell(f"sh -c 'sleep 1000; : {mark}' & sleep 1001 & sleep 0.3; echo begun")], scope="left")
+    result, = world.done("leave", [shell(f"sh -c 'sleep 1000; : {mark}' & sleep 1001 & sleep 2; echo begun")], scope="left")
     assert result["ok"] and result["result"]["exit_code"] == 0 and result["result"]["stdout"] == "begun\n", result
     note = result["result"]["note"]
     assert "processes that the command left running were killed" in note and "sleep 1001 (pid " in note and "background: true" in note, note
@@ -237,7 +237,7 @@ def test_it_outlives_a_restart_and_the_next_turn_is_told(mark):
 
 # ---- limits, and what was printed ---------------------------------------------------------------------------------------
 def test_a_call_that_times_out_tells_what_was_printed(world):
-    result, = world.done("slow", [shell("echo step one; echo trouble >&2; sleep 1000", timeout_ms=4000)], scope="slow")
+    result, = world.done("slow", [shell("echo step one; echo trouble >&2; sleep 1000", timeout_ms=10000)], scope="slow")
     assert "[TIMEOUT]" in result["error"]["message"], result
     # The stop does not wait for it, so it is not in the stored result; the model's next request has it, and so do later turns.
     content = world.model.asked("slow")[-1]["content"]

@@ -30,7 +30,7 @@ def summary_calls(c, turn, *statuses):
 
 
 def paused(c, turn):
-    return until(lambda: [o for o in c.below(turn, kind="tool_call") if o["status"] == "paused"], "the last round to ask", 60)[0]
+    return until(lambda: [o for o in c.below(turn, kind="tool_call") if o["status"] == "paused"], "the last of thirty rounds to ask", 240)[0]
 
 
 def whole(body):

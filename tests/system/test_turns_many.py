@@ -85,8 +85,8 @@ def test_many_turns_with_random_stops_end_valid(kill):
                     if o["status"] == "running":
                         c.api("POST", f"/v1/operations/{o['id']}/cancel", {"reason": "swept"})
                 return not live
-            until(go_on, "all turns to end", 60)
-            until(lambda: not c.operations(status="live", scope="many"), "everything to end", 30)
+            until(go_on, "all turns to end", 180)
+            until(lambda: not c.operations(status="live", scope="many"), "everything to end", 120)
             until(lambda: not processes.marked(m), "every process to be gone")
             unconfirmed = [o for o in c.operations(scope="many") if (o["stop"] or {}).get("receipt") == "unconfirmed"]
             assert not unconfirmed, [(o["kind"], o["name"], o["status"], o["stop"], c.events(o["id"])[-6:]) for o in unconfirmed[:2]]

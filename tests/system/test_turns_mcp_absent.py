@@ -16,7 +16,7 @@ def test_a_server_that_never_lasts_is_tried_less_and_less_and_says_why():
         begun = len(c.hosted("failed"))
         # After 0.5, 1, 2 and 4 s; then a turn stops waiting.
         assert begun == 5, begun
-        assert c.ended(c.ask("last"), 2)["status"] == "completed"
+        assert c.ended(c.ask("last"), 6)["status"] == "completed"
         assert len(c.hosted("failed")) == begun
         log = c.log_text()
         assert "MCP server odd exited with status 7, for the 5th time in a row; it is begun again in" in log, log[-3000:]
@@ -39,11 +39,11 @@ def test_a_server_that_never_answers_is_waited_for_once():
         cancelled = c.ask("stop me while you wait", scope="other")
         until(lambda: c.seen("start"), "the server to be there")
         done = c.cancel(operation=cancelled)
-        assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["settled_ms"] < 2000, done
+        assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["settled_ms"] < 10_000, done
         c.check_scope("other")
-        assert c.ended(turn, 30)["status"] == "completed"
+        assert c.ended(turn)["status"] == "completed"
         assert set(c.model.tools_offered("hello")) == WITH_EXEC
-        assert c.ended(c.ask("again"), 3)["status"] == "completed"
+        assert c.ended(c.ask("again"), 15)["status"] == "completed"
         log = c.log_text()
         assert "the MCP server odd has not answered within 20000 ms: its tools are left out" in log, log[-3000:]
         c.check_scope("odd")
@@ -59,7 +59,7 @@ def test_a_server_without_a_worker_leaves_turns_usable_and_begins_when_there_is_
 
 
 def test_a_lost_worker_takes_its_server_along_and_another_hosts_the_next():
-    with OddCluster("plain", workers=2, settings=["workers.lease=2s", "workers.heartbeat=200ms"]) as c:
+    with OddCluster("plain", workers=2, settings=["workers.lease=5s", "workers.heartbeat=200ms"]) as c:
         assert "worked on" in said(c.asked("work", [tool("work")])[0])
         server, = c.hosted("running")
         c.workers[server["worker"]].process.kill()

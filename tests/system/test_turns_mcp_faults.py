@@ -20,6 +20,7 @@ def test_a_server_that_dies_in_the_middle_fails_its_calls_and_the_next_one_has_a
         # Killed from outside, while idle and while working.
         calls = len(c.seen("call hang"))
         os.kill(c.servers()[0], signal.SIGKILL)
+        until(lambda: len(c.hosted("completed", "failed", "cancelled")) == 2, "the end of the second server to be known")
         turn = c.ask("after the kill", [tool("hang")])
         until(lambda: len(c.seen("start")) == 3 and len(c.seen("call hang")) == calls + 1, "the call to be with a third server")
         os.kill(c.servers()[0], signal.SIGKILL)
@@ -45,7 +46,7 @@ def test_a_server_that_answers_no_calls_times_out_and_a_cancel_does_not_wait():
         call = c.call(turn, "mcp__odd__wreck", "cancelled")
         assert c.operation(call["id"])["late"] is None
         c.cancel(scope="quell/mcp/odd")
-        until(lambda: c.operation(call["id"])["late"] == {"server": "ignored"}, "the late word of the server", 5)
+        until(lambda: c.operation(call["id"])["late"] == {"server": "ignored"}, "the late word of the server")
         c.check_scope("odd")
 
 
@@ -59,7 +60,7 @@ def test_what_a_server_says_of_a_cancelled_call_is_recorded():
             done = c.cancel(operation=turn)
             assert done["status"] == "settled" and done["report"]["receipts"]["unconfirmed"] == 1, done
             call = c.call(turn, names[word], "cancelled")
-            until(lambda: c.operation(call["id"])["late"], "the late word of the server", 5)
+            until(lambda: c.operation(call["id"])["late"], "the late word of the server")
             assert c.operation(call["id"])["late"] == {"server": late}
             # It is recorded beside the end, and changes neither the end nor the conversation.
             call = c.operation(call["id"])

@@ -17,7 +17,8 @@ def script(m):
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
         {"when": {"user": "short"}, "steps": [{"text": "This takes a moment", "chunk": 4, "delay_ms": 40}]},
         {"when": {"user": "short", "round": 1}, "text": "never"},
-        {"when": {"user": "calls one"}, "steps": [{"delay_ms": 1500}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
+        {"when": {"user": "held"}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"while [ ! -e go ]; do sleep 0.05; done #{m}"}}]}]},
+        {"when": {"user": "calls one"}, "steps": [{"delay_ms": 6000}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
         {"when": {"result": ""}, "text": "Done: {{results}}"},
         {"text": "You said {{text}}."},
     ]
@@ -156,16 +157,19 @@ def test_two_clients_with_the_same_message_at_once_start_one_turn(world):
 
 def test_messages_of_a_scope_are_answered_one_after_the_other(world):
     c, _ = world
-    turns = [c.say("queue", f"short {i}") for i in range(4)]
-    beside = [c.say(f"queue/{i}", "short") for i in range(4)]
+    turns = [c.say("queue", f"held {i}") for i in range(4)]
+    beside = [c.say(f"queue/{i}", "held") for i in range(4)]
+    for turn in (turns[0], *beside):  # all at once
+        c.call(turn, "exec", "running")
     shown = [c.operation(t)["status"] for t in turns]
-    assert shown[1:] == ["pending"] * 3, shown
-    position = c.post("queue", "short last")
+    assert shown == ["running"] + ["pending"] * 3, shown
+    position = c.post("queue", "held last")
     assert position.json["turn"]["position"] == 4 and position.json["turn"]["status"] == "pending", position.json
     turns.append(position.json["turn"]["id"])
     gone = turns.pop(2)
     answer = c.api("POST", f"/v1/operations/{gone}/cancel", {"wait": "settled"})
     assert answer.json["report"]["receipts"]["never_started"] == 1, answer.body
+    open(os.path.join(c.workspace, "go"), "w").close()
     spans = [(c.ended(t)["started_at"], c.ended(t)["ended_at"]) for t in turns]
     assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:])), spans
     others = [(c.ended(t)["started_at"], c.ended(t)["ended_at"]) for t in beside]
@@ -219,9 +223,9 @@ def test_a_turn_on_a_full_disk_ends_with_a_clear_error_and_can_be_cancelled(smal
     c.state = os.path.join(small_disk, "state")
     with c:
         c.add_worker("w1")
-        calls = c.say("full/calls", "calls one")
         runs = c.say("full/runs", "runs")
         until(lambda: processes.marked(m), "the command to run")
+        calls = c.say("full/calls", "calls one")
         filler = os.path.join(small_disk, "filler")
         with open(filler, "wb", buffering=0) as f:
             try:

@@ -35,7 +35,7 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "2500ms" }\n'
+    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "20s" }\n'
               '[[approval]]\ntool = "exec"\nmatch = "rm *"\n')
     with TurnCluster(script(m), config) as c:
         yield c, m
@@ -50,6 +50,8 @@ def begin(c, **fields):
     for p in ("announced", "running"):
         c.call(turns[p], "exec", "running")
     until(lambda: results("some_done") == 2 and len(c.events(turns["some_done"], "tool_start")) == 3, "two of three to be done")
+    for p in ("announced", "running", "some_done"):
+        until(lambda: c.below(turns[p], kind="task", status="running"), f"the command of {p} to run")
     c.call(turns["approval"], "exec", "paused")
     until(lambda: results("approval") == 1, "what needs no human to be done")
     until(lambda: len(c.below(turns["next_call"], kind="model_call")) == 2, "the model to be asked again")
@@ -116,7 +118,7 @@ def test_a_cancel_of_the_turn_in_every_phase(world):
     c, m = world
     turns = begin(c)
     for p, turn in turns.items():
-        answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 20000, "reason": "enough"})
+        answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 60000, "reason": "enough"})
         assert answer.status == 200 and answer.json["report"]["proven"], (p, answer.body)
     check_all(c, m, turns, "cancelled", "user", "cancelled_by_user", True)
     text_so_far_is_kept(c, turns["streaming"])

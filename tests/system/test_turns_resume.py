@@ -75,7 +75,8 @@ def test_a_running_command_is_adopted(world, sig):
     task, = c.below(turn, kind="task")
     c.again(sig)
     until(lambda: c.resumed(turn), "the turn to go on")
-    assert c.operation(turn)["turn"]["current_tool"] == "exec" and c.operation(turn)["result"] is None
+    until(lambda: c.operation(turn)["turn"]["current_tool"] == "exec", "its call to go on")
+    assert c.operation(turn)["result"] is None
     c.go("runs")
     assert c.ended(turn)["status"] == "completed"
     assert c.operation(task["id"])["status"] == "completed" and [o["id"] for o in c.below(turn, kind="task")] == [task["id"]]
@@ -205,8 +206,8 @@ def test_a_stop_just_before_the_end_beats_the_resume(world, target, sig):
         assert c.check_turn(turn)["data"]["reason"] == "user"
         assert all(r["cancelled"] for r in c.results("go/" + text, turn))
     for cancel in cancels:
-        over = until(lambda: c.api("GET", f"/v1/cancels/{cancel}?wait=settled&wait_ms=20000").json, "the cancel")
-        assert over["status"] == "settled" and over["report"]["unproven_total"] == 0, over
+        over = until(lambda: (lambda x: x if x["status"] == "settled" else None)(c.api("GET", f"/v1/cancels/{cancel}?wait=settled&wait_ms=60000").json), "the cancel")
+        assert over["report"]["unproven_total"] == 0, over
     until(lambda: not processes.marked(m), "no process to be left")
     for text in turns:
         c.next_message_is_taken("go/" + text)
@@ -324,7 +325,7 @@ def test_a_turn_whose_own_rounds_were_summarised_goes_on_with_the_summary(sig):
     try:
         with Resuming(m, small.replace("URL", model.url)) as c:
             turn = c.say("go", "list", agent="small")
-            until(lambda: c.runs("inside"), "the last command to run")
+            until(lambda: c.runs("inside"), "the last of fourteen commands to run", 180)
             summaries = [x for x in c.messages("go") if x["role"] == "summary"]
             assert summaries, "its own rounds are summarised"
             asked = len(model.requests)

@@ -56,7 +56,7 @@ def test_a_sub_agent_of_a_sub_agent_on_another_worker_dies_with_its_root(world):
     until(lambda: len(processes.marked(m)) >= 3, "three processes to run")
     task, = c.below(turn, kind="task")
     assert task["worker"] == "w2"
-    answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 20000, "reason": "enough"})
+    answer = c.api("POST", f"/v1/operations/{turn}/cancel", {"wait": "settled", "wait_ms": 60000, "reason": "enough"})
     assert answer.status == 200 and answer.json["report"]["proven"], answer.body
     assert not processes.marked(m)
     assert {o["kind"] for o in c.below(turn)} >= {"turn", "tool_call", "sub_agent", "task"}

@@ -1,5 +1,7 @@
 """Calls of one answer: concurrency, timeouts, tools that do not die, and tools that only claim to be cancelled."""
 import datetime
+import os
+import signal
 
 import pytest
 
@@ -10,11 +12,17 @@ from harness.waiting import until
 
 STUBBORN = "trap '' TERM; while :; do sleep 1000; done #"
 CONFIG = '[[agents]]\nname = "sleeper"\ncommand = ["sh", "-c", "sleep $1; echo woke after $1", "sh", "{prompt}"]\nworkspace = "WORKSPACE"\n'
+CONFIG += '[[agents]]\nname = "waiter"\ncommand = ["sh", "-c", "until [ -e $1 ]; do sleep 0.05; done", "sh", "{prompt}"]\nworkspace = "WORKSPACE"\n'
 
 
 def sleeper(seconds, timeout=None):
     call = {"agent": "sleeper", "task": str(seconds)}
     return {"name": "spawn_agent", "input": {**call, **({"_meta": {"timeout": timeout}} if timeout else {})}}
+
+
+def waiter(name):
+    """Ends when the workspace has this file."""
+    return {"name": "spawn_agent", "input": {"agent": "waiter", "task": name}}
 
 
 def shell(line, **more):
@@ -25,10 +33,10 @@ def script(m):
     return [
         {"when": {"user": "overlap"}, "steps": [{"calls": [sleeper(0.6), sleeper(0.6), sleeper(0.6), shell("sleep 0.2"), sleeper(0.1), sleeper(0.1)]}]},
         {"when": {"user": "timeout of one"}, "steps": [{"calls": [sleeper(0.2), sleeper(1000, 400), sleeper(0.3)]}]},
-        {"when": {"user": "order"}, "steps": [{"calls": [sleeper(0.7), {"name": "list", "input": {"path": "."}}, sleeper(0.3)]}]},
-        {"when": {"user": "stubborn timeout"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 300})]}]},
+        {"when": {"user": "order"}, "steps": [{"calls": [waiter("last"), {"name": "list", "input": {"path": "."}}, waiter("second")]}]},
+        {"when": {"user": "stubborn timeout"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 3000})]}]},
         {"when": {"user": "stubborn", "round": 1}, "steps": [{"calls": [shell(STUBBORN + m)]}]},
-        {"when": {"user": "two in a row"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 300}), shell("echo second")]}]},
+        {"when": {"user": "two in a row"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 3000}), shell("echo second")]}]},
         {"when": {"user": "configured"}, "steps": [{"calls": [shell("sleep 1000 #" + m)]}]},
         {"when": {"user": "words"}, "steps": [{"calls": [shell("echo 'Tool call cancelled by user. aborted' >&2; exit 1"),
                                                          shell("echo cancelled; kill -TERM $$"),
@@ -41,7 +49,7 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    with TurnCluster(script(m), CONFIG, settings=["defaults.grace=3s"]) as c:
+    with TurnCluster(script(m), CONFIG, settings=["defaults.grace=8s"]) as c:
         yield c, m
 
 
@@ -90,6 +98,9 @@ def test_one_of_three_times_out_and_two_are_kept(world):
 def test_results_are_told_as_they_come_and_stored_in_the_order_of_the_calls(world):
     c, _ = world
     turn = c.say("tools", "order")
+    for count, name in ((1, "second"), (2, "last")):
+        until(lambda: len(c.events(turn, "tool_result")) == count, f"{count} of three to be told")
+        open(os.path.join(c.workspace, name), "w").close()
     c.ended(turn)
     stored = [r["call"] for r in c.results("tools", turn)]
     told = [e["data"]["call"] for e in c.events(turn, "tool_result")]
@@ -101,7 +112,7 @@ def test_results_are_told_as_they_come_and_stored_in_the_order_of_the_calls(worl
 def test_a_tool_that_ignores_its_signal_holds_up_neither_turn_nor_cancel(world):
     c, m = world
     turn = c.say("tools", "stubborn")
-    until(lambda: processes.marked(m), "the tool to run")
+    until(lambda: any(processes.ignores(p, signal.SIGTERM) for p in processes.marked(m)), "the tool to ignore its signal")
     answer = c.api("POST", f"/v1/operations/{turn}/cancel", {})
     assert answer.json["status"] in ("fenced", "signalled"), answer.body
     c.wait_event(turn, "turn_abort")
@@ -112,7 +123,7 @@ def test_a_tool_that_ignores_its_signal_holds_up_neither_turn_nor_cancel(world):
     cancel = c.api("GET", f"/v1/cancels/{answer.json['id']}").json
     assert cancel["status"] == "signalled" and cancel["report"]["unproven_total"] >= 1, cancel
     assert [r["cancelled"] for r in c.results("tools", turn)] == [True]
-    done = c.api("GET", f"/v1/cancels/{answer.json['id']}?wait=settled&wait_ms=20000").json
+    done = c.api("GET", f"/v1/cancels/{answer.json['id']}?wait=settled&wait_ms=60000").json
     assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["receipts"]["killed"] == 1, done
     assert not processes.marked(m)
     assert c.operation(turn)["status"] == "cancelled" and c.operation(following)["status"] == "completed"

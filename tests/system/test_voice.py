@@ -63,7 +63,7 @@ def test_a_cancel_in_speech_stops_it_and_is_a_cancel_in_the_ledger(world):
     one = ended(world, "talk/speech")[0]
     assert one["status"] == "cancelled" and one["exchange"]["spoken"] is False and one["exchange"]["transcript"] == "a long story", one
     assert one["stop"]["cause"] == "cancel", one
-    cancel = world.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=10000").json
+    cancel = world.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=60000").json
     assert cancel["status"] == "settled" and cancel["report"]["proven"] and cancel["via"]["channel"] == "voice", cancel
     voice = [o for o in world.below(one["id"]) if o["title"] == "speech"]
     assert voice and voice[0]["status"] == "cancelled" and voice[0]["stop"]["proof"] in ("cgroup_empty", "pidns_gone", "group_empty", "exit_status"), voice

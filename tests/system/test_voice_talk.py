@@ -68,7 +68,7 @@ def test_the_cancel_key_silences_the_loudspeaker_at_once_and_the_next_answer_is_
         pressed = time.monotonic()
         t.see("Cancelled. Listening again.")
         heard.goes_on(1)
-        assert heard.last_sound_ms(pressed) < 400, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
+        assert heard.last_sound_ms(pressed) < 1500, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
         silent = len(heard.samples)
         say(t, sound, "hello")
         heard.wait_for(b"S", since=silent)
@@ -187,7 +187,7 @@ def test_a_key_of_the_keyboard_talks_while_it_is_held_and_another_one_cancels(wo
         t.type("q")
         assert t.end() == 0
     keyboard.close()
-    assert [o["status"] for o in world.exchanges("talk/keyboard")] == ["cancelled"]
+    until(lambda: [o["status"] for o in world.exchanges("talk/keyboard")] == ["cancelled"], "the exchange to end")
 
 
 def test_without_a_readable_keyboard_the_keys_of_the_terminal_work(world, sound, tmp_path):
@@ -243,15 +243,15 @@ def test_an_answer_that_says_stop_into_its_own_microphone_stops_nothing():
         heard = sound.record()
         with talking(c, sound, "--scope", "talk/loop", "--open") as t:
             sound.play(spoken("please tell me what to say"), sink="speaker")
-            t.see("AI: Stop.", seconds=60)
+            t.see("AI: Stop.", seconds=180)
             began = len(heard.read())
-            t.see("[3] Replay  [4] Cancel", seconds=60)
+            t.see("[3] Replay  [4] Cancel", seconds=180)
             heard.goes_on(2)  # words that were heard would be shown by now
             assert t.text().count("You: ") == 1, t.text()
             assert c.exchanges("talk/loop")[0]["status"] == "completed" and c.exchanges("talk/loop")[0]["exchange"]["spoken"] is True
             assert not c.api("GET", "/v1/cancels?scope=talk/loop").json["cancels"]
             sound.play(heard.samples[began:], sink="speaker")  # the same sound, now that nothing plays: it can be heard
-            until(lambda: t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 60)
+            until(lambda: t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 180)
 
 
 # ---- TLS -------------------------------------------------------------------------------------------------------------
@@ -306,14 +306,14 @@ def test_plain_to_tls_and_tls_to_plain_say_what_is_wrong(encrypted, world):
 
 def test_the_gateway_talks_tls_alone_and_none_that_is_old(encrypted):
     host, port = encrypted.voice_address().rsplit(":", 1)
-    plain = socket.create_connection((host, int(port)), timeout=20)
+    plain = socket.create_connection((host, int(port)), timeout=60)
     plain.sendall(encoded(HELLO, b"{}"))
     assert encoded(READY) not in plain.recv(64)
     plain.close()
     trusted = ssl.create_default_context(cafile=encrypted.certificate)
-    with trusted.wrap_socket(socket.create_connection((host, int(port)), timeout=20), server_hostname=host) as tls:
+    with trusted.wrap_socket(socket.create_connection((host, int(port)), timeout=60), server_hostname=host) as tls:
         assert tls.recv(5) == encoded(READY)
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, OSError)):
-        old.wrap_socket(socket.create_connection((host, int(port)), timeout=20))
+        old.wrap_socket(socket.create_connection((host, int(port)), timeout=60))

@@ -51,7 +51,7 @@ def test_a_server_hears_and_speaks(cluster):
     client = c.client("web/plain")
     client.wait(READY)
     speak(client)
-    client.wait(SPEECH_END, seconds=60)
+    client.wait(SPEECH_END, seconds=180)
     assert client.texts() == ["You: good morning", "AI: You said good morning."]
     heard, = server.heard
     assert {k: heard[k] for k in ("authorization", "model", "language", "response_format")} == {
@@ -62,7 +62,7 @@ def test_a_server_hears_and_speaks(cluster):
     sound = b"".join(client.of(SPEECH))
     assert abs(len(sound) - 32000) < 400 and any(sound), "one second, at our rate"
     speak(client)
-    client.wait(TEXT, "AI: You said and again.", seconds=60)
+    client.wait(TEXT, "AI: You said and again.", seconds=180)
     client.close()
 
 
@@ -70,15 +70,15 @@ def test_a_cancel_in_speech_closes_the_servers_connection_and_is_proven(cluster)
     c, server = cluster("tell me a story", is_endless=True)
     client = c.client("web/speech")
     speak(client)
-    client.wait(SPEECH, seconds=60)
+    client.wait(SPEECH, seconds=180)
     began = time.monotonic()
     client.send(CANCEL)
     client.cancelled()
     heard = len(client.of(SPEECH))
     until(lambda: server.hung_up_at, "the server to be left")
-    assert server.hung_up_at[0] - began < 5
+    assert server.hung_up_at[0] - began < 20
     one = until(lambda: [o for o in c.exchanges("web/speech") if o["status"] == "cancelled"], "the exchange to end")[0]
-    cancel = c.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=10000").json
+    cancel = c.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=60000").json
     assert cancel["status"] == "settled" and cancel["report"]["proven"], cancel
     assert len(client.of(SPEECH)) == heard, "nothing of it comes after cancelled"
     client.close()
@@ -89,12 +89,12 @@ def test_a_cancel_while_the_server_listens_is_answered_at_once_and_its_late_word
     c, server = cluster(late, "new words")
     client = c.client("web/late")
     speak(client)
-    until(lambda: server.heard, "the server to hear it", 60)
+    until(lambda: server.heard, "the server to hear it", 180)
     client.send(CANCEL)
     client.cancelled()
     late.set()
     speak(client, "what time is it")
-    client.wait(TEXT, "You: new words", seconds=60)
+    client.wait(TEXT, "You: new words", seconds=180)
     assert not [t for t in client.texts() if "late" in t]
     client.close()
 
@@ -103,7 +103,7 @@ def test_what_the_server_is_not_sure_of_is_ignored(cluster):
     c, _ = cluster(("stop", -3.0))
     client = c.client("web/unsure")
     speak(client, "stop")
-    client.wait(NOTICE, "nothing was recognised with enough confidence", seconds=60)
+    client.wait(NOTICE, "nothing was recognised with enough confidence", seconds=180)
     client.close()
 
 
@@ -111,9 +111,9 @@ def test_a_server_that_fails_leaves_the_session_usable(cluster):
     c, _ = cluster(500, "now it works")
     client = c.client("web/fails")
     speak(client)
-    client.wait(NOTICE, "nothing was recognised", seconds=60)
+    client.wait(NOTICE, "nothing was recognised", seconds=180)
     speak(client)
-    client.wait(TEXT, "AI: You said now it works.", seconds=60)
+    client.wait(TEXT, "AI: You said now it works.", seconds=180)
     client.close()
 
 
@@ -121,6 +121,6 @@ def test_a_server_without_confidence_is_asked_for_less(cluster):
     c, server = cluster("plain words", keys="confidence = false")
     client = c.client("web/less")
     speak(client)
-    client.wait(TEXT, "You: plain words", seconds=60)
+    client.wait(TEXT, "You: plain words", seconds=180)
     assert server.heard[0]["response_format"] == "json"
     client.close()

@@ -217,7 +217,7 @@ def test_calls_go_to_the_worker_that_has_the_files_also_after_a_restart():
 
 
 def test_a_worker_that_was_killed_still_has_the_files():
-    with World(settings=["workers.heartbeat=200ms", "workers.lease=2s"]) as c:
+    with World(settings=["workers.heartbeat=200ms", "workers.lease=5s"]) as c:
         c.run("echo one > a; echo two > /tmp/b", scope="killed")
         before = c.directories()
         c.workers["w1"].process.send_signal(signal.SIGKILL)
@@ -263,7 +263,7 @@ def test_calls_that_find_their_workspace_gone_together_get_one_new_one(world):
 
 
 def test_the_model_is_told_when_the_worker_is_lost():
-    with World(workers=2, settings=["workers.heartbeat=200ms", "workers.lease=2s"]) as c:
+    with World(workers=2, settings=["workers.heartbeat=200ms", "workers.lease=5s"]) as c:
         c.run("echo one > a", scope="lost")
         holder, = c.workers_of("lost")
         c.workers[holder].process.send_signal(signal.SIGKILL)
@@ -295,12 +295,12 @@ def test_a_full_workspace_takes_nothing_until_files_are_removed(world):
     def is_full():
         said = world.run("for i in 1 2 3; do head -c 60000 /dev/zero > part$i; done; true", scope="full", agent="small")
         return said if "its quota is" in said["stderr"] else None
-    said = until(is_full, "the workspace to be full", 60)
+    said = until(is_full, "the workspace to be full", 120)
     assert "256 KiB" in said["stderr"], said
     wrote, = world.done("write", [("write", {"path": "more.txt", "text": "more"})], scope="full", agent="small")
     assert not wrote["ok"] and wrote["error"]["code"] == "workspace_full", wrote
     world.run("rm -f big part*", scope="full", agent="small")
-    until(lambda: world.run("echo x > y; cat y", scope="full", agent="small")["stdout"] == "x\n", "the workspace to take files again", 60)
+    until(lambda: world.run("echo x > y; cat y", scope="full", agent="small")["stdout"] == "x\n", "the workspace to take files again", 120)
 
 
 def test_a_workspace_is_removed_after_its_time_and_never_while_a_call_runs(world):

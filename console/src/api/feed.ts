@@ -22,12 +22,28 @@ const types = [
 const retry_ms = 1000;
 const quiet_ms = 45_000; // a comment comes every 15 s
 const most_in_batch = 200;
+const opening_ms = 3000; // readers wait for the stream so long at most
 
 const listeners = new Set<(batch: Batch) => void>();
 let running: AbortController | null = null;
 let waiting: ApiEvent[] = [];
 let is_planned = false;
 let last_id = '';
+let is_late = false;
+
+/** Resolves when the stream is open, or cannot be for now: what is read after that misses no event. */
+export function heard(): Promise<void> {
+  if (connection.value.state !== 'opening') return Promise.resolve();
+  return new Promise((resolve) => {
+    const limit = setTimeout(() => ((is_late = true), done()), opening_ms);
+    const forget = connection.subscribe(({ state }) => state !== 'opening' && done());
+    function done(): void {
+      clearTimeout(limit);
+      forget();
+      resolve();
+    }
+  });
+}
 
 /** Returns what ends it. */
 export function listen(to: (batch: Batch) => void): () => void {
@@ -64,7 +80,8 @@ async function read(stop: AbortController): Promise<void> {
   const after = last_id ? `&after=${last_id}` : '';
   const answer = await send('GET', `/v1/events?types=${types.join(',')}${after}`, { headers: { Accept: 'text/event-stream' }, signal: stop.signal });
   // Without an id nobody knows what happened meanwhile.
-  if (connection.value.state === 'lost') resync.value += 1;
+  if (connection.value.state === 'lost' || is_late) resync.value += 1;
+  is_late = false;
   note('open');
   const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
   const leave = () => void reader.cancel().catch(() => {});
@@ -109,6 +126,7 @@ async function keep_reading(stop: AbortController): Promise<void> {
 export function open_feed(): void {
   running?.abort();
   running = new AbortController();
+  connection.value = { state: 'opening', since: Date.now() };
   void keep_reading(running);
 }
 

@@ -2,7 +2,7 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { words_of } from '../api/client.ts';
-import { listen, resync } from '../api/feed.ts';
+import { connection, heard, listen, resync } from '../api/feed.ts';
 
 export interface Resource<T> {
   value: T | null;
@@ -14,13 +14,15 @@ export interface Resource<T> {
 export function use_resource<T>(key: string, read: () => Promise<T>, how: { every_ms?: number; types?: readonly string[] } = {}): [ReadonlySignal<Resource<T>>, () => void] {
   const state = useSignal<Resource<T>>({ value: null, trouble: '', is_loading: true });
   const latest = useRef(0);
+  const shown = useRef(0); // answers can overtake each other: an older one is not shown behind a newer one
   const reader = useRef(read);
   reader.current = read;
   const reload = useCallback(() => {
     const mine = ++latest.current;
+    const is_newest = () => mine > shown.current && ((shown.current = mine), true);
     reader.current().then(
-      (value) => mine === latest.current && (state.value = { value, trouble: '', is_loading: false }),
-      (error) => mine === latest.current && (state.value = { ...state.value, trouble: words_of(error), is_loading: false }),
+      (value) => is_newest() && (state.value = { value, trouble: '', is_loading: false }),
+      (error) => is_newest() && (state.value = { ...state.value, trouble: words_of(error), is_loading: false }),
     );
   }, []);
   useEffect(() => {
@@ -29,16 +31,20 @@ export function use_resource<T>(key: string, read: () => Promise<T>, how: { ever
     const timer = how.every_ms ? setInterval(() => !document.hidden && reload(), how.every_ms) : undefined;
     let soon: ReturnType<typeof setTimeout> | undefined;
     const later = () => (soon ??= setTimeout(() => ((soon = undefined), reload()), 300));
+    let is_over = false;
     const { types } = how;
+    // An event between the first read and the opening of the stream is not heard.
+    if (types && connection.value.state === 'opening') void heard().then(() => !is_over && later());
     const unlisten = types ? listen((batch) => batch.some((e) => types.some((t) => e.type.startsWith(t))) && later()) : () => {};
     const seen = resync.value;
     const unsubscribe = resync.subscribe((n) => n !== seen && later());
     return () => {
+      is_over = true;
       clearInterval(timer);
       clearTimeout(soon);
       unlisten();
       unsubscribe();
-      latest.current++;
+      shown.current = ++latest.current;
     };
   }, [key]);
   return [state, reload];

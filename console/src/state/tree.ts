@@ -1,7 +1,7 @@
 // The tree's model fed from the API and the events. What events change is shown ten times a second at most.
 import { signal } from '@preact/signals';
 import { get, words_of } from '../api/client.ts';
-import { listen, resync } from '../api/feed.ts';
+import { heard, listen, resync } from '../api/feed.ts';
 import type { TreePage } from '../api/types.ts';
 import { TreeModel, type TreeNode } from '../model/tree.ts';
 import { saw } from './stopping.ts';
@@ -25,7 +25,8 @@ export class LiveTree {
 
   constructor(by: 'scope' | 'parent', scope: string) {
     this.model = new TreeModel(by, scope);
-    void this.load(this.model.root);
+    // Events before the first page are in it, and those behind it are heard.
+    void heard().then(() => this.load(this.model.root));
     this.ends.push(listen((batch) => {
       this.model.apply(batch, Date.now());
       this.changed_soon();

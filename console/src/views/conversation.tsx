@@ -122,6 +122,8 @@ function Talk({ scope }: { scope: string }) {
     turns.value = new Map();
     const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
     let soon: ReturnType<typeof setTimeout> | undefined;
+    // Also when it is open again: nobody has heard what happened before.
+    source.onopen = () => (reload(), reload_waiting(), reload_turns());
     const receive = (message: MessageEvent<string>) => {
       const event = JSON.parse(message.data) as ApiEvent;
       if (event.scope !== scope) return;
@@ -146,8 +148,8 @@ function Talk({ scope }: { scope: string }) {
   // A model call of the scope itself writes a summary: turns wait for it.
   const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
   const newest = messages.at(-1)?.seq ?? 0;
-  // An answer that is complete and not read yet: what may be done names the newest message.
-  const is_behind = live.some((turn) => turn.end === 'complete');
+  // An answer that is not read yet: what may be done names the newest message. One without words is no message.
+  const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
   const is_busy = running !== undefined || queued.length > 0 || is_behind;
   const changed = () => (reload(), reload_waiting(), reload_turns());
   return (

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { get, words_of } from '../api/client.ts';
-import { listen } from '../api/feed.ts';
+import { heard, listen } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { plain } from '../model/format.ts';
 import { operation_link } from '../model/route.ts';
@@ -49,7 +49,7 @@ function use_operations(text: string, which: 'live' | 'ended') {
   useEffect(() => {
     let is_mine = true;
     state.value = { rows: [], cursor: null, is_loading: true, trouble: '' };
-    void load(null, () => is_mine);
+    void heard().then(() => load(null, () => is_mine));
     const unlisten = listen((batch) => {
       const changed = new Map<string, Operation>();
       for (const event of batch) if (event.operation && event.type.startsWith('operation_')) changed.set(event.operation, event.data as Operation);

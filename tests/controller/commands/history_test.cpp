@@ -55,6 +55,34 @@ TEST_CASE("a change of a conversation is refused while a turn runs or waits", "[
   CHECK(w.done(commands::begin_history_change{w.change, {w.b}}));
 }
 
+TEST_CASE("a turn that has ended and did not leave yet is not in the way of a change", "[history]") {
+  history_world w;
+  const auto turn = w.message(w.a);
+  REQUIRE(w.done(turn).next == next_step::begin_turn);
+  REQUIRE(w.done(commands::end_local{turn.turn, {}}));
+  REQUIRE(w.done(commands::begin_history_change{w.change, {w.a}}));
+  const auto late = w.message(w.a);
+  CHECK(w.done(late).next == next_step::queue_turn);
+  CHECK_FALSE(w.done(commands::leave_turn{turn.turn, w.a})); // the change is still there
+  const auto next = w.done(commands::leave_turn{w.change, w.a});
+  REQUIRE(next);
+  CHECK(next->turn == late.turn);
+}
+
+TEST_CASE("a message behind an ended turn is in the way of a change, and is begun when that turn leaves", "[history]") {
+  history_world w;
+  const auto turn = w.message(w.a), second = w.message(w.a);
+  REQUIRE(w.done(turn).next == next_step::begin_turn);
+  REQUIRE(w.done(second).next == next_step::queue_turn);
+  REQUIRE(w.done(commands::end_local{turn.turn, {}}));
+  const auto refused = w.done(commands::begin_history_change{w.change, {w.a}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().error.code == "turn_running");
+  const auto next = w.done(commands::leave_turn{turn.turn, w.a});
+  REQUIRE(next);
+  CHECK(next->turn == second.turn);
+}
+
 TEST_CASE("a message that comes during a change waits until it is over", "[history]") {
   history_world w;
   const auto begun = w.done(commands::begin_history_change{w.change, {w.a, w.b}});

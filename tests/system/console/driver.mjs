@@ -6,11 +6,12 @@ import { join } from 'node:path';
 
 const [folder, profile] = process.argv.slice(2);
 const { chromium } = createRequire(join(folder, 'package.json'))('playwright-core');
-const patience = Number(process.env.QUELL_TEST_PATIENCE ?? 1) * 15_000;
+const patience = Number(process.env.QUELL_TEST_PATIENCE ?? 1) * 60_000;
 
 const context = await chromium.launchPersistentContext(profile, {
   executablePath: process.env.QUELL_CHROMIUM ?? '/usr/bin/chromium',
   headless: true,
+  timeout: patience,
   viewport: { width: 1360, height: 860 },
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 });

@@ -33,7 +33,7 @@ class Browser:
         wrong = [] if kind else self("return wrong")
         self.process.stdin.close()
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -112,7 +112,7 @@ class Cluster:
 
     def kill_controller(self, sig=signal.SIGKILL):
         self.controller.send_signal(sig)
-        self.controller.wait(timeout=30)
+        self.controller.wait(timeout=60)
 
     def enrol(self, name):
         answer = self.api("POST", "/v1/workers", {"name": name, "key": None, "labels": {}})
@@ -216,7 +216,7 @@ class Cluster:
             if not cursor:
                 return found
 
-    def cancel(self, wait="settled", wait_ms=30000, **target):
+    def cancel(self, wait="settled", wait_ms=60000, **target):
         answer = self.api("POST", "/v1/cancels", dict(target, wait=wait, wait_ms=wait_ms))
         assert answer.status in (200, 202), answer.body
         return answer.json
@@ -224,7 +224,7 @@ class Cluster:
     def worker(self, name):
         return self.api("GET", f"/v1/workers/{name}").json
 
-    def wait_status(self, id, *statuses, seconds=30):
+    def wait_status(self, id, *statuses, seconds=60):
         return until(lambda: (lambda o: o if o["status"] in statuses else None)(self.operation(id)),
                      f"operation {id} to be {' or '.join(statuses)}", seconds)
 
@@ -254,7 +254,7 @@ class Cluster:
         return client
 
 
-def end(process, seconds=20):
+def end(process, seconds=60):
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:

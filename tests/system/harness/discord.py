@@ -36,7 +36,7 @@ class FakeDiscord(Program):
         seen = [json.loads(line[len(word) + 1:]) for line in self.all(word + " ")]
         return [s for s in seen if all(s.get(k) == v for k, v in like.items())]
 
-    def see(self, word, count=1, seconds=20, **like):
+    def see(self, word, count=1, seconds=60, **like):
         """The count-th such event."""
         return until(lambda: (self.found(word, **like)[count - 1:count] or [None])[0], f"{count} of {word} {like}; there are {self.lines[-15:]}", seconds)
 

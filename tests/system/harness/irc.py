@@ -100,7 +100,7 @@ class Client:
         except OSError:
             pass
 
-    def wait(self, words, count=1, seconds=20, since=0):
+    def wait(self, words, count=1, seconds=60, since=0):
         def look():
             found = [line for line in list(self.lines)[since:] if words in line]
             return found[count - 1] if len(found) >= count else None
@@ -118,7 +118,7 @@ class Client:
         said = [line.split(" ", 3) for line in list(self.lines)[since:] if line.startswith(f":{by}!") and " PRIVMSG " in line]
         return [words[3][1:] for words in said if target in (None, words[2])]
 
-    def wait_text(self, words, seconds=20, since=0, by="clanky"):
+    def wait_text(self, words, seconds=60, since=0, by="clanky"):
         return until(lambda: next((t for t in self.texts(by, since=since) if words in t), None),
                      f"{by} to say {words!r} to {self.nick}; there is {self.lines[-10:]}", seconds)
 

@@ -68,10 +68,10 @@ class McpServer:
     def answers_to(self, id):
         return [m for m in list(self.messages) if "id" in m and m["id"] == id and type(m["id"]) is type(id)]
 
-    def message(self, id, seconds=30):
+    def message(self, id, seconds=60):
         return until(lambda: self.answers_to(id), f"an answer to {id}; the log says {self.log[-5:]}, exit {self.process.poll()}", seconds)[0]
 
-    def answer(self, id, seconds=30):
+    def answer(self, id, seconds=60):
         message = self.message(id, seconds)
         assert "result" in message, message
         return message["result"]
@@ -106,7 +106,7 @@ class McpServer:
     def close_input(self):
         self.process.stdin.close()
 
-    def exit_code(self, seconds=20):
+    def exit_code(self, seconds=60):
         until(lambda: self.process.poll() is not None, f"quell mcp to end; the log says {self.log[-5:]}", seconds)
         return self.process.returncode
 

@@ -32,7 +32,7 @@ class OddCluster(TurnCluster):
         self.model.plan[text] = list(answers)
         return self.say(scope, text, agent="peer")
 
-    def asked(self, text, *answers, scope="odd", seconds=30):
+    def asked(self, text, *answers, scope="odd", seconds=60):
         """The results of a turn that must complete."""
         turn = self.ask(text, *answers, scope=scope)
         assert self.ended(turn, seconds)["status"] == "completed", self.operation(turn)

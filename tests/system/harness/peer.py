@@ -41,7 +41,7 @@ class Peer:
         self.monitor = self.socket.get_monitor_socket()
         self.socket.connect(f"tcp://127.0.0.1:{cluster.ports[2 if bulk else 1]}")
 
-    def events(self, wanted, seconds=10):
+    def events(self, wanted, seconds=60):
         seen = []
 
         def look():
@@ -56,11 +56,11 @@ class Peer:
     def send_bulk(self, tag, fields):
         self.socket.send(msgpack.packb([tag, fields]))
 
-    def receive(self, seconds=10):
+    def receive(self, seconds=60):
         assert self.socket.poll(seconds * 1000), "no answer"
         return msgpack.unpackb(self.socket.recv())
 
-    def receive_tag(self, tag, seconds=10):
+    def receive_tag(self, tag, seconds=60):
         """The next frame with this tag; [session, number, ack, tag, fields] or [tag, fields]."""
         found = []
 

@@ -116,7 +116,7 @@ class Program:
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(60)
         self.reader.join()
 
     def __enter__(self):

@@ -8,7 +8,7 @@ import pytest
 from harness.turns import TurnCluster
 
 ends = pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
-BRIEF = '[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "4s" }\n'
+BRIEF = '[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "10s" }\n'
 ONCE = '[[agents]]\nname = "once"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { model_calls = 1 }\n'
 ASKED = '[[approval]]\ntool = "exec"\nmatch = "rm *"\n'
 

@@ -162,7 +162,7 @@ class FakeSlack(WebService):
             return [dict(self.messages[ts]) for ts in self.order
                     if self.messages[ts]["channel"] == channel and (thread is ... or self.messages[ts]["thread_ts"] == thread)]
 
-    def see(self, condition, what, channel="C1", thread=..., seconds=20):
+    def see(self, condition, what, channel="C1", thread=..., seconds=60):
         """The messages of the place, as soon as they meet the condition."""
         return until(lambda: (lambda all: all if condition(all) else None)(self.shown(channel, thread)), what, seconds)
 

@@ -75,7 +75,7 @@ class Recording:
             self.samples += piece
             self.pieces.append((time.monotonic(), piece))
 
-    def wait_for(self, letter, since=0, seconds=30):
+    def wait_for(self, letter, since=0, seconds=60):
         """Until this sound of the harness's voice is heard."""
         until(lambda: letter * 32 in self.read()[since:], f"the sound {letter!r}", seconds)
 
@@ -88,4 +88,4 @@ class Recording:
     def goes_on(self, seconds):
         """Reads so much more of it."""
         end = len(self.read()) + int(seconds * 2 * SAMPLES_PER_SECOND)
-        until(lambda: len(self.read()) >= end, f"{seconds} s more of the recording", seconds + 20)
+        until(lambda: len(self.read()) >= end, f"{seconds} s more of the recording", seconds + 60)

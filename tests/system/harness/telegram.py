@@ -170,7 +170,7 @@ class FakeTelegram(WebService):
         with self.lock:
             return [dict(m) for _, m in sorted(self.messages.items()) if m["chat"] == chat and m["topic"] == topic]
 
-    def see(self, condition, what, chat=5, topic=None, seconds=20):
+    def see(self, condition, what, chat=5, topic=None, seconds=60):
         return until(lambda: (lambda all: all if condition(all) else None)(self.shown(chat, topic)), what, seconds)
 
     @staticmethod

@@ -73,13 +73,13 @@ class Terminal:
         lines = self.lines()
         return lines[-1] if lines else ""
 
-    def see(self, *wanted, seconds=20):
+    def see(self, *wanted, seconds=60):
         def all_there():
             text = self.text()
             return all(w in text for w in wanted) and text
         return until(all_there, f"{wanted} on the terminal", seconds)
 
-    def prompt(self, text="›", seconds=20):
+    def prompt(self, text="›", seconds=60):
         return until(lambda: self.last() == text or None, f"the prompt {text!r}; the last line is not it", seconds)
 
     def type(self, text):
@@ -88,7 +88,7 @@ class Terminal:
     def enter(self, text):
         self.type(text + "\r")
 
-    def end(self, seconds=30):
+    def end(self, seconds=60):
         """The program's exit code, after it has ended by itself."""
         def ended():
             self.read()

@@ -74,10 +74,10 @@ class TurnCluster(Cluster):
             if not after:
                 return [e for e in found if not types or e["type"] in types]
 
-    def wait_event(self, operation, *types, seconds=20):
+    def wait_event(self, operation, *types, seconds=60):
         return until(lambda: self.events(operation, *types), f"an event {types} of {operation}", seconds)
 
-    def ended(self, turn, seconds=30):
+    def ended(self, turn, seconds=60):
         return self.wait_status(turn, "completed", "failed", "cancelled", seconds=seconds)
 
     def below(self, turn, **query):
@@ -91,7 +91,7 @@ class TurnCluster(Cluster):
         except FileNotFoundError:
             return ""
 
-    def call(self, turn, name, *statuses, seconds=20):
+    def call(self, turn, name, *statuses, seconds=60):
         """The operation of the first call of this tool, as soon as it has such a status."""
         def look():
             found = [o for o in reversed(self.below(turn, kind="tool_call")) if o["name"] == name]
@@ -239,10 +239,10 @@ class Streamed:
                 kind = None
         return self.events
 
-    def wait(self, kind, seconds=20):
+    def wait(self, kind, seconds=60):
         return until(lambda: next((d for k, d in self.read() if k == kind), None), f"event {kind} on the stream; came: {self.raw[-2000:]}", seconds)
 
-    def to_end(self, seconds=20):
+    def to_end(self, seconds=60):
         until(lambda: (self.read(), self.is_over or b"\r\n0\r\n\r\n" in self.raw)[1], "the stream to end", seconds)
         return self.events
 

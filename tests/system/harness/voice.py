@@ -94,14 +94,14 @@ class Peer:
     def texts(self, tag=TEXT):
         return [payload.decode() for payload in self.of(tag)]
 
-    def wait(self, tag, text=None, count=1, seconds=20):
+    def wait(self, tag, text=None, count=1, seconds=60):
         def look():
             found = [p for p in self.of(tag) if text is None or text in p.decode(errors="replace")]
             return found[count - 1:count] or None
         told = lambda: [(hex(t), p[:80]) for t, p in self.frames if t != SPEECH]
         return until(look, f"frame {tag:#x} {text or ''} number {count}; came: {told()}", seconds)[0]
 
-    def ended(self, seconds=10):
+    def ended(self, seconds=60):
         until(lambda: (self.read(), self.is_over)[1], "the connection to end", seconds)
 
     def close(self):

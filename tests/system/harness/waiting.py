@@ -11,7 +11,7 @@ class TimedOut(AssertionError):
     pass
 
 
-def until(condition, what, seconds=20.0):
+def until(condition, what, seconds=60.0):
     """Polls `condition` until it is truthy and returns that value; the failure names the awaited event and the last state."""
     seconds *= PATIENCE
     deadline = time.monotonic() + seconds

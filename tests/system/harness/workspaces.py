@@ -37,7 +37,7 @@ class World(TurnCluster):
         self.model.plan[text] = list(steps)
         return self.say(scope, text, agent=agent)
 
-    def done(self, text, *steps, scope="room", agent="own", seconds=60):
+    def done(self, text, *steps, scope="room", agent="own", seconds=240):
         """The results of the calls of a turn that completes."""
         turn = self.ask(text, *steps, scope=scope, agent=agent)
         assert self.ended(turn, seconds)["status"] == "completed", self.operation(turn)

@@ -173,7 +173,7 @@ class Person:
                 found.append(body.text or "")
         return found
 
-    def wait_body(self, by, words, seconds=20, since=0):
+    def wait_body(self, by, words, seconds=60, since=0):
         return until(lambda: next((b for b in self.bodies(by)[since:] if words in b), None),
                      f"{by} to say {words!r} to {self.name}; there is {[b[:80] for b in self.bodies(by)][-5:]}", seconds)
 
