@@ -29,20 +29,24 @@ inline constexpr std::chrono::microseconds bulk{500}; ///< long lists, streams
 /// that it starts inherit this.
 void take_short_turns(std::chrono::microseconds length);
 
-/// Lets others run when a thread has computed for a turn: a kernel may notice the end of a turn only at the next tick
-/// of its clock, milliseconds later, and then also keeps the disk's own threads waiting. Of one thread.
+/// Sleeps for 30 microseconds, so that others run: a kernel may notice the end of a turn only at the next tick of its
+/// clock, milliseconds later, and keep its own threads, which finish commits, behind a process that has always something
+/// to run.
+void rest_a_moment();
+
+/// For a thread that can have work for long: it yields after each turn, and rests after a millisecond. Of one thread.
 class turn_keeper {
  public:
   explicit turn_keeper(std::chrono::microseconds length) : length_(length) {}
   /// The thread has slept.
-  void begins() { begun_ = clock::now(); }
-  /// Yields if the turn is over. Called between pieces of work.
+  void begins() { turn_ = work_ = clock::now(); }
+  /// Called between pieces of work.
   void worked();
 
  private:
   using clock = std::chrono::steady_clock;
   std::chrono::microseconds length_;
-  clock::time_point begun_ = clock::now();
+  clock::time_point turn_ = clock::now(), work_ = turn_; ///< their beginnings
 };
 
 /// While it exists, threads started by the calling thread are urgent, too, if the process may and `wanted` is true: for

@@ -1,13 +1,12 @@
 // Reads the store: a list finds its keys first, then reads each row by its key, all in one read transaction.
 #include "storage/queries.hpp"
 
-#include <thread>
-
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
 #include "protocol/clock_now.hpp"
+#include "protocol/urgency.hpp"
 #include "storage/binding.hpp"
 #include "storage/cost_reader.hpp"
 #include "storage/faults.hpp"
@@ -47,11 +46,10 @@ class sqlite_queries final : public controller::limited_store_reader {
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
         history_(*database_) {
     static constexpr unsigned looks_between_rests = 64; // about two thirds of a millisecond
-    static constexpr std::chrono::microseconds rest_time{30};
     constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
     const auto look = [](void* self) {
       auto& here = *static_cast<sqlite_queries*>(self);
-      if (here.budget_.rests && ++here.looks_ % looks_between_rests == 0) std::this_thread::sleep_for(rest_time);
+      if (here.budget_.rests && ++here.looks_ % looks_between_rests == 0) rest_a_moment();
       return here.must_end() ? 1 : 0;
     };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
