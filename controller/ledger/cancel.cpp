@@ -158,22 +158,19 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
   } else {
     if (order.must_exist || by.task) return unknown();
     r.outcome = cancel_outcome::unknown_id;
-    const auto grave = tombstones_.find(id);
-    const auto* first = grave == tombstones_.end() ? nullptr : settled_.find(grave->second.cancel);
-    const auto open = grave == tombstones_.end() ? run_of_.end() : run_of_.find(grave->second.cancel);
+    const auto* grave = tombstones_.find(id);
+    const auto* first = grave == nullptr ? nullptr : settled_.find(grave->cancel);
+    const auto open = grave == nullptr ? run_of_.end() : run_of_.find(grave->cancel);
     const bool is_wide_enough =
-        grave != tombstones_.end() &&
-        (!grave->second.within || (by.prefix && by.prefix->is_at_or_below(*grave->second.within)));
+        grave != nullptr && (!grave->within || (by.prefix && by.prefix->is_at_or_below(*grave->within)));
     // A caller who sees only a part of the tombstone's scope must not learn its author or reason.
-    const bool is_seen = is_wide_enough && (!by.prefix || grave->second.within == by.prefix);
+    const bool is_seen = is_wide_enough && (!by.prefix || grave->within == by.prefix);
     if (!order.dry_run && is_seen && (first != nullptr || open != run_of_.end()))
-      return *view_cancel(grave->second.cancel, now);
+      return *view_cancel(grave->cancel, now);
     leaves_tombstone = !is_wide_enough || is_seen; // visible, but its cancel is no longer kept
-    const auto used = tombstones_of_.find(by.token_id);
-    if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
-        used->second >= settings_.max_tombstones_per_token)
+    if (!order.dry_run && grave == nullptr && tombstones_.is_full(by.token_id))
       return refused_with("too_many_operations",
-                          "this token has cancelled " + std::to_string(used->second) +
+                          "this token has cancelled " + std::to_string(tombstones_.left_by(by.token_id)) +
                               " unknown operations, which is the limit; their tombstones expire");
   }
   run.record = std::move(r);
@@ -283,21 +280,9 @@ void live_ledger::leave(cancel_run& run) {
 }
 
 void live_ledger::put_tombstone(const records::tombstone_record& t, moment now) {
-  const auto old = tombstones_.find(t.id);
-  if (old != tombstones_.end() && --tombstones_of_[old->second.via_token] == 0)
-    tombstones_of_.erase(old->second.via_token);
-  tombstones_[t.id] = t;
-  ++tombstones_of_[t.via_token];
+  tombstones_.put(t);
   expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   effects_.journal.emplace_back(records::put_tombstone{t});
-}
-
-void live_ledger::drop_tombstone(const operation_id& id) {
-  const auto old = tombstones_.find(id);
-  if (old == tombstones_.end()) return;
-  if (--tombstones_of_[old->second.via_token] == 0) tombstones_of_.erase(old->second.via_token);
-  tombstones_.erase(old);
-  effects_.journal.emplace_back(records::drop_tombstone{id});
 }
 
 } // namespace quell::controller::live

@@ -41,11 +41,10 @@ refusal live_ledger::stale(const std::optional<found_stop>& stop, const std::str
 
 std::optional<refusal> live_ledger::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
                                               moment now) const {
-  const auto grave = tombstones_.find(*order.id);
-  if (grave != tombstones_.end()) {
-    const auto& within = grave->second.within;
+  if (const auto* grave = tombstones_.find(*order.id)) {
+    const auto& within = grave->within;
     if (!within || !scope || scope->is_at_or_below(*within))
-      return stale_by(grave->second.cancel, records::target_operation{*order.id}, 0);
+      return stale_by(grave->cancel, records::target_operation{*order.id}, 0);
   }
   const auto off = order.id->time() - now.wall;
   if (off > id_window || off < -id_window)

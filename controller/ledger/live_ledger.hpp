@@ -29,6 +29,7 @@
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
 #include "controller/ledger/timers.hpp"
+#include "controller/ledger/tombstones.hpp"
 #include "controller/resumed_agents.hpp"
 
 namespace quell::controller::live {
@@ -85,6 +86,7 @@ class live_ledger final : public ledger,
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(records::event_record e, moment now) override;
   void stop_forbidden(const forbidden_move& move, moment now) override;
+  std::vector<std::string> broken_invariants() const; ///< invariants.cpp
   // actors.cpp
   local_operations* actors() override { return this; }
   outcome<operation_id> start_local(const operation_id& id, moment now) override;
@@ -226,7 +228,6 @@ class live_ledger final : public ledger,
   void queue_sweep(const cancel_run& run);
   void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
   void put_tombstone(const records::tombstone_record& t, moment now);
-  void drop_tombstone(const operation_id& id);
 
   // progress.cpp: fenced, signalled, settled
   void check_signalled(cancel_run& run, moment now);
@@ -370,8 +371,7 @@ class live_ledger final : public ledger,
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
   /// Rows of operations that ended without their worker's report, for late evidence.
   bounded_memory<operation_id, records::operation_hot, 10'000> silent_ends_;
-  std::unordered_map<operation_id, records::tombstone_record> tombstones_;
-  std::map<std::string, std::size_t> tombstones_of_; ///< by token
+  tombstones tombstones_{settings_.max_tombstones_per_token};
   soonest_first<timer> timers_;
   soonest_first<expiry> expiries_;
 };

@@ -28,8 +28,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
     expiries_.push({now.boot + settings_.tombstone_keep, {}, scope, scopes_[scope].generation, c.cutoff});
   }
   for (const auto& t : recovered.tombstones) {
-    tombstones_[t.id] = t;
-    ++tombstones_of_[t.via_token];
+    tombstones_.put(t);
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
