@@ -65,7 +65,7 @@ cancel_run live_ledger::draft(const cancel_order& order, records::cancel_record 
     if (const auto* s = std::get_if<records::target_scope>(&r.target)) run.scope = within(s->scope);
     if (const auto* w = std::get_if<records::target_owner>(&r.target)) {
       run.scope = within(w->below);
-      run.owner = owners_.hold(w->owner);
+      run.owner = operations_.hold_owner(w->owner);
     }
     if (const auto* e = std::get_if<records::target_everything>(&r.target)) run.scope = within(e->below);
     ++scopes_[run.scope].holders;
@@ -118,7 +118,7 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
   }
   cancel_run run = draft(order, std::move(r));
   const auto let_go = [this](const cancel_run& unused) {
-    if (unused.owner != none) owners_.release(unused.owner);
+    if (unused.owner != none) operations_.release_owner(unused.owner);
     if (unused.scope == none) return;
     --scopes_[unused.scope].holders;
     scopes_.release_unused(unused.scope);
@@ -273,7 +273,7 @@ void live_ledger::leave(cancel_run& run) {
     --scope_cancels_;
   }
   if (run.is_broad()) std::erase(broad_, &run);
-  if (run.owner != none) owners_.release(run.owner);
+  if (run.owner != none) operations_.release_owner(run.owner);
   if (run.scope == none) return;
   --scopes_[run.scope].holders;
   scopes_.release_unused(run.scope);

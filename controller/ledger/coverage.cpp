@@ -26,7 +26,7 @@ std::vector<index> live_ledger::covered_list(const cancel_run& run) const {
       for (index c = operations_[found[i]].first_child; c != none; c = operations_[c].next_sibling)
         if (!operations_[c].detached) found.push_back(c);
   } else if (run.scope != none) {
-    each_in_scope(run.scope, [&](index x) {
+    operations_.each_in_scope(run.scope, [&](index x) {
       if (covers(run, x)) found.push_back(x);
     });
   }
@@ -58,7 +58,7 @@ std::vector<index> live_ledger::workers_below(const cancel_run& run) const {
   std::sort(found.begin(), found.end());
   if (is_full(run)) return found;
   std::erase_if(found, [&](index worker) {
-    for (index x = worker_states_[worker].head; x != none; x = operations_[x].worker_next)
+    for (index x = operations_.first_held(worker); x != none; x = operations_[x].worker_next)
       if (covers(run, x)) return false;
     return true;
   });
@@ -88,7 +88,7 @@ void live_ledger::send_stops(const cancel_run& run, const std::vector<index>& wo
   // A worker cannot derive these operations by itself, so the stop lists its own ones.
   for (const index w : workers) {
     stop_order order{{workers_[w]}, message};
-    for (const index x : held_by(w))
+    for (const index x : operations_.held_by(w))
       if (covers(run, x) && (run.is_broad() || operations_[x].as_of > run.record.cutoff))
         order.message.operations.push_back(operations_[x].id);
     effects_.stops.push_back(std::move(order));

@@ -82,7 +82,7 @@ void live_ledger::look_at_lease(index x, moment now) {
 bool live_ledger::settle_stop(index x, moment now) {
   const auto stop = stop_of(x);
   if (!stop) return false;
-  if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
+  if (!operations_[x].is_stopped()) apply_stop(x, *stop, now);
   return true;
 }
 
@@ -262,7 +262,7 @@ void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
   if (n.is_over()) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
-  if (!n.is_stopped) return;
+  if (!n.is_stopped()) return;
   notified_.emplace(n.seq, x);
 }
 

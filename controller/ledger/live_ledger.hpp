@@ -20,12 +20,10 @@
 #include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
 #include "controller/ledger/cancel_run.hpp"
-#include "controller/ledger/id_index.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
-#include "controller/ledger/operation.hpp"
+#include "controller/ledger/operation_table.hpp"
 #include "controller/ledger/own_end.hpp"
-#include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
 #include "controller/ledger/timers.hpp"
@@ -132,34 +130,21 @@ class live_ledger final : public ledger,
   void add_cost(const used_by_call& used, moment now) override;
 
  private:
-  struct worker_state {
-    index head = none; ///< held operations
-    std::uint64_t live = 0;
-    std::uint32_t slots = 0;
-  };
   using stop_messages = std::map<index, wire::stop>; ///< by worker
 
-  // table.cpp: nodes, and the lists and counts that contain them
-  index find(const operation_id& id) const;
-  bool is_same(index x, std::uint64_t seq) const { return operations_[x].seq == seq; }
-  operation_details& details(index x);
+  // The table's questions that almost every step asks.
+  index find(const operation_id& id) const { return operations_.find(id); }
+  bool is_same(index x, std::uint64_t seq) const { return operations_.is_same(x, seq); }
+  operation_details& details(index x) { return operations_.details(x); }
+  index operation_parent(index x) const { return operations_.parent_of(x); }
+
+  // table.cpp
   index add_operation(const records::operation_record& r);
   void remove_operation(index x);
-  void put_in_list(index x);
-  void take_from_list(index x);
-  void hold(index x, index worker);
   void release(index x);
   index worker_index(const std::string& name);
   index known_worker(const std::string& name) const;
-  std::uint64_t& live_count_of(const operation_node& n) {
-    return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
-  }
-  std::vector<index> held_by(index worker) const;
-  index operation_parent(index x) const; ///< along non-detached edges; none = top
   outlined outline_of(index x) const;
-  bool never_sent(index x) const;
-  std::uint32_t slots_of(index x) const;
-  requirement requirement_of(const task_spec& spec, const std::string& author) const;
   void offer(index x); ///< to the placement, if it can be placed
 
   // moves.cpp: false = the table forbids it; nothing has changed then
@@ -184,9 +169,6 @@ class live_ledger final : public ledger,
   bool broad_matches(const cancel_run& run, index x) const;
   bool covers(const cancel_run& run, index x) const;
   bool parent_end_stops(index parent, index child) const;
-  template <class Visit>
-  void each_in_scope(index scope, const Visit& visit) const;
-  bool is_below(index x, index ancestor) const; ///< along all edges
   bool sees(const caller& by, index x) const;
 
   // branches.cpp
@@ -339,25 +321,16 @@ class live_ledger final : public ledger,
   std::function<reachability(const std::string&)> ask_;
 
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
-  slab<operation_node> operations_;
-  id_index by_id_;
   scope_tree scopes_;
-  interner<std::string> owners_;
-  author_counts authors_;                   ///< by interned owner
-  interner<std::string> tokens_;            ///< by id; the holders of one are its live operations
+  operation_table operations_{scopes_, settings_.min_containment};
   interner<std::string> workers_;           ///< never released: as many as were ever enrolled
   interner<std::string> sessions_;          ///< of runtimes that own external operations
   std::vector<index> session_heads_;        ///< by interned session
   std::map<std::uint64_t, index> notified_; ///< external operations whose owner was told to stop, by seq
   boot_time woke_{};                        ///< when this process was last found to have been stalled
   boot_time began_{};
-  std::uint64_t restored_below_ = 0; ///< see records::recovered_state
-  interner<requirement> needs_;
-  interner<std::pair<std::string, std::string>> reasons_;
-  std::vector<worker_state> worker_states_; ///< by interned worker
-  std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
-  std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< by (scope, key), oldest first
-  std::map<std::uint64_t, cancel_run> runs_;                                ///< open cancels by seq
+  std::uint64_t restored_below_ = 0;         ///< see records::recovered_state
+  std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
   std::unordered_map<cancel_id, std::uint64_t> run_of_;
   std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
   std::size_t scope_cancels_ = 0;  ///< open ones of scopes
@@ -375,17 +348,5 @@ class live_ledger final : public ledger,
   soonest_first<timer> timers_;
   soonest_first<expiry> expiries_;
 };
-
-template <class Visit>
-void live_ledger::each_in_scope(index scope, const Visit& visit) const {
-  std::vector<index> inner{scope};
-  while (!inner.empty()) {
-    const scope_node& node = scopes_[inner.back()];
-    inner.pop_back();
-    for (const index head : {node.plain.head, node.stopped.head})
-      for (index x = head; x != none; x = operations_[x].scope_next) visit(x);
-    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling) inner.push_back(child);
-  }
-}
 
 } // namespace quell::controller::live

@@ -87,7 +87,7 @@ void live_ledger::worker_is_done(index worker, moment now) {
   for (auto& [seq, run] : runs_) {
     const auto waits = std::find(run.awaited.begin(), run.awaited.end(), worker);
     if (waits == run.awaited.end()) continue;
-    const auto left = held_by(worker);
+    const auto left = operations_.held_by(worker);
     if (std::any_of(left.begin(), left.end(), [&, &open = run](index x) { return covers(open, x); })) continue;
     run.awaited.erase(waits);
     check_signalled(run, now);

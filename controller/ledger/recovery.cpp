@@ -43,7 +43,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;
     if (operations_[x].is_over()) stop_children(x, now);
-    if (operations_[x].is_stopped) queue_below(x);
+    if (operations_[x].is_stopped()) queue_below(x);
   }
   for (const index x : live)
     if (!stop_of(x)) offer(x);
@@ -67,21 +67,18 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   const index x = add_operation(r);
   operation_node& n = operations_[x];
   const records::operation_hot& hot = r.hot;
-  --live_count_of(n);
-  n.now = hot.now;
-  ++live_count_of(n);
+  operations_.set_status(x, hot.now);
   if (hot.started_at) {
-    n.phase = phase::begun;
+    operations_.set_phase(x, phase::begun);
     n.since = *hot.started_at;
     n.spec.reset();
-    reasons_.release(n.waiting);
-    n.waiting = none;
+    operations_.wait_no_more(x);
   } else if (n.external) {
     note_waiting(n.id, "start", "waits for its owner to start it", now);
   } else if (n.kind != quell::kind::task) {
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
-  if (n.now == status::paused) n.waiting = reasons_.hold(approval_reason());
+  if (n.now == status::paused) operations_.wait_for(x, approval_reason());
   const bool has_details = hot.stop || hot.exit || hot.error || hot.self_status || hot.level || hot.deadline_at ||
                            hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();
   if (has_details) {
@@ -103,7 +100,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     d.deadline_at = hot.deadline_at;
   }
   if (hot.self_status) {
-    n.phase = end_of(n.phase);
+    operations_.set_phase(x, end_of(n.phase));
     n.self_status = *hot.self_status;
     n.spec.reset();
     if (hot.stop) {
@@ -112,10 +109,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     }
   }
   if (hot.stop) {
-    take_from_list(x);
-    n.is_stopped = true;
-    put_in_list(x);
-    scopes_.count_stopping(n.scope, 1);
+    operations_.mark_stopped(x);
     details(x).stop = hot.stop;
     if (n.kind != quell::kind::task && !n.external && !n.is_over())
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
@@ -128,11 +122,11 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
   if (n.is_over()) {
-    n.worker = w;
+    operations_.name_worker(x, w);
     return;
   }
   if (n.phase == phase::ready) enter_phase(x, phase::sent);
-  hold(x, w);
+  operations_.hold(x, w);
 }
 
 void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
@@ -162,13 +156,11 @@ void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
 }
 
 void live_ledger::recover_supersede() {
-  for (auto& [key, live] : superseding_)
+  for (const auto& [key, live] : operations_.by_key())
     for (std::size_t i = 1; i < live.size(); ++i) {
-      operation_node& n = operations_[live[i]];
-      if (!never_sent(live[i])) continue;
+      if (!operations_.never_sent(live[i])) continue;
       enter_phase(live[i], phase::behind_older);
-      if (n.waiting != none) reasons_.release(n.waiting);
-      n.waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
+      operations_.wait_for(live[i], {"start", "waits for the end of what it supersedes"});
     }
 }
 

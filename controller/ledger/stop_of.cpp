@@ -84,18 +84,12 @@ bool live_ledger::covers(const cancel_run& run, index x) const {
   return false;
 }
 
-bool live_ledger::is_below(index x, index ancestor) const {
-  for (index at = operations_[x].parent; at != none; at = operations_[at].parent)
-    if (at == ancestor) return true;
-  return false;
-}
-
 bool live_ledger::sees(const caller& by, index x) const {
   const operation_node& n = operations_[x];
   if (by.prefix && !scopes_[n.scope].path.is_at_or_below(*by.prefix)) return false;
   if (!by.task || n.id == *by.task) return true;
   const index own = find(*by.task);
-  return own != none && is_below(x, own);
+  return own != none && operations_.is_below(x, own);
 }
 
 bool live_ledger::visible(const operation_id& id, const caller& by) const {

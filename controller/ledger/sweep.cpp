@@ -54,7 +54,7 @@ std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, moment now) {
       break;
     }
     case sweep::visit::operation: {
-      if (!is_same(top.at, top.guard) || operations_[top.at].is_stopped) break;
+      if (!is_same(top.at, top.guard) || operations_[top.at].is_stopped()) break;
       --budget;
       visit(top.at, now);
       break;
