@@ -52,7 +52,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
     }
     run.has_progress = false;
     run.last_progress = now.boot;
-    touch(run);
+    runs_.touch(run);
     write_event("cancel_progress", run, now);
   }
   if (!timers_.empty()) soonest(timers_.top().at);

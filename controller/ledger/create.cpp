@@ -18,11 +18,9 @@ refusal because(std::string code, std::string detail, std::string pointer = {}) 
 
 refusal live_ledger::stale_by(const cancel_id& id, const records::cancel_target& target, std::uint64_t seq) const {
   records::cancel_record record;
-  if (const auto open = run_of_.find(id); open != run_of_.end())
-    record = runs_.at(open->second).record;
-  else if (const auto* settled = settled_.find(id))
-    record = *settled;
-  else { // settled long ago: the row has the other facts
+  if (const auto* known = runs_.record_of(id)) {
+    record = *known;
+  } else { // settled long ago: the row has the other facts
     record.id = id;
     record.seq = seq;
     record.target = target;

@@ -56,8 +56,7 @@ void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
   if (n.kind == quell::kind::task || n.is_over()) return;
   // An operation that is not a process of ours: its owner has the grace and the bound, then it ends on our side.
   milliseconds grace = n.grace;
-  if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
-    grace = *run->second.record.grace;
+  if (const cancel_run* run = runs_.find(stop.seq); run != nullptr && run->record.grace) grace = *run->record.grace;
   timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
   signal(x, grace);
 }

@@ -225,7 +225,7 @@ std::vector<std::pair<index, std::uint64_t>> live_ledger::in_session(const std::
 /// The shortest grace of the cancels that cover it, else its own.
 milliseconds live_ledger::grace_below(index x) const {
   std::vector<cancel_run*> runs;
-  covering(x, runs);
+  runs_.covering(x, runs);
   std::optional<milliseconds> nearest;
   for (const cancel_run* run : runs) {
     milliseconds grace = run->record.grace.value_or(operations_[x].grace);
@@ -252,7 +252,7 @@ void live_ledger::tell_owner(index x, milliseconds grace, moment now) {
 void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
   for (const auto& [seq, x] : notified_) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
-    if (now.boot + wanted >= operations_[x].external->kill_at || !covers(run, x)) continue;
+    if (now.boot + wanted >= operations_[x].external->kill_at || !runs_.covers(run, x)) continue;
     tell_owner(x, wanted, now);
     write_row(x);
   }
@@ -292,9 +292,9 @@ external_signal live_ledger::signal_to_owner(index x) const {
   s.cancel = stop.cancel;
   s.reason = stop.reason;
   s.by = stop.by;
-  if (const auto run = runs_.find(stop.seq); run != runs_.end()) {
-    s.reason = run->second.record.reason;
-    s.by = run->second.record.by;
+  if (const cancel_run* run = runs_.find(stop.seq)) {
+    s.reason = run->record.reason;
+    s.by = run->record.by;
   }
   s.since = stop.signalled_at.value_or(wall_time{});
   s.grace = n.external->grace;

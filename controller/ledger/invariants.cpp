@@ -10,6 +10,7 @@ namespace live {
 std::vector<std::string> live_ledger::broken_invariants() const {
   std::vector<std::string> broken;
   operations_.check(broken);
+  runs_.check(broken);
   tombstones_.check(broken);
   return broken;
 }

@@ -19,7 +19,7 @@
 #include "controller/costs/day_totals.hpp"
 #include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
-#include "controller/ledger/cancel_run.hpp"
+#include "controller/ledger/cancel_runs.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
 #include "controller/ledger/operation_table.hpp"
@@ -161,13 +161,9 @@ class live_ledger final : public ledger,
   void write_row(index x);
   void write_event(std::string type, index x, moment now);
   void write_event(std::string type, const cancel_run& run, moment now);
-  void touch(cancel_run& run);
 
   // judge.cpp: the stop of an operation, and the cancels that count it
   std::optional<found_stop> stop_of(index x) const;
-  void covering(index x, std::vector<cancel_run*>& out) const;
-  bool broad_matches(const cancel_run& run, index x) const;
-  bool covers(const cancel_run& run, index x) const;
   bool parent_end_stops(index parent, index child) const;
   bool sees(const caller& by, index x) const;
 
@@ -195,18 +191,10 @@ class live_ledger final : public ledger,
   outcome<records::cancel_target> resolve_target(const cancel_order& order) const;
   outcome<cancel_view> cancel_absent(const cancel_order& order, records::cancel_record r, const operation_id& id,
                                      moment now);
-  cancel_run draft(const cancel_order& order, records::cancel_record r);
-  bool is_full(const cancel_run& run) const;
-  std::vector<index> covered_list(const cancel_run& run) const;
-  std::uint64_t count_covered(const cancel_run& run) const;
-  std::vector<index> workers_below(const cancel_run& run) const;
-  cancel_run* joinable(const cancel_run& fresh, std::uint64_t covered);
   void tighten(cancel_run& run, milliseconds grace, moment now);
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
   void raise_cutoff(const cancel_run& run, moment now);
-  void enter(cancel_run& run); ///< makes it findable from its target
-  void leave(cancel_run& run);
   void queue_sweep(const cancel_run& run);
   void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
   void put_tombstone(const records::tombstone_record& t, moment now);
@@ -283,7 +271,6 @@ class live_ledger final : public ledger,
   void add_stop_below(stop_messages& messages, index x) const;
   void send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
             std::optional<milliseconds> grace);
-  std::vector<index> workers_of(index x) const;
 
   // reconcile.cpp
   void take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now);
@@ -329,19 +316,13 @@ class live_ledger final : public ledger,
   std::map<std::uint64_t, index> notified_; ///< external operations whose owner was told to stop, by seq
   boot_time woke_{};                        ///< when this process was last found to have been stalled
   boot_time began_{};
-  std::uint64_t restored_below_ = 0;         ///< see records::recovered_state
-  std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
-  std::unordered_map<cancel_id, std::uint64_t> run_of_;
-  std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
-  std::size_t scope_cancels_ = 0;  ///< open ones of scopes
-  std::set<std::uint64_t> dirty_;
-  std::set<cancel_id> changed_;
+  std::uint64_t restored_below_ = 0; ///< see records::recovered_state
+  cancel_runs runs_{operations_, scopes_};
   std::deque<sweep> sweeps_;
   costs::day_totals day_totals_{settings_.costs.budgets};
   costs::tree_costs tree_costs_;
   std::vector<operation_id> interrupted_; ///< by the restart that began this life
   ended_memory recent_;
-  bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
   /// Rows of operations that ended without their worker's report, for late evidence.
   bounded_memory<operation_id, records::operation_hot, 10'000> silent_ends_;
   tombstones tombstones_{settings_.max_tombstones_per_token};

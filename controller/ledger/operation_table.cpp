@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 #include "controller/ledger/sentences.hpp"
 
@@ -222,6 +223,15 @@ std::optional<freed_slots> operation_table::release(index x) {
   scopes_.count_worker(n.scope, n.worker, -1);
   for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, n.worker, -1);
   return freed_slots{n.worker, slots_of(x)};
+}
+
+std::vector<index> operation_table::workers_of(index x) const {
+  const operation_node& n = nodes_[x];
+  std::set<index> found;
+  if (n.is_held()) found.insert(n.worker);
+  if (n.details)
+    for (const auto& [worker, count] : n.details->workers_below) found.insert(worker);
+  return {found.begin(), found.end()};
 }
 
 index operation_table::first_held(index worker) const {

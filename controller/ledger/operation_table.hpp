@@ -97,6 +97,8 @@ class operation_table {
   std::optional<freed_slots> release(index x);
   /// Names a worker that does not hold it: `none`, or that of an operation whose own work is over.
   void name_worker(index x, index worker) { nodes_[x].worker = worker; }
+  /// The workers that hold it or an operation below it, through edges that are not detached.
+  std::vector<index> workers_of(index x) const;
   index first_held(index worker) const;           ///< the next one is in `worker_next`
   std::vector<index> held_by(index worker) const; ///< oldest first
   std::uint64_t live_on(index worker) const;

@@ -91,7 +91,7 @@ void live_ledger::resend_stops(index worker, moment now) {
   std::map<std::uint64_t, single> others;
   std::vector<cancel_run*> covering_runs;
   for (const index x : operations_.held_by(worker)) {
-    covering(x, covering_runs);
+    runs_.covering(x, covering_runs);
     for (cancel_run* run : covering_runs) cancels.emplace(run->record.seq, run);
     const auto stop = stop_of(x);
     if (!stop || stop->cancel) continue;

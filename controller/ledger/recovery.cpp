@@ -51,7 +51,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   std::vector<cancel_id> open;
   for (const auto& [seq, run] : runs_) open.push_back(run.record.id);
   for (const cancel_id& id : open) {
-    cancel_run& run = runs_.at(run_of_.at(id));
+    cancel_run& run = *runs_.find(id);
     if (run.remaining > 0) queue_sweep(run);
     if (!run.is_fenced) {
       cancel_fenced(id, run.record.durable, now);
@@ -131,28 +131,26 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
 
 void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
   if (r.status == cancel_status::settled) return;
-  cancel_order order;
   // Nor can it make the report's times run backwards.
   const double reached = std::max(r.report.fenced_ms.value_or(0), r.report.signalled_ms.value_or(0));
-  order.received = now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
-                                                                 std::chrono::nanoseconds(std::llround(reached * 1e6)));
-  const std::uint64_t seq = r.seq;
-  cancel_run& run = runs_.emplace(seq, draft(order, r)).first->second;
-  run_of_.emplace(run.record.id, seq);
+  const boot_time received =
+      now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
+                                                    std::chrono::nanoseconds(std::llround(reached * 1e6)));
+  cancel_run draft = runs_.draft(received, r);
+  const std::uint64_t covered = runs_.covered_list(draft).size();
+  cancel_run& run = runs_.open(std::move(draft), covered);
   run.is_fenced = run.record.report.fenced_ms.has_value();
   run.last_progress = now.boot;
-  enter(run);
   raise_cutoff(run, now); // already there, unless a full disk refused the batch that accepted the cancel
-  run.remaining = covered_list(run).size();
   // Operations whose end a full disk refused, and which had ended when the cancel came: they are covered and counted
   // after all.
   const auto& counted = run.record.report.receipts;
-  const auto operations = std::accumulate(counted.begin(), counted.end(), run.remaining);
+  const auto operations = std::accumulate(counted.begin(), counted.end(), covered);
   if (operations != run.record.report.operations) {
     run.record.report.operations = operations;
-    touch(run);
+    runs_.touch(run);
   }
-  if (!run.record.report.signalled_ms) run.awaited = workers_below(run);
+  if (!run.record.report.signalled_ms) run.awaited = runs_.workers_below(run, next_seq_);
 }
 
 void live_ledger::recover_supersede() {

@@ -85,8 +85,8 @@ void live_ledger::unproven(const std::string& worker, const wire::task_unproven&
   if (x == none || !operations_[x].is_held() || workers_[operations_[x].worker] != worker) return;
   details(x).unproven = std::make_unique<wire::task_unproven>(within_limits(m));
   std::vector<cancel_run*> runs;
-  covering(x, runs);
-  for (const cancel_run* run : runs) changed_.insert(run->record.id);
+  runs_.covering(x, runs);
+  for (const cancel_run* run : runs) runs_.note_change(*run);
   (void)now;
 }
 

@@ -5,7 +5,7 @@
 namespace quell::controller::live {
 
 void live_ledger::add_stop_below(stop_messages& messages, index x) const {
-  for (const index worker : workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
+  for (const index worker : operations_.workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
 }
 
 void live_ledger::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,

@@ -88,7 +88,7 @@ void live_ledger::queue_sweep(const cancel_run& run) {
   } else if (by_scope) {
     s.stack.push_back({sweep::visit::scope, run.scope, scopes_[run.scope].generation});
   } else {
-    for (const index x : covered_list(run)) s.stack.push_back({sweep::visit::operation, x, operations_[x].seq});
+    for (const index x : runs_.covered_list(run)) s.stack.push_back({sweep::visit::operation, x, operations_[x].seq});
   }
   sweeps_.push_back(std::move(s));
 }

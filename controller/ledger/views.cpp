@@ -82,8 +82,8 @@ scope_view live_ledger::view_of_scope(index scope) const {
 }
 
 std::optional<cancel_view> live_ledger::view_cancel(const cancel_id& id, moment now) const {
-  if (const auto open = run_of_.find(id); open != run_of_.end()) return view_of(runs_.at(open->second), now);
-  const records::cancel_record* settled = settled_.find(id);
+  if (const cancel_run* open = runs_.find(id)) return view_of(*open, now);
+  const records::cancel_record* settled = runs_.settled(id);
   if (settled == nullptr) return std::nullopt;
   cancel_view v;
   v.record = *settled;
