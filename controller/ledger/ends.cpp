@@ -111,7 +111,7 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
     set_stop(x, *stop, announce::no, now);
   }
   release(x);
-  if (n.external) notified_.erase(n.seq);
+  if (n.external) leases_.forget_notified(x);
   n.spec.reset();
   enter_phase(x, end_of(n.phase));
   n.self_status = e.as;

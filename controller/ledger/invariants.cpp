@@ -11,6 +11,7 @@ std::vector<std::string> live_ledger::broken_invariants() const {
   std::vector<std::string> broken;
   operations_.check(broken);
   runs_.check(broken);
+  leases_.check(broken);
   tombstones_.check(broken);
   return broken;
 }

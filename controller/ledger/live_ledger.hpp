@@ -20,6 +20,7 @@
 #include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
 #include "controller/ledger/cancel_runs.hpp"
+#include "controller/ledger/external_leases.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
 #include "controller/ledger/operation_table.hpp"
@@ -121,7 +122,7 @@ class live_ledger final : public ledger,
   heartbeat_answer heartbeat(const heartbeat_order& order, moment now) override;
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
-  void was_stalled(moment now) override { woke_ = now.boot; }
+  void was_stalled(moment now) override { leases_.was_stalled(now.boot); }
   // model_calls.cpp
   model_costs* costs() override { return this; }
   outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
@@ -240,12 +241,9 @@ class live_ledger final : public ledger,
   bool spawned_and_waits(index call) const;
 
   // externals.cpp
-  void enter_external(index x, const external_spec& spec);
-  void leave_external(index x);
   void begin_lease(index x, boot_time until);
-  boot_time lease_end(const external_state& e) const { return std::max(e.lease_until, woke_ + e.lease); }
   void look_at_lease(index x, moment now);
-  std::vector<std::pair<index, std::uint64_t>> in_session(const std::string& session, const caller& by) const;
+  external_leases::guarded in_session(const std::string& session, const caller& by) const;
   outcome<index> find_external(const operation_id& id, const caller& by) const;
   bool settle_stop(index x, moment now);
   milliseconds grace_below(index x) const;
@@ -310,14 +308,11 @@ class live_ledger final : public ledger,
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
   scope_tree scopes_;
   operation_table operations_{scopes_, settings_.min_containment};
-  interner<std::string> workers_;           ///< never released: as many as were ever enrolled
-  interner<std::string> sessions_;          ///< of runtimes that own external operations
-  std::vector<index> session_heads_;        ///< by interned session
-  std::map<std::uint64_t, index> notified_; ///< external operations whose owner was told to stop, by seq
-  boot_time woke_{};                        ///< when this process was last found to have been stalled
+  cancel_runs runs_{operations_, scopes_};
+  external_leases leases_{operations_};
+  interner<std::string> workers_; ///< never released: as many as were ever enrolled
   boot_time began_{};
   std::uint64_t restored_below_ = 0; ///< see records::recovered_state
-  cancel_runs runs_{operations_, scopes_};
   std::deque<sweep> sweeps_;
   costs::day_totals day_totals_{settings_.costs.budgets};
   costs::tree_costs tree_costs_;

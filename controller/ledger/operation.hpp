@@ -19,10 +19,14 @@ namespace quell::controller::live {
 
 struct cancel_run;
 class operation_table;
+class external_leases;
 
 /// A field of a node that only the table changes, since lists and counts depend on it.
 template <class T>
 using of_table = owned<operation_table, T>;
+/// The same for the leases of external operations.
+template <class T>
+using of_leases = owned<external_leases, T>;
 
 /// The number of held operations below something, per worker.
 using worker_counts = std::vector<std::pair<index, std::uint32_t>>;
@@ -56,10 +60,10 @@ struct external_state {
   std::string name; ///< for its owner's signal; so are the labels
   std::map<std::string, std::string> labels;
   milliseconds lease{0}; ///< 0 = none
-  boot_time lease_until{};
-  boot_time kill_at{};   ///< set once its owner was told to stop
-  milliseconds grace{0}; ///< set at the same time
-  index session = none, session_next = none, session_previous = none;
+  of_leases<boot_time> lease_until{boot_time{}};
+  of_leases<boot_time> kill_at{boot_time{}};      ///< set once its owner was told to stop
+  of_leases<milliseconds> grace{milliseconds{0}}; ///< set at the same time
+  of_leases<index> session{none}, session_next{none}, session_previous{none};
   bool starts_later = false;
 };
 

@@ -1,4 +1,6 @@
 // Questions of running calls to humans: asked, answered, withdrawn, or dropped with a stop or an end.
+#include <cassert>
+
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/local_reading.hpp"
@@ -44,6 +46,7 @@ outcome<operation_id> live_ledger::answer(const operation_id& id, const human_an
 /// Marks the call as waiting for nobody.
 void live_ledger::go_on(index x) {
   operation_node& n = operations_[x];
+  assert(n.waiting != none); // only a paused call goes on
   operations_.wait_no_more(x);
   if (n.details) n.details->question.reset();
   set_status(x, status::running);

@@ -32,7 +32,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
-  for (const auto& [seq, x] : notified_) recover_grace(x, now);
+  for (const auto& [seq, x] : leases_.notified()) recover_grace(x, now);
   recover_costs(recovered, now);
   recover_supersede();
   interrupt_actors(now);

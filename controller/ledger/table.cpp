@@ -6,17 +6,12 @@ namespace quell::controller::live {
 
 index live_ledger::add_operation(const records::operation_record& r) {
   const index x = operations_.add(r);
-  operation_node& n = operations_[x];
-  if (n.kind == quell::kind::external) {
-    enter_external(x, read_external_block(r.kind_data));
-    n.external->name = r.name;
-    n.external->labels = r.labels;
-  }
+  if (r.kind == quell::kind::external) leases_.enter(x, read_external_block(r.kind_data), r);
   return x;
 }
 
 void live_ledger::remove_operation(index x) {
-  if (operations_[x].external) leave_external(x);
+  if (operations_[x].external) leases_.leave(x);
   operations_.remove(x);
 }
 

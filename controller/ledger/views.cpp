@@ -33,7 +33,7 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
   if (v.hot.now == status::pending && n.worker != none && n.phase != phase::in_doubt)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
   if (n.external && n.external->lease.count() > 0 && !n.is_over())
-    v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);
+    v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(leases_.end_of(x) - now.boot);
   if (n.is_held() && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
