@@ -1,8 +1,12 @@
 // The ledger's state and the names of its steps. Each step is in the file that its comment names.
 //
+// The state is held by types of its own, each with its invariants: the operations (`operation_table`), the open cancels
+// (`cancel_runs`), the leases of external operations (`external_leases`), the tombstones (`tombstones`), the scopes
+// (`scope_tree`). The steps here decide, keep these in agreement, and return the effects.
+//
 // It rests on three ideas:
 //  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped follows from its chain
-//    (itself and its ancestors up to a detached edge) whenever it is read (judge.cpp). Sweeps later *materialise* the
+//    (itself and its ancestors up to a detached edge) whenever it is read (stop_of.cpp). Sweeps later *materialise* the
 //    stop leaf by leaf (sweep.cpp).
 //  - An operation ends in two steps: its own work ends (`end_own_work`), and it becomes terminal when nothing below it
 //    lives (`finish`). So a covered operation keeps its chain until it has been counted, and a report never loses a
@@ -13,8 +17,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
-#include <unordered_map>
 
 #include "controller/costs/day_totals.hpp"
 #include "controller/costs/tree_costs.hpp"
@@ -163,7 +165,7 @@ class live_ledger final : public ledger,
   void write_event(std::string type, index x, moment now);
   void write_event(std::string type, const cancel_run& run, moment now);
 
-  // judge.cpp: the stop of an operation, and the cancels that count it
+  // stop_of.cpp: the stop of an operation
   std::optional<found_stop> stop_of(index x) const;
   bool parent_end_stops(index parent, index child) const;
   bool sees(const caller& by, index x) const;
