@@ -26,7 +26,7 @@ bool live_ledger::pause(const operation_id& id, moment now) {
   if (x == none || operations_[x].is_over() || operations_[x].now != status::running || stop_of(x)) return false;
   if (operations_[x].was_approved) return false; // an agent that continues after a restart asks again, too late
   if (!set_status(x, status::paused)) return false;
-  operations_[x].waiting = reasons_.hold(approval_reason());
+  operations_.wait_for(x, approval_reason());
   write_row(x);
   write_event("operation_paused", x, now);
   return true;
@@ -67,7 +67,7 @@ bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, m
   if (x == none || operations_[x].is_over()) return false;
   if (!end.result.empty()) details(x).result = end.result;
   if (const auto stop = stop_of(x)) {
-    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     const bool began = operations_[x].has_begun();
     end_own_work(x,
                  stopped_end(x, began ? end.how.value_or(receipt::cooperative) : receipt::never_started,
@@ -118,7 +118,7 @@ void live_ledger::note_outcome(const operation_id& id, std::string json) {
 
 std::vector<open_turn> live_ledger::open_turns() const {
   std::vector<index> found;
-  each_in_scope(scope_tree::root, [&](index x) {
+  operations_.each_in_scope(scope_tree::root, [&](index x) {
     if (operations_[x].kind == quell::kind::turn && !operations_[x].is_over()) found.push_back(x);
   });
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
@@ -136,7 +136,7 @@ void live_ledger::close_call(index x, records::call_outcome outcome) {
 void live_ledger::signal(index x, milliseconds grace) {
   const operation_node& n = operations_[x];
   actor_signal s{n.id, n.details->stop->cause, n.details->stop->cancel, n.details->stop->reason, grace};
-  if (const auto run = runs_.find(n.details->stop->seq); run != runs_.end()) s.reason = run->second.record.reason;
+  if (const cancel_run* run = runs_.find(n.details->stop->seq)) s.reason = run->record.reason;
   effects_.signals.push_back(std::move(s));
 }
 

@@ -89,16 +89,15 @@ void live_ledger::list_scope(index scope, const tree_question& q, tree_page& pag
   for (const bool stopping : {true, false}) {
     if (from.seq > 0 && stopping && !from.is_stopping) continue; // they came on an earlier page
     const auto is_there = [&](index x) {
-      return operations_[x].scope == scope && operations_[x].is_stopped == stopping;
+      return operations_[x].scope == scope && operations_[x].is_stopped() == stopping;
     };
     const index head = stopping ? scopes_[scope].stopped.head : scopes_[scope].plain.head;
     index x = from.is_stopping == stopping ? behind(head, from, next, is_there, is_newer) : head;
     for (; x != none; x = next(x)) {
       const operation_node& n = operations_[x];
       if (page.scopes.size() + page.operations.size() >= q.limit || looks++ == most_looks) {
-        page.next = last == none
-                        ? tree_place{page.scopes.back().scope.text(), 0, 0, false}
-                        : tree_place{"", last, operations_[last].seq, static_cast<bool>(operations_[last].is_stopped)};
+        page.next = last == none ? tree_place{page.scopes.back().scope.text(), 0, 0, false}
+                                 : tree_place{"", last, operations_[last].seq, operations_[last].is_stopped()};
         return;
       }
       last = x;

@@ -45,41 +45,9 @@ outcome<records::cancel_target> live_ledger::resolve_target(const cancel_order& 
   return target;
 }
 
-cancel_run live_ledger::draft(const cancel_order& order, records::cancel_record r) {
-  cancel_run run;
-  run.received = order.received;
-  if (const auto* o = std::get_if<records::target_operation>(&r.target)) {
-    run.operation = find(o->id);
-    if (run.operation != none) {
-      run.operation_seq = operations_[run.operation].seq;
-      run.event_scope = scopes_[operations_[run.operation].scope].path;
-      index root = run.operation;
-      while (operation_parent(root) != none) root = operation_parent(root);
-      run.event_root = operations_[root].id;
-      if (operations_[run.operation].as_of > r.cutoff) run.operation = none; // not live yet at up_to_seq
-    }
-  } else {
-    const auto within = [&](const std::optional<scope_path>& below) {
-      return below ? scopes_.find_or_make(*below) : scope_tree::root;
-    };
-    if (const auto* s = std::get_if<records::target_scope>(&r.target)) run.scope = within(s->scope);
-    if (const auto* w = std::get_if<records::target_owner>(&r.target)) {
-      run.scope = within(w->below);
-      run.owner = owners_.hold(w->owner);
-    }
-    if (const auto* e = std::get_if<records::target_everything>(&r.target)) run.scope = within(e->below);
-    ++scopes_[run.scope].holders;
-    if (run.scope != scope_tree::root) run.event_scope = scopes_[run.scope].path;
-  }
-  run.record = std::move(r);
-  return run;
-}
-
 outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fresh, moment now) {
   if (order.id && !order.dry_run) {
-    const auto open = run_of_.find(*order.id);
-    const auto* known = open != run_of_.end() ? &runs_.at(open->second).record : settled_.find(*order.id);
-    if (known != nullptr) {
+    if (const auto* known = runs_.record_of(*order.id)) {
       if (known->fingerprint != order.fingerprint)
         return refused_with("id_conflict",
                             "cancel " + order.id->text() + " exists already with another body; choose a fresh id",
@@ -116,21 +84,15 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
       return refused_with("forbidden",
                           "a task's token cancels what lies below its own operation, not the operation itself");
   }
-  cancel_run run = draft(order, std::move(r));
-  const auto let_go = [this](const cancel_run& unused) {
-    if (unused.owner != none) owners_.release(unused.owner);
-    if (unused.scope == none) return;
-    --scopes_[unused.scope].holders;
-    scopes_.release_unused(unused.scope);
-  };
-  const std::uint64_t covered = count_covered(run);
+  cancel_run run = runs_.draft(order.received, std::move(r));
+  const std::uint64_t covered = runs_.count_covered(run, next_seq_);
   if (order.dry_run) {
     cancel_view view = dry_view(run);
-    let_go(run);
+    runs_.drop(run);
     return view;
   }
-  if (cancel_run* open = joinable(run, covered)) {
-    let_go(run);
+  if (cancel_run* open = runs_.joinable(run, covered)) {
+    runs_.drop(run);
     if (order.grace) tighten(*open, *order.grace, now);
     cancel_view view = view_of(*open, now);
     view.record.outcome = cancel_outcome::joined;
@@ -158,22 +120,17 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
   } else {
     if (order.must_exist || by.task) return unknown();
     r.outcome = cancel_outcome::unknown_id;
-    const auto grave = tombstones_.find(id);
-    const auto* first = grave == tombstones_.end() ? nullptr : settled_.find(grave->second.cancel);
-    const auto open = grave == tombstones_.end() ? run_of_.end() : run_of_.find(grave->second.cancel);
+    const auto* grave = tombstones_.find(id);
+    const auto* first = grave == nullptr ? nullptr : runs_.record_of(grave->cancel);
     const bool is_wide_enough =
-        grave != tombstones_.end() &&
-        (!grave->second.within || (by.prefix && by.prefix->is_at_or_below(*grave->second.within)));
+        grave != nullptr && (!grave->within || (by.prefix && by.prefix->is_at_or_below(*grave->within)));
     // A caller who sees only a part of the tombstone's scope must not learn its author or reason.
-    const bool is_seen = is_wide_enough && (!by.prefix || grave->second.within == by.prefix);
-    if (!order.dry_run && is_seen && (first != nullptr || open != run_of_.end()))
-      return *view_cancel(grave->second.cancel, now);
+    const bool is_seen = is_wide_enough && (!by.prefix || grave->within == by.prefix);
+    if (!order.dry_run && is_seen && first != nullptr) return *view_cancel(grave->cancel, now);
     leaves_tombstone = !is_wide_enough || is_seen; // visible, but its cancel is no longer kept
-    const auto used = tombstones_of_.find(by.token_id);
-    if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
-        used->second >= settings_.max_tombstones_per_token)
+    if (!order.dry_run && grave == nullptr && tombstones_.is_full(by.token_id))
       return refused_with("too_many_operations",
-                          "this token has cancelled " + std::to_string(used->second) +
+                          "this token has cancelled " + std::to_string(tombstones_.left_by(by.token_id)) +
                               " unknown operations, which is the limit; their tombstones expire");
   }
   run.record = std::move(r);
@@ -182,28 +139,6 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
   if (leaves_tombstone)
     put_tombstone({id, accepted.record.id, now.wall + settings_.tombstone_keep, by.token_id, by.prefix}, now);
   return view_of(accepted, now);
-}
-
-cancel_run* live_ledger::joinable(const cancel_run& fresh, std::uint64_t covered) {
-  if (covered == 0)
-    return nullptr; // nothing is being stopped there: only the cutoff counts, and it must be the new one
-  cancel_run* newest = nullptr;
-  const auto consider = [&](cancel_run* run) {
-    if (run->record.target == fresh.record.target && (newest == nullptr || run->record.cutoff > newest->record.cutoff))
-      newest = run;
-  };
-  if (fresh.operation != none) {
-    const auto& more = operations_[fresh.operation].details;
-    if (more)
-      for (cancel_run* run : more->targets) consider(run);
-  } else if (fresh.is_scope()) {
-    for (cancel_run* run : scopes_[fresh.scope].cancels) consider(run);
-  } else {
-    for (cancel_run* run : broad_) consider(run);
-  }
-  if (newest == nullptr || newest->remaining == 0) return nullptr;
-  const bool covers_all = newest->record.cutoff >= fresh.record.cutoff || newest->remaining == covered;
-  return covers_all ? newest : nullptr;
 }
 
 void live_ledger::tighten(cancel_run& run, milliseconds grace, moment now) {
@@ -217,8 +152,8 @@ void live_ledger::tighten(cancel_run& run, milliseconds grace, moment now) {
   } else {
     run.record.tighter = grace;
   }
-  touch(run); // the answer promises it: the next life of this process sends it to workers that come back
-  send_stops(run, workers_below(run), grace);
+  runs_.touch(run); // the answer promises it: the next life of this process sends it to workers that come back
+  send_stops(run, runs_.workers_below(run, next_seq_), grace);
   hurry_owners(run, grace, now);
 }
 
@@ -227,15 +162,11 @@ cancel_run& live_ledger::accept(cancel_run draft, std::uint64_t covered, moment 
   if (!draft.record.up_to_seq || *draft.record.up_to_seq > draft.record.seq) draft.record.cutoff = draft.record.seq;
   draft.record.report.operations = covered;
   draft.record.status = covered > 0 ? cancel_status::fenced : cancel_status::settled;
-  draft.remaining = covered;
   draft.last_progress = now.boot;
-  const std::uint64_t seq = draft.record.seq;
-  cancel_run& run = runs_.emplace(seq, std::move(draft)).first->second;
-  run_of_.emplace(run.record.id, seq);
-  enter(run);
+  cancel_run& run = runs_.open(std::move(draft), covered);
   raise_cutoff(run, now);
   if (covered > 0) {
-    run.awaited = workers_below(run);
+    run.awaited = runs_.workers_below(run, next_seq_);
     for (const index w : run.awaited) run.record.report.workers.push_back(workers_[w]);
     send_stops(run, run.awaited, run.record.grace);
     hurry_owners(run, run.record.grace, now);
@@ -245,7 +176,7 @@ cancel_run& live_ledger::accept(cancel_run draft, std::uint64_t covered, moment 
   // It becomes settled on disk with its times and events, which are written with the fence.
   row.record.status = cancel_status::fenced;
   effects_.journal.emplace_back(std::move(row));
-  changed_.insert(run.record.id);
+  runs_.note_change(run);
   return run;
 }
 
@@ -258,46 +189,10 @@ void live_ledger::raise_cutoff(const cancel_run& run, moment now) {
   expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
 }
 
-void live_ledger::enter(cancel_run& run) {
-  if (run.operation != none) {
-    details(run.operation).targets.push_back(&run);
-  } else if (run.is_scope()) {
-    scopes_[run.scope].cancels.push_back(&run);
-    ++scope_cancels_;
-  } else if (run.is_broad()) {
-    broad_.push_back(&run);
-  }
-}
-
-void live_ledger::leave(cancel_run& run) {
-  if (run.operation != none) std::erase(details(run.operation).targets, &run);
-  if (run.is_scope()) {
-    std::erase(scopes_[run.scope].cancels, &run);
-    --scope_cancels_;
-  }
-  if (run.is_broad()) std::erase(broad_, &run);
-  if (run.owner != none) owners_.release(run.owner);
-  if (run.scope == none) return;
-  --scopes_[run.scope].holders;
-  scopes_.release_unused(run.scope);
-}
-
 void live_ledger::put_tombstone(const records::tombstone_record& t, moment now) {
-  const auto old = tombstones_.find(t.id);
-  if (old != tombstones_.end() && --tombstones_of_[old->second.via_token] == 0)
-    tombstones_of_.erase(old->second.via_token);
-  tombstones_[t.id] = t;
-  ++tombstones_of_[t.via_token];
+  tombstones_.put(t);
   expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   effects_.journal.emplace_back(records::put_tombstone{t});
-}
-
-void live_ledger::drop_tombstone(const operation_id& id) {
-  const auto old = tombstones_.find(id);
-  if (old == tombstones_.end()) return;
-  if (--tombstones_of_[old->second.via_token] == 0) tombstones_of_.erase(old->second.via_token);
-  tombstones_.erase(old);
-  effects_.journal.emplace_back(records::drop_tombstone{id});
 }
 
 } // namespace quell::controller::live

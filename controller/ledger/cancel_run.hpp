@@ -4,18 +4,25 @@
 
 #include <vector>
 
+#include "controller/ledger/owned.hpp"
 #include "controller/ledger/slab.hpp"
 #include "controller/records/records.hpp"
 
 namespace quell::controller::live {
 
+class cancel_runs;
+
+/// A field of a run that only the open cancels change: see their invariants.
+template <class T>
+using of_runs = owned<cancel_runs, T>;
+
 struct cancel_run {
   records::cancel_record record;
-  std::uint64_t remaining = 0; ///< live operations that the cancel covers
-  boot_time received{};        ///< the report's times count from here
-  bool is_fenced = false;      ///< the owner has reported that the intent is durable (or cannot be)
-  bool is_dirty = false;       ///< the row must be written with the next effects
-  bool has_progress = false;   ///< counts changed since the last progress event
+  of_runs<std::uint64_t> remaining{0}; ///< live operations that the cancel covers
+  boot_time received{};                ///< the report's times count from here
+  bool is_fenced = false;              ///< the owner has reported that the intent is durable (or cannot be)
+  of_runs<bool> is_dirty{false};       ///< the row must be written with the next effects
+  bool has_progress = false;           ///< counts changed since the last progress event
   boot_time last_progress{};
   std::vector<index> awaited; ///< workers that have not applied it yet
 

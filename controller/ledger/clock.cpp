@@ -52,7 +52,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
     }
     run.has_progress = false;
     run.last_progress = now.boot;
-    touch(run);
+    runs_.touch(run);
     write_event("cancel_progress", run, now);
   }
   if (!timers_.empty()) soonest(timers_.top().at);
@@ -65,12 +65,12 @@ void live_ledger::expire(moment now) {
     const expiry due = expiries_.top();
     expiries_.pop();
     if (due.tombstone) {
-      const auto grave = tombstones_.find(*due.tombstone);
-      if (grave != tombstones_.end() && grave->second.expires_at <= now.wall) {
-        drop_tombstone(*due.tombstone);
-      } else if (grave != tombstones_.end()) { // renewed, or the wall clock was set back
-        expiries_.push({now.boot + std::min<std::chrono::nanoseconds>(grave->second.expires_at - now.wall, look_again),
-                        due.tombstone, none, 0, 0});
+      const auto left = tombstones_.time_left(*due.tombstone, now.wall);
+      if (left && *left <= milliseconds{0}) {
+        tombstones_.drop(*due.tombstone);
+        effects_.journal.emplace_back(records::drop_tombstone{*due.tombstone});
+      } else if (left) { // renewed, or the wall clock was set back
+        expiries_.push({now.boot + std::min<std::chrono::nanoseconds>(*left, look_again), due.tombstone, none, 0, 0});
       }
       continue;
     }

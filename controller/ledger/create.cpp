@@ -18,11 +18,9 @@ refusal because(std::string code, std::string detail, std::string pointer = {}) 
 
 refusal live_ledger::stale_by(const cancel_id& id, const records::cancel_target& target, std::uint64_t seq) const {
   records::cancel_record record;
-  if (const auto open = run_of_.find(id); open != run_of_.end())
-    record = runs_.at(open->second).record;
-  else if (const auto* settled = settled_.find(id))
-    record = *settled;
-  else { // settled long ago: the row has the other facts
+  if (const auto* known = runs_.record_of(id)) {
+    record = *known;
+  } else { // settled long ago: the row has the other facts
     record.id = id;
     record.seq = seq;
     record.target = target;
@@ -41,11 +39,10 @@ refusal live_ledger::stale(const std::optional<found_stop>& stop, const std::str
 
 std::optional<refusal> live_ledger::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
                                               moment now) const {
-  const auto grave = tombstones_.find(*order.id);
-  if (grave != tombstones_.end()) {
-    const auto& within = grave->second.within;
+  if (const auto* grave = tombstones_.find(*order.id)) {
+    const auto& within = grave->within;
     if (!within || !scope || scope->is_at_or_below(*within))
-      return stale_by(grave->second.cancel, records::target_operation{*order.id}, 0);
+      return stale_by(grave->cancel, records::target_operation{*order.id}, 0);
   }
   const auto off = order.id->time() - now.wall;
   if (off > id_window || off < -id_window)
@@ -124,20 +121,21 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
                                               ", which is its limit (limits." + key +
                                               "); wait until some have ended, or cancel some");
   };
-  if (const index known = tokens_.find(std::string(via)); known != none && has_share(via)) {
-    const auto most = settings_.max_live_per_token, live = std::size_t{tokens_.holders(known)};
+  if (has_share(via)) {
+    const auto most = settings_.max_live_per_token, live = operations_.started_with(std::string(via));
     const bool is_parents = takes_share_of_parent(order.by);
     if (most > 0 && live >= most)
       return full(is_parents ? "the token that this work was started with" : "token " + order.by.token_name, live,
                   "operations", "operations_per_token");
   }
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
-  if (const index known = owners_.find(author); known != none) {
+  if (const index known = operations_.find_owner(author); known != none) {
+    const author_counts& authors = operations_.authors();
     const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
-    if (most > 0 && authors_.live(known) >= most)
-      return full("author " + author, authors_.live(known), "operations", "operations_per_author");
-    if (order.kind == quell::kind::turn && most_turns > 0 && authors_.turns(known) >= most_turns)
-      return full("author " + author, authors_.turns(known), "turns", "turns_per_author");
+    if (most > 0 && authors.live(known) >= most)
+      return full("author " + author, authors.live(known), "operations", "operations_per_author");
+    if (order.kind == quell::kind::turn && most_turns > 0 && authors.turns(known) >= most_turns)
+      return full("author " + author, authors.turns(known), "turns", "turns_per_author");
   }
   if (settings_.max_live_per_scope == 0) return std::nullopt;
   for (std::optional<scope_path> at = scope; at; at = at->parent()) {
@@ -152,10 +150,10 @@ outcome<std::vector<index>> live_ledger::superseded_by(const create_order& order
                                                        index parent) const {
   if (!order.supersede) return std::vector<index>{};
   const index known = scopes_.find(scope.text());
-  const auto older = superseding_.find({known, *order.supersede});
-  if (known == none || older == superseding_.end()) return std::vector<index>{};
+  const auto* older = known == none ? nullptr : operations_.with_key(known, *order.supersede);
+  if (older == nullptr) return std::vector<index>{};
   const bool hangs_on_parent = order.on_parent_end != on_parent_end::detach;
-  for (const index x : older->second) {
+  for (const index x : *older) {
     bool is_above = false;
     for (index at = hangs_on_parent ? parent : none; at != none && !is_above; at = operation_parent(at))
       is_above = at == x;
@@ -165,12 +163,12 @@ outcome<std::vector<index>> live_ledger::superseded_by(const create_order& order
                                 ", above the new operation, which would stop itself; use another key",
                             "/supersede"));
     const index own = order.by.task ? find(*order.by.task) : none;
-    if (order.by.task && (own == none || !is_below(x, own)))
+    if (order.by.task && (own == none || !operations_.is_below(x, own)))
       return refuse(because("forbidden",
                             "the key belongs to an operation that is not below this task's own; use another key",
                             "/supersede"));
   }
-  return older->second;
+  return *older;
 }
 
 outcome<created> live_ledger::create(const create_order& order, operation_id fresh, moment now) {
@@ -207,9 +205,8 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     return refuse(because("forbidden", "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
   if (auto r = refuse_scope(order, *scope)) return refuse(std::move(*r));
   if (auto r = refuse_size(known_parent)) return refuse(std::move(*r));
-  const std::string token = known_parent != none && takes_share_of_parent(order.by)
-                                ? tokens_[operations_[known_parent].token]
-                                : order.by.token_id;
+  const std::string token =
+      known_parent != none && takes_share_of_parent(order.by) ? operations_.token_of(known_parent) : order.by.token_id;
   if (auto r = refuse_share(order, *scope, token)) return refuse(std::move(*r));
   if (auto r = refuse_budget(order, *scope, now)) return refuse(std::move(*r));
   auto older = superseded_by(order, *scope, known_parent);
@@ -250,10 +247,9 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
   }
   write_event("operation_created", x, now);
 
-  if (order.supersede && superseding_[{operations_[x].scope, *order.supersede}].size() > 1) {
+  if (order.supersede && operations_.with_key(operations_[x].scope, *order.supersede)->size() > 1) {
     enter_phase(x, phase::behind_older);
-    reasons_.release(operations_[x].waiting);
-    operations_[x].waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
+    operations_.wait_for(x, {"start", "waits for the end of what it supersedes"});
   }
   if (order.later)
     note_waiting(operations_[x].id, "turn", "waits for its turn", now);

@@ -16,11 +16,8 @@ constexpr std::size_t most_at_once = 1'000;
 
 void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment now) {
   operation_node& n = operations_[x];
-  if (!n.is_stopped) {
-    take_from_list(x);
-    n.is_stopped = true;
-    put_in_list(x);
-    scopes_.count_stopping(n.scope, 1);
+  if (!n.is_stopped()) {
+    operations_.mark_stopped(x);
     records::stop_state state;
     state.cause = stop.cause;
     state.seq = stop.seq;
@@ -43,8 +40,8 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
 
 void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
   operation_node& n = operations_[x];
-  if (n.is_stopped) return;
-  if (never_sent(x)) {
+  if (n.is_stopped()) return;
+  if (operations_.never_sent(x)) {
     set_stop(x, stop, announce::no, now);
     end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
     return;
@@ -59,8 +56,7 @@ void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
   if (n.kind == quell::kind::task || n.is_over()) return;
   // An operation that is not a process of ours: its owner has the grace and the bound, then it ends on our side.
   milliseconds grace = n.grace;
-  if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
-    grace = *run->second.record.grace;
+  if (const cancel_run* run = runs_.find(stop.seq); run != nullptr && run->record.grace) grace = *run->record.grace;
   timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
   signal(x, grace);
 }
@@ -70,8 +66,7 @@ void live_ledger::begin(index x, wall_time at, moment now) {
   if (n.has_begun() || n.is_over() || !enter_phase(x, phase::begun)) return;
   n.since = at;
   n.spec.reset();
-  if (n.waiting != none) reasons_.release(n.waiting);
-  n.waiting = none;
+  operations_.wait_no_more(x);
   if (n.details && n.details->timeout.count() > 0) {
     // By the controller's wall clock, which also reads it after a restart: the worker's clock can differ.
     n.details->deadline_at = now.wall + n.details->timeout;
@@ -79,7 +74,7 @@ void live_ledger::begin(index x, wall_time at, moment now) {
   }
   const auto stop = stop_of(x);
   if (n.now == status::pending) set_status(x, status::running);
-  if (!stop || n.is_stopped) write_row(x);
+  if (!stop || n.is_stopped()) write_row(x);
   write_event("operation_started", x, now);
   if (stop) apply_stop(x, *stop, now); // its start was under way when it was cancelled; the cancel follows it
 }
@@ -110,13 +105,13 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
     e.as = status::failed;
     e.error = d.error;
   }
-  if (e.how && !n.is_stopped) {
+  if (e.how && !n.is_stopped()) {
     const auto stop = stop_of(x);
     assert(stop);
     set_stop(x, *stop, announce::no, now);
   }
   release(x);
-  if (n.external) notified_.erase(n.seq);
+  if (n.external) leases_.forget_notified(x);
   n.spec.reset();
   enter_phase(x, end_of(n.phase));
   n.self_status = e.as;
@@ -137,7 +132,7 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
     finish(x, now);
     return;
   }
-  if (n.is_stopped && n.now != status::cancelling) {
+  if (n.is_stopped() && n.now != status::cancelling) {
     announce_cancelling(x, now);
   } else {
     write_row(x);
@@ -193,7 +188,7 @@ void live_ledger::finish(index x, moment now) {
 void live_ledger::finish_one(index x, moment now) {
   operation_node& n = operations_[x];
   operation_details& d = details(x);
-  if (!n.is_stopped)
+  if (!n.is_stopped())
     if (const auto stop = stop_of(x)) set_stop(x, *stop, announce::no, now);
   // Without a receipt of its own end it ended by itself before the stop could reach it, or was lost unseen.
   const bool is_unseen = !d.end_how && d.end_evidence == proof::none;
@@ -223,21 +218,13 @@ void live_ledger::finish_one(index x, moment now) {
   remember(x, now);
   tally(x, how, evidence, now);
 
-  std::vector<index> waiting;
-  if (!d.supersede.empty()) {
-    const auto key = superseding_.find({n.scope, d.supersede});
-    std::erase(key->second, x);
-    if (!key->second.empty()) waiting.push_back(key->second.front());
-    if (key->second.empty()) superseding_.erase(key);
-  }
+  const index next = operations_.leave_key(x);
   remove_operation(x);
-  for (const index next : waiting) {
-    if (operations_[next].phase != phase::behind_older) continue;
-    enter_phase(next, phase::ready);
-    if (stop_of(next)) continue; // a sweep is on its way to it
-    note_waiting(operations_[next].id, "worker", "waiting to be placed on a worker", now);
-    begin_at_once(next, now);
-  }
+  if (next == none || operations_[next].phase != phase::behind_older) return;
+  enter_phase(next, phase::ready);
+  if (stop_of(next)) return; // a sweep is on its way to it
+  note_waiting(operations_[next].id, "worker", "waiting to be placed on a worker", now);
+  begin_at_once(next, now);
 }
 
 void live_ledger::remember(index x, moment now) {
@@ -256,7 +243,7 @@ void live_ledger::remember(index x, moment now) {
 
 void live_ledger::lose(index x, proof evidence, receipt how, std::string message, moment now) {
   if (const auto stop = stop_of(x)) {
-    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     end_own_work(x, stopped_end(x, how, evidence), now);
     return;
   }

@@ -22,43 +22,16 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, const opera
 
 } // namespace
 
-void live_ledger::enter_external(index x, const external_spec& spec) {
-  operation_node& n = operations_[x];
-  n.external = std::make_unique<external_state>();
-  external_state& e = *n.external;
-  e.lease = spec.lease;
-  e.starts_later = spec.starts_later;
-  if (spec.session.empty()) return;
-  e.session = sessions_.hold(spec.session);
-  if (e.session >= session_heads_.size()) session_heads_.resize(e.session + 1, none);
-  index& head = session_heads_[e.session];
-  e.session_next = head;
-  if (head != none) operations_[head].external->session_previous = x;
-  head = x;
-}
-
-void live_ledger::leave_external(index x) {
-  const external_state& e = *operations_[x].external;
-  notified_.erase(operations_[x].seq);
-  if (e.session == none) return;
-  index& before =
-      e.session_previous != none ? operations_[e.session_previous].external->session_next : session_heads_[e.session];
-  before = e.session_next;
-  if (e.session_next != none) operations_[e.session_next].external->session_previous = e.session_previous;
-  sessions_.release(e.session);
-}
-
 void live_ledger::begin_lease(index x, boot_time until) {
-  external_state& e = *operations_[x].external;
-  if (e.lease.count() == 0) return;
-  e.lease_until = until;
+  if (!leases_.has_lease(x)) return;
+  leases_.begin(x, until);
   timers_.push({until, x, operations_[x].seq, timer::purpose::lease});
 }
 
 /// A renewed lease keeps its first timer, which then finds that it must be set again.
 void live_ledger::look_at_lease(index x, moment now) {
   operation_node& n = operations_[x];
-  const boot_time end = lease_end(*n.external);
+  const boot_time end = leases_.end_of(x);
   if (end > now.boot) {
     timers_.push({end, x, n.seq, timer::purpose::lease});
     return;
@@ -82,7 +55,7 @@ void live_ledger::look_at_lease(index x, moment now) {
 bool live_ledger::settle_stop(index x, moment now) {
   const auto stop = stop_of(x);
   if (!stop) return false;
-  if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
+  if (!operations_[x].is_stopped()) apply_stop(x, *stop, now);
   return true;
 }
 
@@ -114,7 +87,7 @@ outcome<operation_id> live_ledger::start_external(const operation_id& id, const 
     return refuse("not_started",
                   "operation " + id.text() + " waits for the end of what it supersedes; start it again in a moment",
                   id);
-  n.external->lease_until = now.boot + n.external->lease;
+  leases_.renew(x, now.boot);
   begin(x, now.wall, now);
   return id;
 }
@@ -173,11 +146,9 @@ heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now
     const std::uint64_t seq = operations_[x].seq;
     const bool is_stopped = settle_stop(x, now);
     if (!is_same(x, seq)) return false;
-    external_state& e = *operations_[x].external;
     ++answer.renewed;
-    if (e.lease.count() > 0) {
-      e.lease_until = now.boot + e.lease;
-      const wall_time expires = now.wall + e.lease;
+    if (leases_.renew(x, now.boot)) {
+      const wall_time expires = now.wall + operations_[x].external->lease;
       if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
     }
     if (is_stopped) answer.cancels.push_back(signal_to_owner(x));
@@ -211,21 +182,16 @@ std::vector<external_signal> live_ledger::signals_of(const std::string& session,
 
 /// The operations of a session that the caller sees, oldest first, each with the seq that distinguishes it from a later
 /// user of its slot.
-std::vector<std::pair<index, std::uint64_t>> live_ledger::in_session(const std::string& session,
-                                                                     const caller& by) const {
-  std::vector<std::pair<index, std::uint64_t>> found;
-  const index s = sessions_.find(session);
-  if (s == none) return found;
-  for (index x = session_heads_[s]; x != none; x = operations_[x].external->session_next)
-    if (sees(by, x)) found.emplace_back(x, operations_[x].seq);
-  std::reverse(found.begin(), found.end());
+external_leases::guarded live_ledger::in_session(const std::string& session, const caller& by) const {
+  auto found = leases_.in_session(session);
+  std::erase_if(found, [&](const auto& one) { return !sees(by, one.first); });
   return found;
 }
 
 /// The shortest grace of the cancels that cover it, else its own.
 milliseconds live_ledger::grace_below(index x) const {
   std::vector<cancel_run*> runs;
-  covering(x, runs);
+  runs_.covering(x, runs);
   std::optional<milliseconds> nearest;
   for (const cancel_run* run : runs) {
     milliseconds grace = run->record.grace.value_or(operations_[x].grace);
@@ -237,22 +203,19 @@ milliseconds live_ledger::grace_below(index x) const {
 
 void live_ledger::tell_owner(index x, milliseconds grace, moment now) {
   operation_node& n = operations_[x];
-  external_state& e = *n.external;
-  e.grace = grace;
-  e.kill_at = now.boot + grace;
   records::stop_state& stop = *details(x).stop;
   if (!stop.signalled_at) stop.signalled_at = now.wall;
   stop.kill_at = now.wall + grace;
-  timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
-  notified_.emplace(n.seq, x);
+  timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+  leases_.notify(x, grace, now.boot);
   effects_.owner_signals.push_back(signal_to_owner(x));
 }
 
 /// A later cancel can only shorten the grace; then its owner is notified again.
 void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
-  for (const auto& [seq, x] : notified_) {
+  for (const auto& [seq, x] : leases_.notified()) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
-    if (now.boot + wanted >= operations_[x].external->kill_at || !covers(run, x)) continue;
+    if (now.boot + wanted >= operations_[x].external->kill_at || !runs_.covers(run, x)) continue;
     tell_owner(x, wanted, now);
     write_row(x);
   }
@@ -262,8 +225,7 @@ void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
   if (n.is_over()) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
-  if (!n.is_stopped) return;
-  notified_.emplace(n.seq, x);
+  if (n.is_stopped()) leases_.note_notified(x);
 }
 
 /// Gives its owner the whole grace again, since the owner can have been unable to report. Runs after the open cancels
@@ -271,12 +233,11 @@ void live_ledger::recover_external(index x, moment now) {
 void live_ledger::recover_grace(index x, moment now) {
   operation_node& n = operations_[x];
   const records::stop_state& stop = *n.details->stop;
-  external_state& e = *n.external;
-  e.grace = n.grace;
-  if (stop.kill_at && stop.signalled_at) e.grace = std::max(*stop.kill_at - *stop.signalled_at, milliseconds{0});
-  if (stop.cause == stop_cause::cancel) e.grace = std::min(e.grace, grace_below(x));
-  e.kill_at = now.boot + e.grace;
-  timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+  milliseconds grace = n.grace;
+  if (stop.kill_at && stop.signalled_at) grace = std::max(*stop.kill_at - *stop.signalled_at, milliseconds{0});
+  if (stop.cause == stop_cause::cancel) grace = std::min(grace, grace_below(x));
+  leases_.give_grace(x, grace, now.boot);
+  timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
 }
 
 external_signal live_ledger::signal_to_owner(index x) const {
@@ -287,14 +248,14 @@ external_signal live_ledger::signal_to_owner(index x) const {
   s.name = n.external->name;
   s.labels = n.external->labels;
   s.scope = scopes_[n.scope].path;
-  if (n.external->session != none) s.session = sessions_[n.external->session];
+  s.session = leases_.session_of(x);
   s.cause = stop.cause;
   s.cancel = stop.cancel;
   s.reason = stop.reason;
   s.by = stop.by;
-  if (const auto run = runs_.find(stop.seq); run != runs_.end()) {
-    s.reason = run->second.record.reason;
-    s.by = run->second.record.by;
+  if (const cancel_run* run = runs_.find(stop.seq)) {
+    s.reason = run->record.reason;
+    s.by = run->record.by;
   }
   s.since = stop.signalled_at.value_or(wall_time{});
   s.grace = n.external->grace;

@@ -1,8 +1,12 @@
 // The ledger's state and the names of its steps. Each step is in the file that its comment names.
 //
+// The state is held by types of its own, each with its invariants: the operations (`operation_table`), the open cancels
+// (`cancel_runs`), the leases of external operations (`external_leases`), the tombstones (`tombstones`), the scopes
+// (`scope_tree`). The steps here decide, keep these in agreement, and return the effects.
+//
 // It rests on three ideas:
 //  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped follows from its chain
-//    (itself and its ancestors up to a detached edge) whenever it is read (judge.cpp). Sweeps later *materialise* the
+//    (itself and its ancestors up to a detached edge) whenever it is read (stop_of.cpp). Sweeps later *materialise* the
 //    stop leaf by leaf (sweep.cpp).
 //  - An operation ends in two steps: its own work ends (`end_own_work`), and it becomes terminal when nothing below it
 //    lives (`finish`). So a covered operation keeps its chain until it has been counted, and a report never loses a
@@ -13,22 +17,20 @@
 
 #include <deque>
 #include <map>
-#include <set>
-#include <unordered_map>
 
 #include "controller/costs/day_totals.hpp"
 #include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
-#include "controller/ledger/cancel_run.hpp"
-#include "controller/ledger/id_index.hpp"
+#include "controller/ledger/cancel_runs.hpp"
+#include "controller/ledger/external_leases.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
-#include "controller/ledger/operation.hpp"
+#include "controller/ledger/operation_table.hpp"
 #include "controller/ledger/own_end.hpp"
-#include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
 #include "controller/ledger/timers.hpp"
+#include "controller/ledger/tombstones.hpp"
 #include "controller/resumed_agents.hpp"
 
 namespace quell::controller::live {
@@ -85,6 +87,7 @@ class live_ledger final : public ledger,
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(records::event_record e, moment now) override;
   void stop_forbidden(const forbidden_move& move, moment now) override;
+  std::vector<std::string> broken_invariants() const; ///< invariants.cpp
   // actors.cpp
   local_operations* actors() override { return this; }
   outcome<operation_id> start_local(const operation_id& id, moment now) override;
@@ -121,7 +124,7 @@ class live_ledger final : public ledger,
   heartbeat_answer heartbeat(const heartbeat_order& order, moment now) override;
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
-  void was_stalled(moment now) override { woke_ = now.boot; }
+  void was_stalled(moment now) override { leases_.was_stalled(now.boot); }
   // model_calls.cpp
   model_costs* costs() override { return this; }
   outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
@@ -130,34 +133,21 @@ class live_ledger final : public ledger,
   void add_cost(const used_by_call& used, moment now) override;
 
  private:
-  struct worker_state {
-    index head = none; ///< held operations
-    std::uint64_t live = 0;
-    std::uint32_t slots = 0;
-  };
   using stop_messages = std::map<index, wire::stop>; ///< by worker
 
-  // table.cpp: nodes, and the lists and counts that contain them
-  index find(const operation_id& id) const;
-  bool is_same(index x, std::uint64_t seq) const { return operations_[x].seq == seq; }
-  operation_details& details(index x);
+  // The table's questions that almost every step asks.
+  index find(const operation_id& id) const { return operations_.find(id); }
+  bool is_same(index x, std::uint64_t seq) const { return operations_.is_same(x, seq); }
+  operation_details& details(index x) { return operations_.details(x); }
+  index operation_parent(index x) const { return operations_.parent_of(x); }
+
+  // table.cpp
   index add_operation(const records::operation_record& r);
   void remove_operation(index x);
-  void put_in_list(index x);
-  void take_from_list(index x);
-  void hold(index x, index worker);
   void release(index x);
   index worker_index(const std::string& name);
   index known_worker(const std::string& name) const;
-  std::uint64_t& live_count_of(const operation_node& n) {
-    return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
-  }
-  std::vector<index> held_by(index worker) const;
-  index operation_parent(index x) const; ///< along non-detached edges; none = top
   outlined outline_of(index x) const;
-  bool never_sent(index x) const;
-  std::uint32_t slots_of(index x) const;
-  requirement requirement_of(const task_spec& spec, const std::string& author) const;
   void offer(index x); ///< to the placement, if it can be placed
 
   // moves.cpp: false = the table forbids it; nothing has changed then
@@ -174,17 +164,10 @@ class live_ledger final : public ledger,
   void write_row(index x);
   void write_event(std::string type, index x, moment now);
   void write_event(std::string type, const cancel_run& run, moment now);
-  void touch(cancel_run& run);
 
-  // judge.cpp: the stop of an operation, and the cancels that count it
+  // stop_of.cpp: the stop of an operation
   std::optional<found_stop> stop_of(index x) const;
-  void covering(index x, std::vector<cancel_run*>& out) const;
-  bool broad_matches(const cancel_run& run, index x) const;
-  bool covers(const cancel_run& run, index x) const;
   bool parent_end_stops(index parent, index child) const;
-  template <class Visit>
-  void each_in_scope(index scope, const Visit& visit) const;
-  bool is_below(index x, index ancestor) const; ///< along all edges
   bool sees(const caller& by, index x) const;
 
   // branches.cpp
@@ -211,22 +194,13 @@ class live_ledger final : public ledger,
   outcome<records::cancel_target> resolve_target(const cancel_order& order) const;
   outcome<cancel_view> cancel_absent(const cancel_order& order, records::cancel_record r, const operation_id& id,
                                      moment now);
-  cancel_run draft(const cancel_order& order, records::cancel_record r);
-  bool is_full(const cancel_run& run) const;
-  std::vector<index> covered_list(const cancel_run& run) const;
-  std::uint64_t count_covered(const cancel_run& run) const;
-  std::vector<index> workers_below(const cancel_run& run) const;
-  cancel_run* joinable(const cancel_run& fresh, std::uint64_t covered);
   void tighten(cancel_run& run, milliseconds grace, moment now);
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
   void raise_cutoff(const cancel_run& run, moment now);
-  void enter(cancel_run& run); ///< makes it findable from its target
-  void leave(cancel_run& run);
   void queue_sweep(const cancel_run& run);
   void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
   void put_tombstone(const records::tombstone_record& t, moment now);
-  void drop_tombstone(const operation_id& id);
 
   // progress.cpp: fenced, signalled, settled
   void check_signalled(cancel_run& run, moment now);
@@ -269,12 +243,9 @@ class live_ledger final : public ledger,
   bool spawned_and_waits(index call) const;
 
   // externals.cpp
-  void enter_external(index x, const external_spec& spec);
-  void leave_external(index x);
   void begin_lease(index x, boot_time until);
-  boot_time lease_end(const external_state& e) const { return std::max(e.lease_until, woke_ + e.lease); }
   void look_at_lease(index x, moment now);
-  std::vector<std::pair<index, std::uint64_t>> in_session(const std::string& session, const caller& by) const;
+  external_leases::guarded in_session(const std::string& session, const caller& by) const;
   outcome<index> find_external(const operation_id& id, const caller& by) const;
   bool settle_stop(index x, moment now);
   milliseconds grace_below(index x) const;
@@ -300,7 +271,6 @@ class live_ledger final : public ledger,
   void add_stop_below(stop_messages& messages, index x) const;
   void send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
             std::optional<milliseconds> grace);
-  std::vector<index> workers_of(index x) const;
 
   // reconcile.cpp
   void take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now);
@@ -338,54 +308,23 @@ class live_ledger final : public ledger,
   std::function<reachability(const std::string&)> ask_;
 
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
-  slab<operation_node> operations_;
-  id_index by_id_;
   scope_tree scopes_;
-  interner<std::string> owners_;
-  author_counts authors_;                   ///< by interned owner
-  interner<std::string> tokens_;            ///< by id; the holders of one are its live operations
-  interner<std::string> workers_;           ///< never released: as many as were ever enrolled
-  interner<std::string> sessions_;          ///< of runtimes that own external operations
-  std::vector<index> session_heads_;        ///< by interned session
-  std::map<std::uint64_t, index> notified_; ///< external operations whose owner was told to stop, by seq
-  boot_time woke_{};                        ///< when this process was last found to have been stalled
+  operation_table operations_{scopes_, settings_.min_containment};
+  cancel_runs runs_{operations_, scopes_};
+  external_leases leases_{operations_};
+  interner<std::string> workers_; ///< never released: as many as were ever enrolled
   boot_time began_{};
   std::uint64_t restored_below_ = 0; ///< see records::recovered_state
-  interner<requirement> needs_;
-  interner<std::pair<std::string, std::string>> reasons_;
-  std::vector<worker_state> worker_states_; ///< by interned worker
-  std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
-  std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< by (scope, key), oldest first
-  std::map<std::uint64_t, cancel_run> runs_;                                ///< open cancels by seq
-  std::unordered_map<cancel_id, std::uint64_t> run_of_;
-  std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
-  std::size_t scope_cancels_ = 0;  ///< open ones of scopes
-  std::set<std::uint64_t> dirty_;
-  std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
   costs::day_totals day_totals_{settings_.costs.budgets};
   costs::tree_costs tree_costs_;
   std::vector<operation_id> interrupted_; ///< by the restart that began this life
   ended_memory recent_;
-  bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
   /// Rows of operations that ended without their worker's report, for late evidence.
   bounded_memory<operation_id, records::operation_hot, 10'000> silent_ends_;
-  std::unordered_map<operation_id, records::tombstone_record> tombstones_;
-  std::map<std::string, std::size_t> tombstones_of_; ///< by token
+  tombstones tombstones_{settings_.max_tombstones_per_token};
   soonest_first<timer> timers_;
   soonest_first<expiry> expiries_;
 };
-
-template <class Visit>
-void live_ledger::each_in_scope(index scope, const Visit& visit) const {
-  std::vector<index> inner{scope};
-  while (!inner.empty()) {
-    const scope_node& node = scopes_[inner.back()];
-    inner.pop_back();
-    for (const index head : {node.plain.head, node.stopped.head})
-      for (index x = head; x != none; x = operations_[x].scope_next) visit(x);
-    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling) inner.push_back(child);
-  }
-}
 
 } // namespace quell::controller::live

@@ -55,7 +55,8 @@ outcome<created> live_ledger::open_model_call(const create_order& order, const o
   if (top != none) {
     auto why = tree_costs_.why_exhausted(turn, limits);
     if (!why)
-      why = day_totals_.why_exhausted(scopes_[operations_[top].scope].path, owners_[operations_[top].owner], now.wall);
+      why = day_totals_.why_exhausted(scopes_[operations_[top].scope].path,
+                                      operations_.owner_name(operations_[top].owner), now.wall);
     if (why && stop_turn(turn, *why, now)) return refused_with("stale_start", *why);
   }
   auto made = create(order, id, now);

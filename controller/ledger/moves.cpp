@@ -13,25 +13,23 @@ constexpr const char* forbidden_move_code = "forbidden_move";
 } // namespace
 
 bool live_ledger::set_status(index x, status to) {
-  operation_node& n = operations_[x];
+  const operation_node& n = operations_[x];
   if (n.now == to) return true;
   if (!may_move(n.now, to)) {
     forbid(x, name_of(n.now), name_of(to));
     return false;
   }
-  --live_count_of(n);
-  n.now = to;
-  ++live_count_of(n);
+  operations_.set_status(x, to);
   return true;
 }
 
 bool live_ledger::enter_phase(index x, phase to) {
-  operation_node& n = operations_[x];
+  const operation_node& n = operations_[x];
   if (!may_move(n.phase, to)) {
     forbid(x, name_of(n.phase), name_of(to));
     return false;
   }
-  n.phase = to;
+  operations_.set_phase(x, to);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/ledger/owned.hpp"
 #include "controller/ledger/phase.hpp"
 #include "controller/ledger/slab.hpp"
 #include "controller/ledger/spec_blob.hpp"
@@ -17,6 +18,15 @@
 namespace quell::controller::live {
 
 struct cancel_run;
+class operation_table;
+class external_leases;
+
+/// A field of a node that only the table changes, since lists and counts depend on it.
+template <class T>
+using of_table = owned<operation_table, T>;
+/// The same for the leases of external operations.
+template <class T>
+using of_leases = owned<external_leases, T>;
 
 /// The number of held operations below something, per worker.
 using worker_counts = std::vector<std::pair<index, std::uint32_t>>;
@@ -50,13 +60,15 @@ struct external_state {
   std::string name; ///< for its owner's signal; so are the labels
   std::map<std::string, std::string> labels;
   milliseconds lease{0}; ///< 0 = none
-  boot_time lease_until{};
-  boot_time kill_at{};   ///< set once its owner was told to stop
-  milliseconds grace{0}; ///< set at the same time
-  index session = none, session_next = none, session_previous = none;
+  of_leases<boot_time> lease_until{boot_time{}};
+  of_leases<boot_time> kill_at{boot_time{}};      ///< set once its owner was told to stop
+  of_leases<milliseconds> grace{milliseconds{0}}; ///< set at the same time
+  of_leases<index> session{none}, session_next{none}, session_previous{none};
   bool starts_later = false;
 };
 
+/// Its identity (id, seq, as_of, fingerprint, scope, owner, token, need, kind, depth, detached) is set when it enters
+/// the table and never changes.
 struct operation_node {
   operation_id id;
   std::uint64_t seq = 0; ///< 0 = the slot is free; never reused, so (index, seq) names one operation for ever
@@ -68,32 +80,38 @@ struct operation_node {
   std::unique_ptr<operation_details> details;
   std::unique_ptr<external_state> external; ///< kind external
 
-  index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
-  index scope = none, scope_next = none, scope_previous = none;
-  index worker = none, worker_next = none, worker_previous = none;
+  of_table<index> parent{none}, first_child{none}, next_sibling{none}, previous_sibling{none};
+  index scope = none;
+  of_table<index> scope_next{none}, scope_previous{none};
+  of_table<index> worker{none}, worker_next{none}, worker_previous{none};
   index owner = none;
-  index token = none;           ///< whose share it takes
-  index need = none;            ///< requirement
-  index waiting = none;         ///< interned reason
-  std::uint32_t live_below = 1; ///< itself and the live ones below it through non-detached edges
-  std::uint32_t children = 0;   ///< live direct children, including detached ones
+  index token = none;                    ///< whose share it takes
+  index need = none;                     ///< requirement
+  of_table<index> waiting{none};         ///< interned reason
+  of_table<std::uint32_t> live_below{1}; ///< itself and the live ones below it through non-detached edges
+  of_table<std::uint32_t> children{0};   ///< live direct children, including detached ones
 
   quell::kind kind = quell::kind::task;
-  status now = status::pending;
-  status self_status = status::pending; ///< valid once its own work is over
+  of_table<status> now{status::pending}; ///< moved by `live_ledger::set_status`
+  status self_status = status::pending;  ///< valid once its own work is over
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
-  live::phase phase = live::phase::ready; ///< of its own work; changed only by `live_ledger::enter_phase`
+  of_table<live::phase> phase{live::phase::ready}; ///< of its own work; moved by `live_ledger::enter_phase`
   std::uint8_t depth = 1;
   std::uint8_t resumes = 0; ///< of a turn: how often it went on after a restart
   bool detached : 1 = false;
-  bool is_stopped : 1 = false;   ///< details->stop is set; the operation is in its scope's list of stopping ones
   bool was_approved : 1 = false; ///< a human was asked and is not asked again
 
+  /// details->stop is set; the operation is in its scope's list of stopping ones.
+  bool is_stopped() const { return is_stopped_; }
   bool has_begun() const { return live::has_begun(phase); }
   /// Its own work is over; the operation itself ends when nothing below it lives.
   bool is_over() const { return live::is_over(phase); }
   /// Assigned to `worker` and not proven gone there.
   bool is_held() const { return worker != none && !is_over(); }
+
+ private:
+  friend operation_table;
+  bool is_stopped_ : 1 = false;
 };
 
 } // namespace quell::controller::live

@@ -3,7 +3,6 @@
 // An operation is counted in the same batch as its terminal row, in every open cancel that covers it. So the sums of a
 // report hold after any prefix of the journal.
 #include <algorithm>
-#include <cassert>
 
 #include "controller/ledger/live_ledger.hpp"
 
@@ -16,14 +15,14 @@ double live_ledger::since_received(const cancel_run& run, moment now) const {
 bool live_ledger::is_reachable(index worker) const { return !ask_ || ask_(workers_[worker]).reachable; }
 
 void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
-  const auto open = run_of_.find(id);
-  if (open == run_of_.end()) return;
-  cancel_run& run = runs_.at(open->second);
+  cancel_run* open = runs_.find(id);
+  if (open == nullptr) return;
+  cancel_run& run = *open;
   if (run.is_fenced) return; // a cancel that joined it calls this again
   run.is_fenced = true;
   run.record.durable = durable;
   run.record.report.fenced_ms = since_received(run, now);
-  touch(run);
+  runs_.touch(run);
   write_event("cancel_fenced", run, now);
   check_signalled(run, now);
   check_settled(run.record.seq, now);
@@ -37,58 +36,40 @@ void live_ledger::check_signalled(cancel_run& run, moment now) {
   if (awaits) return;
   run.record.report.signalled_ms = since_received(run, now);
   if (run.record.status == cancel_status::fenced) run.record.status = cancel_status::signalled;
-  touch(run);
+  runs_.touch(run);
   write_event("cancel_signalled", run, now);
 }
 
 void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
-  const auto at = runs_.find(run_seq);
-  if (at == runs_.end() || at->second.remaining > 0 || !at->second.is_fenced) return;
-  cancel_run& run = at->second;
+  cancel_run* open = runs_.find(run_seq);
+  if (open == nullptr || open->remaining > 0 || !open->is_fenced) return;
+  cancel_run& run = *open;
   check_signalled(run, now);
   run.record.status = cancel_status::settled;
   run.record.report.settled_ms = since_received(run, now);
   write_event("cancel_settled", run, now);
   effects_.journal.emplace_back(records::put_cancel{run.record});
-  changed_.insert(run.record.id);
-  leave(run);
-  run_of_.erase(run.record.id);
-  const cancel_id id = run.record.id;
-  settled_.put(id, std::move(run.record));
-  runs_.erase(at);
+  runs_.settle(run);
 }
 
 void live_ledger::tally(index x, receipt how, proof evidence, moment now) {
-  std::vector<cancel_run*> runs;
-  covering(x, runs);
-  for (cancel_run* run : runs) {
-    assert(run->remaining > 0);
-    --run->remaining;
-    ++run->record.report.receipts[static_cast<std::size_t>(how)];
-    ++run->record.report.proofs[static_cast<std::size_t>(evidence)];
-    run->has_progress = true;
-    touch(*run);
-    if (run->operation == x) { // the last of its target: no further operation can be found from there
-      std::erase(details(x).targets, run);
-      run->operation = none;
-    }
-  }
-  for (cancel_run* run : runs) check_settled(run->record.seq, now);
+  const std::vector<cancel_run*> counted = runs_.count_end(x, how, evidence);
+  for (const cancel_run* run : counted) check_settled(run->record.seq, now);
 }
 
 void live_ledger::stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) {
-  const auto at = runs_.find(stop_seq);
+  cancel_run* run = runs_.find(stop_seq);
   const index w = known_worker(worker);
-  if (at == runs_.end() || w == none) return;
-  if (std::erase(at->second.awaited, w) > 0) check_signalled(at->second, now);
+  if (run == nullptr || w == none) return;
+  if (std::erase(run->awaited, w) > 0) check_signalled(*run, now);
 }
 
 void live_ledger::worker_is_done(index worker, moment now) {
   for (auto& [seq, run] : runs_) {
     const auto waits = std::find(run.awaited.begin(), run.awaited.end(), worker);
     if (waits == run.awaited.end()) continue;
-    const auto left = held_by(worker);
-    if (std::any_of(left.begin(), left.end(), [&, &open = run](index x) { return covers(open, x); })) continue;
+    const auto left = operations_.held_by(worker);
+    if (std::any_of(left.begin(), left.end(), [&, &open = run](index x) { return runs_.covers(open, x); })) continue;
     run.awaited.erase(waits);
     check_signalled(run, now);
   }

@@ -1,4 +1,6 @@
 // Questions of running calls to humans: asked, answered, withdrawn, or dropped with a stop or an end.
+#include <cassert>
+
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/local_reading.hpp"
@@ -11,7 +13,7 @@ bool live_ledger::ask(const operation_id& id, paused_question what, moment now) 
   if (x == none || operations_[x].is_over() || operations_[x].now != status::running || stop_of(x)) return false;
   if (!set_status(x, status::paused)) return false;
   details(x).question = std::make_unique<paused_question>(std::move(what));
-  operations_[x].waiting = reasons_.hold(answer_reason());
+  operations_.wait_for(x, answer_reason());
   write_row(x);
   write_event("operation_paused", x, now);
   return true;
@@ -44,8 +46,8 @@ outcome<operation_id> live_ledger::answer(const operation_id& id, const human_an
 /// Marks the call as waiting for nobody.
 void live_ledger::go_on(index x) {
   operation_node& n = operations_[x];
-  reasons_.release(n.waiting);
-  n.waiting = none;
+  assert(n.waiting != none); // only a paused call goes on
+  operations_.wait_no_more(x);
   if (n.details) n.details->question.reset();
   set_status(x, status::running);
 }

@@ -18,7 +18,7 @@ void live_ledger::reconcile(const std::string& worker, const wire::hello& h, boo
   std::unordered_map<operation_id, const wire::inventory_item*> held_items;
   for (const wire::inventory_item& item : h.inventory) held_items.emplace(item.operation, &item);
   std::unordered_set<operation_id> expected;
-  for (const index x : held_by(w)) {
+  for (const index x : operations_.held_by(w)) {
     const auto item = held_items.find(operations_[x].id);
     if (item != held_items.end()) {
       expected.insert(operations_[x].id);
@@ -63,7 +63,7 @@ void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment 
     return;
   }
   if (const auto stop = stop_of(x)) {
-    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     end_own_work(x, stopped_end(x, receipt::never_started, proof::never_ran), now);
     return;
   }
@@ -73,7 +73,7 @@ void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment 
 /// Its START never arrived (its session is over, so it never will): it can be placed again.
 void live_ledger::put_back(index x, moment now) {
   release(x);
-  operations_[x].worker = none;
+  operations_.name_worker(x, none);
   enter_phase(x, phase::ready);
   operations_[x].since = now.wall;
   write_row(x);
@@ -90,8 +90,8 @@ void live_ledger::resend_stops(index worker, moment now) {
   };
   std::map<std::uint64_t, single> others;
   std::vector<cancel_run*> covering_runs;
-  for (const index x : held_by(worker)) {
-    covering(x, covering_runs);
+  for (const index x : operations_.held_by(worker)) {
+    runs_.covering(x, covering_runs);
     for (cancel_run* run : covering_runs) cancels.emplace(run->record.seq, run);
     const auto stop = stop_of(x);
     if (!stop || stop->cancel) continue;
@@ -118,7 +118,7 @@ live_ledger::lease_expired(const std::string& worker,
                            const std::function<boot_time(std::optional<milliseconds>)>& dead_by, moment now) {
   const index w = known_worker(worker);
   std::optional<boot_time> next;
-  for (const index x : held_by(w)) {
+  for (const index x : operations_.held_by(w)) {
     const operation_node& n = operations_[x];
     if (n.phase == phase::in_doubt) continue; // another worker can have it
     const boot_time dead = dead_by(n.details ? n.details->lease : std::nullopt);

@@ -88,11 +88,6 @@ void live_ledger::write_event(std::string type, const cancel_run& run, moment no
   effects_.journal.emplace_back(records::put_event{std::move(e)});
 }
 
-void live_ledger::touch(cancel_run& run) {
-  run.is_dirty = true;
-  dirty_.insert(run.record.seq);
-}
-
 void live_ledger::add_event(records::event_record e, moment now) {
   e.id = next_event_++;
   if (e.at == wall_time{}) e.at = now.wall;
@@ -104,20 +99,11 @@ void live_ledger::forget(const std::vector<operation_id>& ended, const std::vect
     recent_.forget(id);
     silent_ends_.forget(id); // evidence that comes now has no row to be kept in
   }
-  for (const auto& id : settled) settled_.forget(id);
+  for (const auto& id : settled) runs_.forget_settled(id);
 }
 
 ledger_effects live_ledger::take() {
-  for (const std::uint64_t seq : dirty_) {
-    const auto at = runs_.find(seq);
-    if (at == runs_.end()) continue; // settled meanwhile: its last row is already written
-    at->second.is_dirty = false;
-    effects_.journal.emplace_back(records::put_cancel{at->second.record});
-    changed_.insert(at->second.record.id);
-  }
-  dirty_.clear();
-  effects_.cancels_changed.assign(changed_.begin(), changed_.end());
-  changed_.clear();
+  runs_.take_changes(effects_.journal, effects_.cancels_changed);
   return std::exchange(effects_, {});
 }
 

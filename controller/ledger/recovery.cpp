@@ -28,12 +28,11 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
     expiries_.push({now.boot + settings_.tombstone_keep, {}, scope, scopes_[scope].generation, c.cutoff});
   }
   for (const auto& t : recovered.tombstones) {
-    tombstones_[t.id] = t;
-    ++tombstones_of_[t.via_token];
+    tombstones_.put(t);
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
-  for (const auto& [seq, x] : notified_) recover_grace(x, now);
+  for (const auto& [seq, x] : leases_.notified()) recover_grace(x, now);
   recover_costs(recovered, now);
   recover_supersede();
   interrupt_actors(now);
@@ -44,7 +43,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;
     if (operations_[x].is_over()) stop_children(x, now);
-    if (operations_[x].is_stopped) queue_below(x);
+    if (operations_[x].is_stopped()) queue_below(x);
   }
   for (const index x : live)
     if (!stop_of(x)) offer(x);
@@ -52,7 +51,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   std::vector<cancel_id> open;
   for (const auto& [seq, run] : runs_) open.push_back(run.record.id);
   for (const cancel_id& id : open) {
-    cancel_run& run = runs_.at(run_of_.at(id));
+    cancel_run& run = *runs_.find(id);
     if (run.remaining > 0) queue_sweep(run);
     if (!run.is_fenced) {
       cancel_fenced(id, run.record.durable, now);
@@ -68,21 +67,18 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   const index x = add_operation(r);
   operation_node& n = operations_[x];
   const records::operation_hot& hot = r.hot;
-  --live_count_of(n);
-  n.now = hot.now;
-  ++live_count_of(n);
+  operations_.set_status(x, hot.now);
   if (hot.started_at) {
-    n.phase = phase::begun;
+    operations_.set_phase(x, phase::begun);
     n.since = *hot.started_at;
     n.spec.reset();
-    reasons_.release(n.waiting);
-    n.waiting = none;
+    operations_.wait_no_more(x);
   } else if (n.external) {
     note_waiting(n.id, "start", "waits for its owner to start it", now);
   } else if (n.kind != quell::kind::task) {
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
-  if (n.now == status::paused) n.waiting = reasons_.hold(approval_reason());
+  if (n.now == status::paused) operations_.wait_for(x, approval_reason());
   const bool has_details = hot.stop || hot.exit || hot.error || hot.self_status || hot.level || hot.deadline_at ||
                            hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();
   if (has_details) {
@@ -104,7 +100,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     d.deadline_at = hot.deadline_at;
   }
   if (hot.self_status) {
-    n.phase = end_of(n.phase);
+    operations_.set_phase(x, end_of(n.phase));
     n.self_status = *hot.self_status;
     n.spec.reset();
     if (hot.stop) {
@@ -113,10 +109,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     }
   }
   if (hot.stop) {
-    take_from_list(x);
-    n.is_stopped = true;
-    put_in_list(x);
-    scopes_.count_stopping(n.scope, 1);
+    operations_.mark_stopped(x);
     details(x).stop = hot.stop;
     if (n.kind != quell::kind::task && !n.external && !n.is_over())
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
@@ -129,47 +122,43 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
   if (n.is_over()) {
-    n.worker = w;
+    operations_.name_worker(x, w);
     return;
   }
   if (n.phase == phase::ready) enter_phase(x, phase::sent);
-  hold(x, w);
+  operations_.hold(x, w);
 }
 
 void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
   if (r.status == cancel_status::settled) return;
-  cancel_order order;
   // Nor can it make the report's times run backwards.
   const double reached = std::max(r.report.fenced_ms.value_or(0), r.report.signalled_ms.value_or(0));
-  order.received = now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
-                                                                 std::chrono::nanoseconds(std::llround(reached * 1e6)));
-  const std::uint64_t seq = r.seq;
-  cancel_run& run = runs_.emplace(seq, draft(order, r)).first->second;
-  run_of_.emplace(run.record.id, seq);
+  const boot_time received =
+      now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
+                                                    std::chrono::nanoseconds(std::llround(reached * 1e6)));
+  cancel_run draft = runs_.draft(received, r);
+  const std::uint64_t covered = runs_.covered_list(draft).size();
+  cancel_run& run = runs_.open(std::move(draft), covered);
   run.is_fenced = run.record.report.fenced_ms.has_value();
   run.last_progress = now.boot;
-  enter(run);
   raise_cutoff(run, now); // already there, unless a full disk refused the batch that accepted the cancel
-  run.remaining = covered_list(run).size();
   // Operations whose end a full disk refused, and which had ended when the cancel came: they are covered and counted
   // after all.
   const auto& counted = run.record.report.receipts;
-  const auto operations = std::accumulate(counted.begin(), counted.end(), run.remaining);
+  const auto operations = std::accumulate(counted.begin(), counted.end(), covered);
   if (operations != run.record.report.operations) {
     run.record.report.operations = operations;
-    touch(run);
+    runs_.touch(run);
   }
-  if (!run.record.report.signalled_ms) run.awaited = workers_below(run);
+  if (!run.record.report.signalled_ms) run.awaited = runs_.workers_below(run, next_seq_);
 }
 
 void live_ledger::recover_supersede() {
-  for (auto& [key, live] : superseding_)
+  for (const auto& [key, live] : operations_.by_key())
     for (std::size_t i = 1; i < live.size(); ++i) {
-      operation_node& n = operations_[live[i]];
-      if (!never_sent(live[i])) continue;
+      if (!operations_.never_sent(live[i])) continue;
       enter_phase(live[i], phase::behind_older);
-      if (n.waiting != none) reasons_.release(n.waiting);
-      n.waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
+      operations_.wait_for(live[i], {"start", "waits for the end of what it supersedes"});
     }
 }
 

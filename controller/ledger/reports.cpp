@@ -19,7 +19,7 @@ std::optional<wire::start> live_ledger::assign(const operation_id& id, const std
   const index x = find(id);
   operation_node& n = operations_[x];
   enter_phase(x, phase::sent);
-  hold(x, worker_index(worker));
+  operations_.hold(x, worker_index(worker));
   write_row(x);
   wire::start s;
   s.operation = n.id;
@@ -32,7 +32,7 @@ std::optional<wire::start> live_ledger::assign(const operation_id& id, const std
     s.root = operations_[at].id;
   }
   s.spec = n.spec.decode();
-  const requirement& need = needs_[n.need];
+  const requirement& need = operations_.need_of(x);
   s.spec.worker = need.worker;
   s.spec.on = need.on;
   s.spec.slots = need.slots;
@@ -52,11 +52,7 @@ void live_ledger::note_waiting(const operation_id& id, std::string what, std::st
   const index x = find(id);
   if (x == none || operations_[x].has_begun()) return;
   operation_node& n = operations_[x];
-  const index reason = reasons_.hold({std::move(what), std::move(detail)});
-  if (n.waiting != none) reasons_.release(n.waiting);
-  if (n.waiting == reason) return;
-  n.waiting = reason;
-  n.since = now.wall;
+  if (operations_.wait_for(x, {std::move(what), std::move(detail)})) n.since = now.wall;
 }
 
 void live_ledger::started(const std::string& worker, const wire::task_started& m, moment now) {
@@ -89,8 +85,8 @@ void live_ledger::unproven(const std::string& worker, const wire::task_unproven&
   if (x == none || !operations_[x].is_held() || workers_[operations_[x].worker] != worker) return;
   details(x).unproven = std::make_unique<wire::task_unproven>(within_limits(m));
   std::vector<cancel_run*> runs;
-  covering(x, runs);
-  for (const cancel_run* run : runs) changed_.insert(run->record.id);
+  runs_.covering(x, runs);
+  for (const cancel_run* run : runs) runs_.note_change(*run);
   (void)now;
 }
 
@@ -132,7 +128,7 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   }
   if (m.stop_seq != 0 && stop) {
     const receipt how = reported.value_or(never_ran ? receipt::never_started : receipt::terminated);
-    if (!n.is_stopped) set_stop(x, *stop, announce::no, now);
+    if (!n.is_stopped()) set_stop(x, *stop, announce::no, now);
     self_status e = stopped_end(x, how, evidence);
     e.exit = m.exit;
     end_own_work(x, std::move(e), now);

@@ -26,14 +26,14 @@ void live_ledger::adopt(const operation_id& id, index worker) {
   enter_phase(x, phase::sent);
   if (operations_[x].is_held() && operations_[x].worker == worker) return;
   release(x); // it was placed again between the backup and its restore
-  hold(x, worker);
+  operations_.hold(x, worker);
   write_row(x);
 }
 
 /// The worker that had it when the backup was taken no longer has it; another one can.
 void live_ledger::not_there(index x) {
   release(x);
-  operations_[x].worker = none;
+  operations_.name_worker(x, none);
   write_row(x);
 }
 

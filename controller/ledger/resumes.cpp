@@ -78,7 +78,7 @@ bool live_ledger::resume(const operation_id& id) {
 /// The agents that go on, with their calls: everything else that was an actor ends.
 void live_ledger::interrupt_actors(moment now) {
   std::vector<index> actors;
-  each_in_scope(scope_tree::root, [&](index x) {
+  operations_.each_in_scope(scope_tree::root, [&](index x) {
     if (is_actor_kind(operations_[x].kind) && !operations_[x].is_over()) actors.push_back(x);
   });
   std::sort(actors.begin(), actors.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
@@ -120,14 +120,15 @@ void live_ledger::interrupt_below(const operation_id& id, moment now) {
 /// Ends an operation whose actor is gone.
 void live_ledger::interrupt(index x, moment now) {
   if (const auto stop = stop_of(x)) {
-    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
     return;
   }
   if (operations_[x].kind == quell::kind::tool_call)
     close_call(x, operations_[x].now == status::paused && !asks(x) ? interrupted_before_start() : interrupted_call());
   for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
-    if (operations_[c].kind == quell::kind::tool_call && never_sent(c)) close_call(c, interrupted_before_start());
+    if (operations_[c].kind == quell::kind::tool_call && operations_.never_sent(c))
+      close_call(c, interrupted_before_start());
   asks_no_more(x, now);
   end_own_work(x,
                {status::failed,

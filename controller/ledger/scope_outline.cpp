@@ -14,7 +14,7 @@ std::uint64_t live_ledger::detached_tasks(const scope_path& scope) const {
   const index at = scopes_.find(scope.text());
   if (at == none) return 0;
   std::uint64_t count = 0;
-  each_in_scope(at, [&](index x) {
+  operations_.each_in_scope(at, [&](index x) {
     const operation_node& n = operations_[x];
     if (n.detached && n.scope == at && n.kind == quell::kind::task && !n.is_over()) ++count;
   });
@@ -23,10 +23,10 @@ std::uint64_t live_ledger::detached_tasks(const scope_path& scope) const {
 
 /// Counts only work that has begun: waiting work makes nobody an owner.
 bool live_ledger::has_live_of(const std::string& owner, const scope_path& scope) const {
-  const index at = scopes_.find(scope.text()), who = owners_.find(owner);
+  const index at = scopes_.find(scope.text()), who = operations_.find_owner(owner);
   if (at == none || who == none) return false;
   bool found = false;
-  each_in_scope(
+  operations_.each_in_scope(
       at, [&](index x) { found = found || (operations_[x].owner == who && operations_[x].now != status::pending); });
   return found;
 }
@@ -35,7 +35,7 @@ std::vector<outlined> live_ledger::outline(const scope_path& scope, std::size_t 
   const index at = scopes_.find(scope.text());
   if (at == none) return {};
   std::vector<index> all;
-  each_in_scope(at, [&](index x) { all.push_back(x); });
+  operations_.each_in_scope(at, [&](index x) { all.push_back(x); });
   const auto older = [&](index a, index b) { return operations_[a].seq < operations_[b].seq; };
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(limit, all.size()));
   std::partial_sort(all.begin(), end, all.end(), older);
@@ -50,7 +50,7 @@ std::vector<outlined> live_ledger::dying_tasks(const scope_path& scope, const op
   const index at = scopes_.find(scope.text());
   if (at == none || (scopes_[at].stopping == 0 && sweeps_.empty())) return {};
   std::vector<outlined> outlines;
-  each_in_scope(at, [&](index x) {
+  operations_.each_in_scope(at, [&](index x) {
     const operation_node& n = operations_[x];
     if (outlines.size() == limit || n.kind != quell::kind::task || !n.is_held()) return;
     auto one = outline_of(x);

@@ -14,7 +14,7 @@ namespace quell::controller::live {
 
 /// Live operations of exactly one scope, in the order in which they were added.
 struct operation_list {
-  index head = none, tail = none;
+  of_table<index> head{none}, tail{none};
 };
 
 struct scope_node {

@@ -28,13 +28,13 @@ std::optional<found_stop> live_ledger::stop_of(index x) const {
       }
       for (const cancel_run* run : n.details->targets) consider(run->record.seq, stop_cause::cancel, run->record.id);
     }
-    if (scope_cancels_ > 0)
+    if (runs_.has_scope_cancels())
       for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
         for (const cancel_run* run : scopes_[scope].cancels)
           if (n.as_of <= run->record.cutoff && n.seq < run->record.seq)
             consider(run->record.seq, stop_cause::cancel, run->record.id);
-    for (const cancel_run* run : broad_)
-      if (broad_matches(*run, at)) consider(run->record.seq, stop_cause::cancel, run->record.id);
+    for (const cancel_run* run : runs_.broad())
+      if (runs_.broad_matches(*run, at)) consider(run->record.seq, stop_cause::cancel, run->record.id);
     const index parent = operation_parent(at);
     if (parent == none) break;
     if (parent_end_stops(parent, at))
@@ -44,58 +44,12 @@ std::optional<found_stop> live_ledger::stop_of(index x) const {
   return first;
 }
 
-bool live_ledger::broad_matches(const cancel_run& run, index x) const {
-  const operation_node& n = operations_[x];
-  return n.seq < run.record.seq && n.as_of <= run.record.cutoff && (run.owner == none || run.owner == n.owner) &&
-         scopes_.is_at_or_below(n.scope, run.scope);
-}
-
-void live_ledger::covering(index x, std::vector<cancel_run*>& out) const {
-  out.clear();
-  if (runs_.empty()) return;
-  const auto add = [&](cancel_run* run) {
-    if (operations_[x].seq < run->record.seq && std::find(out.begin(), out.end(), run) == out.end()) out.push_back(run);
-  };
-  for (index at = x; at != none; at = operation_parent(at)) {
-    const operation_node& n = operations_[at];
-    if (n.details)
-      for (cancel_run* run : n.details->targets) add(run);
-    if (scope_cancels_ > 0)
-      for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
-        for (cancel_run* run : scopes_[scope].cancels)
-          if (n.as_of <= run->record.cutoff) add(run);
-    for (cancel_run* run : broad_)
-      if (broad_matches(*run, at)) add(run);
-  }
-}
-
-bool live_ledger::covers(const cancel_run& run, index x) const {
-  if (operations_[x].seq >= run.record.seq) return false;
-  for (index at = x; at != none; at = operation_parent(at)) {
-    const operation_node& n = operations_[at];
-    if (run.is_broad()) {
-      if (broad_matches(run, at)) return true;
-    } else if (run.is_scope()) {
-      if (n.as_of <= run.record.cutoff && scopes_.is_at_or_below(n.scope, run.scope)) return true;
-    } else if (at == run.operation) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool live_ledger::is_below(index x, index ancestor) const {
-  for (index at = operations_[x].parent; at != none; at = operations_[at].parent)
-    if (at == ancestor) return true;
-  return false;
-}
-
 bool live_ledger::sees(const caller& by, index x) const {
   const operation_node& n = operations_[x];
   if (by.prefix && !scopes_[n.scope].path.is_at_or_below(*by.prefix)) return false;
   if (!by.task || n.id == *by.task) return true;
   const index own = find(*by.task);
-  return own != none && is_below(x, own);
+  return own != none && operations_.is_below(x, own);
 }
 
 bool live_ledger::visible(const operation_id& id, const caller& by) const {

@@ -5,7 +5,7 @@
 namespace quell::controller::live {
 
 void live_ledger::add_stop_below(stop_messages& messages, index x) const {
-  for (const index worker : workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
+  for (const index worker : operations_.workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
 }
 
 void live_ledger::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
@@ -41,14 +41,14 @@ void live_ledger::stop_operations(const std::vector<index>& targets, stop_cause 
 
 std::size_t live_ledger::stop_worker(const std::string& worker, stop_cause cause, moment now) {
   const index w = known_worker(worker);
-  const std::vector<index> held = held_by(w);
+  const std::vector<index> held = operations_.held_by(w);
   stop_operations(held, cause, now);
   return held.size();
 }
 
 std::size_t live_ledger::stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why,
                                          moment now) {
-  const std::vector<index> held = held_by(known_worker(worker));
+  const std::vector<index> held = operations_.held_by(known_worker(worker));
   stop_operations(held, cause, now, &why);
   return held.size();
 }
@@ -73,7 +73,7 @@ outcome<operation_id> live_ledger::declare_dead(const operation_id& id, const st
                   "operation " + id.text() + " is not being stopped; cancel it first, then declare it dead");
   if (operations_[x].is_over())
     return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
-  if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
+  if (!operations_[x].is_stopped()) apply_stop(x, *stop, now);
   if (find(id) == x && !operations_[x].is_over()) {
     kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
@@ -97,7 +97,7 @@ std::size_t live_ledger::declare_worker_dead(const std::string& worker, const st
   (void)reason;
   const index w = known_worker(worker);
   std::size_t count = 0;
-  for (const index x : held_by(w)) {
+  for (const index x : operations_.held_by(w)) {
     const auto stop = stop_of(x);
     set_stop(x, stop ? *stop : found_stop{take_seq(), stop_cause::worker_lost, std::nullopt}, announce::no, now);
     kill_declared(x);

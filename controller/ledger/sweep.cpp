@@ -54,7 +54,7 @@ std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, moment now) {
       break;
     }
     case sweep::visit::operation: {
-      if (!is_same(top.at, top.guard) || operations_[top.at].is_stopped) break;
+      if (!is_same(top.at, top.guard) || operations_[top.at].is_stopped()) break;
       --budget;
       visit(top.at, now);
       break;
@@ -88,7 +88,7 @@ void live_ledger::queue_sweep(const cancel_run& run) {
   } else if (by_scope) {
     s.stack.push_back({sweep::visit::scope, run.scope, scopes_[run.scope].generation});
   } else {
-    for (const index x : covered_list(run)) s.stack.push_back({sweep::visit::operation, x, operations_[x].seq});
+    for (const index x : runs_.covered_list(run)) s.stack.push_back({sweep::visit::operation, x, operations_[x].seq});
   }
   sweeps_.push_back(std::move(s));
 }

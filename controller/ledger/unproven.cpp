@@ -40,7 +40,7 @@ std::vector<index> live_ledger::oldest_left(const cancel_run& run, std::size_t l
       for (const index head : {node.stopped.head, node.plain.head}) {
         std::size_t taken = 0;
         for (index x = head; x != none && taken < limit && ++looked < most_looked_at; x = operations_[x].scope_next)
-          if (covers(run, x)) {
+          if (runs_.covers(run, x)) {
             found.push_back(x);
             ++taken;
           }

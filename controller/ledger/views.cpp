@@ -27,13 +27,13 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
     v.hot.stop->evidence.reset();
   }
   if ((v.hot.now == status::pending || v.hot.now == status::paused) && n.waiting != none) {
-    const auto& [what, detail] = reasons_[n.waiting];
+    const auto& [what, detail] = operations_.reason_of(x);
     v.waiting = waiting_for{what, n.since, detail};
   }
   if (v.hot.now == status::pending && n.worker != none && n.phase != phase::in_doubt)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
   if (n.external && n.external->lease.count() > 0 && !n.is_over())
-    v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);
+    v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(leases_.end_of(x) - now.boot);
   if (n.is_held() && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
@@ -48,8 +48,8 @@ std::uint64_t live_ledger::stopping_in(index scope) const {
   const std::uint64_t counted = scopes_[scope].stopping;
   if (sweeps_.empty()) return counted;
   std::uint64_t derived = 0;
-  each_in_scope(scope, [&](index x) {
-    if (!operations_[x].is_stopped && stop_of(x)) ++derived;
+  operations_.each_in_scope(scope, [&](index x) {
+    if (!operations_[x].is_stopped() && stop_of(x)) ++derived;
   });
   return counted + derived;
 }
@@ -82,8 +82,8 @@ scope_view live_ledger::view_of_scope(index scope) const {
 }
 
 std::optional<cancel_view> live_ledger::view_cancel(const cancel_id& id, moment now) const {
-  if (const auto open = run_of_.find(id); open != run_of_.end()) return view_of(runs_.at(open->second), now);
-  const records::cancel_record* settled = settled_.find(id);
+  if (const cancel_run* open = runs_.find(id)) return view_of(*open, now);
+  const records::cancel_record* settled = runs_.settled(id);
   if (settled == nullptr) return std::nullopt;
   cancel_view v;
   v.record = *settled;
@@ -104,29 +104,30 @@ std::map<std::string, std::uint64_t> live_ledger::live_by_status() const {
   for (std::size_t i = 0; i < count_of<status>(); ++i) {
     if (is_terminal(static_cast<status>(i))) continue;
     auto& count = counts[std::string(name_of(static_cast<status>(i)))];
-    for (const auto& of_kind : by_kind_) count += of_kind[i];
+    for (std::size_t k = 0; k < count_of<quell::kind>(); ++k)
+      count += operations_.count(static_cast<quell::kind>(k), static_cast<status>(i));
   }
   return counts;
 }
 
 std::map<std::pair<std::string, std::string>, std::uint64_t> live_ledger::live_by_kind() const {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
-  for (std::size_t k = 0; k < by_kind_.size(); ++k)
+  for (std::size_t k = 0; k < count_of<quell::kind>(); ++k)
     for (std::size_t i = 0; i < count_of<status>(); ++i)
       if (!is_terminal(static_cast<status>(i)))
         counts[{std::string(name_of(static_cast<quell::kind>(k))), std::string(name_of(static_cast<status>(i)))}] =
-            by_kind_[k][i];
+            operations_.count(static_cast<quell::kind>(k), static_cast<status>(i));
   return counts;
 }
 
 std::uint32_t live_ledger::slots_on(const std::string& worker) const {
   const index w = known_worker(worker);
-  return w == none ? 0 : worker_states_[w].slots;
+  return operations_.slots_on(w);
 }
 
 std::uint64_t live_ledger::live_on(const std::string& worker) const {
   const index w = known_worker(worker);
-  return w == none ? 0 : worker_states_[w].live;
+  return operations_.live_on(w);
 }
 
 } // namespace quell::controller::live

@@ -157,7 +157,8 @@ byte a, b, c, j, v, x, y, z;
 short r;
 mtype kind;
 
-/* @code controller/ledger/stop_of.cpp stop_of, covers */
+/* @code controller/ledger/stop_of.cpp stop_of
+   @code controller/ledger/cancel_coverage.cpp covers */
 #define AIMS(k, i) (k_target[k] == WHOLE_SCOPE || k_target[k] == (i) || (PARENT && (i) == 1 && k_target[k] == 0))
 #define COVERS(k, i) (k_at[k] == OPEN && seq[i] < k_seq[k] && AIMS(k, i))
 #if NK == 1

@@ -166,7 +166,8 @@ inline lose(i) {
   fi
 }
 
-/* @code controller/ledger/progress.cpp check_settled */
+/* @code controller/ledger/progress.cpp check_settled
+   @code controller/ledger/cancel_runs.cpp settle */
 inline settle() {
   x = 0;
   do

@@ -22,7 +22,8 @@ inline create(i) {
   fi
 }
 
-/* @code controller/ledger/coverage.cpp send_stops, workers_below */
+/* @code controller/ledger/coverage.cpp send_stops
+   @code controller/ledger/cancel_coverage.cpp workers_below */
 inline send_stops(k) {
   x = 0;
   do
@@ -46,7 +47,8 @@ inline send_stops(k) {
   x = 0; y = 0; z = 0
 }
 
-/* @code controller/ledger/cancel.cpp cancel, cancel_absent, joinable, accept, put_tombstone */
+/* @code controller/ledger/cancel.cpp cancel, cancel_absent, accept, put_tombstone
+   @code controller/ledger/cancel_runs.cpp joinable, open */
 inline cancel(k) {
   v = NK;
   x = 0;

@@ -165,7 +165,8 @@ class oracle {
   std::map<operation_id, records::tombstone_record> tombstones_;
   std::map<std::string, records::worker_record> worker_rows_;
   std::unordered_map<std::uint64_t, std::string> seq_of_; ///< who has this number
-  std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_reported_ = 0, runs_ = 0, last_seq_ = 0;
+  std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_reported_ = 0, runs_ = 0, last_seq_ = 0,
+                controller_turns_ = 0;
   std::vector<storage::pending_batch> uncertain_;
   bool arrives_one_by_one_ = false;
   std::unordered_set<cancel_id> unwritten_cancels_;

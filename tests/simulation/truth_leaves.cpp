@@ -1,6 +1,7 @@
 // Messages that leave the controller, compared with the disk at that instant: nothing uncommitted leaves.
 #include <algorithm>
 
+#include "controller/ledger/invariants.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {
@@ -157,8 +158,12 @@ void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_vie
   highest_seq_reported_ = std::max(highest_seq_reported_, record.seq);
 }
 
-/// Capacity is in use as long as a process that uses it lives.
+/// Capacity is in use as long as a process that uses it lives. The ledger's tables agree with each other.
 void oracle::controller_turned(commit_gate& core) {
+  constexpr std::uint64_t turns_per_check = 16; // the check reads everything that is live
+  if (++controller_turns_ % turns_per_check == 0)
+    if (const auto broken = broken_invariants(core.operations()); !broken.empty())
+      return world_.violate("tables", broken.front());
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (workers_[w].used == 0) continue;
     const auto held = core.operations().slots_on(world_.name(w));

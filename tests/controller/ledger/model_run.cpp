@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controller/ledger/invariants.hpp"
+
 namespace quell::controller::testing {
 
 namespace {
@@ -215,6 +217,7 @@ void model_run::compare() {
     if (!s_.truth.operations[i].over) ++live;
   }
   if (ledger_->live_count() != live) fail("the number of live operations is wrong");
+  for (const auto& sentence : broken_invariants(*ledger_)) fail(sentence);
   for (const auto& worker : some_workers)
     if (ledger_->live_on(worker) != s_.held[worker]) fail("the number of held operations is wrong");
   for (const auto& [name, w] : s_.workers) {

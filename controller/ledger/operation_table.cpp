@@ -1,0 +1,273 @@
+// Operations enter the table, leave it, and move between its lists; the counts follow.
+#include "controller/ledger/operation_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::live {
+
+index operation_table::find(const operation_id& id) const {
+  return by_id_.find(id, [&](index x) -> const operation_id& { return nodes_[x].id; });
+}
+
+index operation_table::parent_of(index x) const {
+  const operation_node& n = nodes_[x];
+  return n.detached ? none : n.parent;
+}
+
+bool operation_table::is_below(index x, index ancestor) const {
+  for (index at = nodes_[x].parent; at != none; at = nodes_[at].parent)
+    if (at == ancestor) return true;
+  return false;
+}
+
+bool operation_table::never_sent(index x) const {
+  const operation_node& n = nodes_[x];
+  return n.phase == phase::ready || n.phase == phase::behind_older;
+}
+
+std::uint32_t operation_table::slots_of(index x) const {
+  const operation_node& n = nodes_[x];
+  return n.need == none ? 0 : needs_[n.need].slots;
+}
+
+std::size_t operation_table::started_with(const std::string& token) const {
+  const index known = tokens_.find(token);
+  return known == none ? 0 : tokens_.holders(known);
+}
+
+index operation_table::add(const records::operation_record& r) {
+  const index x = nodes_.make();
+  by_id_.add(r.id, x, [&](index at) -> const operation_id& { return nodes_[at].id; });
+  operation_node& n = nodes_[x];
+  n.id = r.id;
+  n.seq = r.seq;
+  n.as_of = r.as_of;
+  n.fingerprint = fingerprint_hash(r.fingerprint);
+  n.since = r.created_at;
+  n.grace = r.grace;
+  n.kind = r.kind;
+  n.on_parent_end = r.on_parent_end;
+  n.detached = r.detached;
+  n.owner = owners_.hold(r.owner.id);
+  authors_.add(n.owner, r.kind);
+  n.token = tokens_.hold(r.via_token_id);
+  n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
+  n.scope = scopes_.find_or_make(r.scope);
+  if (n.kind == quell::kind::task) {
+    n.need = needs_.hold(requirement_of(r.task, r.owner.id));
+    n.spec = spec_blob(r.task);
+  }
+  if (r.timeout.count() > 0) details(x).timeout = r.timeout;
+  if (r.task.lease) details(x).lease = r.task.lease;
+  if (r.supersede) {
+    details(x).supersede = *r.supersede;
+    superseding_[{n.scope, *r.supersede}].push_back(x);
+  }
+  if (const index parent = r.parent ? find(*r.parent) : none; parent != none) {
+    n.depth = static_cast<std::uint8_t>(nodes_[parent].depth + 1);
+    put_below(x, parent);
+  }
+  for (index at = parent_of(x); at != none; at = parent_of(at)) ++nodes_[at].live_below;
+  put_in_list(x);
+  scopes_.count_live(n.scope, 1);
+  ++count_at(n);
+  return x;
+}
+
+requirement operation_table::requirement_of(const task_spec& spec, const std::string& author) const {
+  return {spec.worker, spec.on, spec.slots, spec.least_containment ? spec.least_containment : least_,
+          queue_of_author(author)};
+}
+
+/// Puts it in front of its parent's other children.
+void operation_table::put_below(index x, index parent) {
+  operation_node& n = nodes_[x];
+  operation_node& p = nodes_[parent];
+  n.parent = parent;
+  n.previous_sibling = none;
+  n.next_sibling = p.first_child;
+  if (p.first_child != none) nodes_[p.first_child].previous_sibling = x;
+  p.first_child = x;
+  ++p.children;
+}
+
+void operation_table::remove(index x) {
+  operation_node& n = nodes_[x];
+  assert(n.live_below == 1 && !n.is_held());
+  for (index at = parent_of(x); at != none; at = parent_of(at)) --nodes_[at].live_below;
+  take_from_list(x);
+  scopes_.count_live(n.scope, -1);
+  if (n.is_stopped()) scopes_.count_stopping(n.scope, -1);
+  --count_at(n);
+  pass_on_children(x);
+  if (n.parent != none) {
+    operation_node& p = nodes_[n.parent];
+    --p.children;
+    if (n.previous_sibling != none)
+      nodes_[n.previous_sibling].next_sibling = n.next_sibling;
+    else
+      p.first_child = n.next_sibling;
+    if (n.next_sibling != none) nodes_[n.next_sibling].previous_sibling = n.previous_sibling;
+  }
+  authors_.remove(n.owner, n.kind);
+  owners_.release(n.owner);
+  tokens_.release(n.token);
+  if (n.waiting != none) reasons_.release(n.waiting);
+  if (n.need != none) needs_.release(n.need);
+  by_id_.drop(n.id, [&](index at) -> const operation_id& { return nodes_[at].id; });
+  const index scope = n.scope;
+  nodes_.drop(x);
+  scopes_.release_unused(scope);
+}
+
+/// A detached child lives on as its own root and stays visible to the operations above.
+void operation_table::pass_on_children(index x) {
+  operation_node& n = nodes_[x];
+  while (n.first_child != none) {
+    const index child = n.first_child;
+    operation_node& c = nodes_[child];
+    assert(c.detached);
+    n.first_child = c.next_sibling;
+    if (n.first_child != none) nodes_[n.first_child].previous_sibling = none;
+    c.parent = none;
+    c.previous_sibling = none;
+    c.next_sibling = none;
+    if (n.parent != none) put_below(child, n.parent);
+  }
+}
+
+operation_details& operation_table::details(index x) {
+  auto& more = nodes_[x].details;
+  if (!more) more = std::make_unique<operation_details>();
+  return *more;
+}
+
+void operation_table::set_status(index x, status to) {
+  operation_node& n = nodes_[x];
+  --count_at(n);
+  n.now = to;
+  ++count_at(n);
+}
+
+void operation_table::set_phase(index x, phase to) { nodes_[x].phase = to; }
+
+void operation_table::mark_stopped(index x) {
+  operation_node& n = nodes_[x];
+  take_from_list(x);
+  n.is_stopped_ = true;
+  put_in_list(x);
+  scopes_.count_stopping(n.scope, 1);
+}
+
+bool operation_table::wait_for(index x, const waiting_reason& reason) {
+  operation_node& n = nodes_[x];
+  const index before = n.waiting, now = reasons_.hold(reason);
+  if (before != none) reasons_.release(before);
+  n.waiting = now;
+  return before != now;
+}
+
+void operation_table::wait_no_more(index x) {
+  operation_node& n = nodes_[x];
+  if (n.waiting != none) reasons_.release(n.waiting);
+  n.waiting = none;
+}
+
+void operation_table::put_in_list(index x) {
+  operation_node& n = nodes_[x];
+  operation_list& list = list_of(n);
+  n.scope_previous = list.tail;
+  n.scope_next = none;
+  if (list.tail != none) nodes_[list.tail].scope_next = x;
+  list.tail = x;
+  if (list.head == none) list.head = x;
+}
+
+void operation_table::take_from_list(index x) {
+  operation_node& n = nodes_[x];
+  operation_list& list = list_of(n);
+  (n.scope_previous != none ? nodes_[n.scope_previous].scope_next : list.head) = n.scope_next;
+  (n.scope_next != none ? nodes_[n.scope_next].scope_previous : list.tail) = n.scope_previous;
+}
+
+void operation_table::hold(index x, index worker) {
+  operation_node& n = nodes_[x];
+  if (worker >= worker_states_.size()) worker_states_.resize(worker + 1);
+  worker_state& w = worker_states_[worker];
+  n.worker = worker;
+  n.worker_previous = none;
+  n.worker_next = w.head;
+  if (w.head != none) nodes_[w.head].worker_previous = x;
+  w.head = x;
+  ++w.live;
+  w.slots += slots_of(x);
+  scopes_.count_worker(n.scope, worker, 1);
+  for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, worker, 1);
+}
+
+std::optional<freed_slots> operation_table::release(index x) {
+  operation_node& n = nodes_[x];
+  if (!n.is_held()) return std::nullopt;
+  worker_state& w = worker_states_[n.worker];
+  if (n.worker_previous != none)
+    nodes_[n.worker_previous].worker_next = n.worker_next;
+  else
+    w.head = n.worker_next;
+  if (n.worker_next != none) nodes_[n.worker_next].worker_previous = n.worker_previous;
+  --w.live;
+  w.slots -= slots_of(x);
+  scopes_.count_worker(n.scope, n.worker, -1);
+  for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, n.worker, -1);
+  return freed_slots{n.worker, slots_of(x)};
+}
+
+std::vector<index> operation_table::workers_of(index x) const {
+  const operation_node& n = nodes_[x];
+  std::set<index> found;
+  if (n.is_held()) found.insert(n.worker);
+  if (n.details)
+    for (const auto& [worker, count] : n.details->workers_below) found.insert(worker);
+  return {found.begin(), found.end()};
+}
+
+index operation_table::first_held(index worker) const {
+  return worker < worker_states_.size() ? worker_states_[worker].head : none;
+}
+
+std::vector<index> operation_table::held_by(index worker) const {
+  std::vector<index> held;
+  if (worker >= worker_states_.size()) return held;
+  held.reserve(worker_states_[worker].live);
+  for (index x = worker_states_[worker].head; x != none; x = nodes_[x].worker_next) held.push_back(x);
+  std::sort(held.begin(), held.end(), [&](index a, index b) { return nodes_[a].seq < nodes_[b].seq; });
+  return held;
+}
+
+std::uint64_t operation_table::live_on(index worker) const {
+  return worker < worker_states_.size() ? worker_states_[worker].live : 0;
+}
+
+std::uint32_t operation_table::slots_on(index worker) const {
+  return worker < worker_states_.size() ? worker_states_[worker].slots : 0;
+}
+
+const std::vector<index>* operation_table::with_key(index scope, const std::string& key) const {
+  const auto at = superseding_.find({scope, key});
+  return at == superseding_.end() ? nullptr : &at->second;
+}
+
+index operation_table::leave_key(index x) {
+  const operation_node& n = nodes_[x];
+  if (!n.details || n.details->supersede.empty()) return none;
+  const auto at = superseding_.find({n.scope, n.details->supersede});
+  std::erase(at->second, x);
+  if (!at->second.empty()) return at->second.front();
+  superseding_.erase(at);
+  return none;
+}
+
+} // namespace quell::controller::live
