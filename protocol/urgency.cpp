@@ -42,8 +42,8 @@ void take_short_turns(std::chrono::microseconds length) {
 
 void rest_a_moment() {
   // Timers of a thread may be late by 50 microseconds unless it says otherwise.
-  thread_local const int asked = ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-  (void)asked;
+  thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  (void)precise;
   std::this_thread::sleep_for(std::chrono::microseconds(30));
 }
 

@@ -1,3 +1,4 @@
+// Settings of SQLite that hold for the whole process.
 #include "storage/sqlite_setup.hpp"
 
 #include <mutex>

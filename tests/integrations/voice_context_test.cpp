@@ -169,3 +169,20 @@ TEST_CASE("a cancel covers an exchange that was spoken over until its end is dur
   w.run();
   CHECK(w.cancelling.empty()); // nothing is left to cancel
 }
+
+TEST_CASE("the end of an answer that never began follows the speech that it waited behind", "[voice]") {
+  world w;
+  w.speak("play it");
+  w.answer("A long answer.");
+  w.chunk();
+  const auto known = w.exchanges.size();
+  w.gateway.say("I stopped the search.");
+  w.run();
+  REQUIRE(w.exchanges.size() == known + 1);
+  w.stop_elsewhere(w.exchanges.rbegin()->first);
+  CHECK(w.count(w.received, tag::speech_end) == 0);
+  w.chunk();
+  CHECK(w.received.back().tag == tag::speech);
+  w.end_speech();
+  CHECK(w.count(w.received, tag::speech_end) == 2);
+}
