@@ -33,6 +33,9 @@ struct new_blob {
   std::string holder;
   std::string type, name;
   std::string bytes;
+  /// Reserved before the bytes were there: a message names it already. Then the bytes are stored as they are, also if
+  /// the scope has the same file.
+  std::optional<blob_id> id{};
 };
 
 struct put_blob {
@@ -48,6 +51,8 @@ class blob_store {
   /// scope are stored once. Faults: `unsupported_media_type`, `invalid_field`, `too_large`, `rate_limited` (a quota),
   /// `storage_unavailable`.
   virtual void put(new_blob what, std::function<void(result<put_blob>)> done) = 0;
+  /// Of one file.
+  virtual std::uint64_t most_bytes() const { return 10 << 20; }
   /// Never blocks.
   virtual std::optional<blob_facts> find(const blob_id& id) const = 0;
   /// Reads from the disk. Fault: `blob_not_found`.

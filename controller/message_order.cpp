@@ -36,8 +36,10 @@ constexpr const char* files_member = "files"; // of a stored decision
 
 ordered_json files_json(const attachments& files) {
   auto list = ordered_json::array();
-  for (const auto& f : files)
+  for (const auto& f : files) {
     list.push_back({{"blob", f.blob}, {"name", f.name}, {"type", f.type}, {"bytes", f.bytes}});
+    if (f.comes_later) list.back()["comes_later"] = true;
+  }
   return list;
 }
 
@@ -138,6 +140,7 @@ attachments files_in(const std::string& decision) {
     const auto bytes = one.find("bytes");
     files.push_back({text("blob"), text("name"), text("type"),
                      bytes != one.end() && bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0});
+    files.back().comes_later = one.contains("comes_later");
   }
   return files;
 }

@@ -22,6 +22,8 @@ constexpr std::array types{
     media_type{"application/json", media_kind::text},
 };
 
+constexpr std::size_t least_of_signed = 12; ///< bytes; a shorter one has no content
+
 bool has_signature(std::string_view type, std::string_view bytes) {
   using namespace std::string_view_literals;
   if (type == "image/png") return bytes.starts_with("\x89PNG\r\n\x1a\n"sv);
@@ -59,6 +61,14 @@ std::string plain_media_type(std::string_view content_type) {
   return type;
 }
 
+std::string_view media_type_of_bytes(std::string_view bytes) {
+  if (bytes.size() <= least_of_signed) return {};
+  const auto* found = std::find_if(types.begin(), types.end(), [&](const media_type& t) {
+    return (t.kind == media_kind::image || t.kind == media_kind::document) && has_signature(t.name, bytes);
+  });
+  return found == types.end() ? std::string_view() : found->name;
+}
+
 result<void> check_media(std::string_view type, std::string_view bytes) {
   const auto kind = media_kind_of(type);
   if (kind == media_kind::other)
@@ -67,7 +77,7 @@ result<void> check_media(std::string_view type, std::string_view bytes) {
                                                  std::string(accepted_media_types()) + " as Content-Type");
   if (bytes.empty()) return failure("invalid_field", "the body is empty: send the bytes of the file");
   const bool is_sound = kind == media_kind::text ? is_utf8(bytes) && bytes.find('\0') == std::string_view::npos
-                                                 : bytes.size() > 12 && has_signature(type, bytes);
+                                                 : bytes.size() > least_of_signed && has_signature(type, bytes);
   if (is_sound) return {};
   return failure("invalid_field", "the bytes are not " + std::string(type) +
                                       (kind == media_kind::text ? " in UTF-8" : ", as their beginning shows") +

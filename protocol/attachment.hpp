@@ -19,6 +19,8 @@ media_kind media_kind_of(std::string_view type);
 std::string_view accepted_media_types();
 /// A Content-Type without its parameters, in lower case.
 std::string plain_media_type(std::string_view content_type);
+/// The type of an image or a PDF file, by its first bytes; "" for anything else.
+std::string_view media_type_of_bytes(std::string_view bytes);
 /// Checks that bytes are what `type` says, by their first bytes, and text by its encoding: a provider refuses every
 /// request that holds an image of the wrong type. Faults: `unsupported_media_type`, `invalid_field`.
 result<void> check_media(std::string_view type, std::string_view bytes);
@@ -30,6 +32,7 @@ struct attachment {
   std::uint64_t bytes = 0;
   std::shared_ptr<const std::string> content = {}; ///< while a request is written; nullptr: a text says why not
   std::string missing = {};                        ///< why the content is missing; set: never sent to a model
+  bool comes_later = false;                        ///< named before it was fetched, which can have failed
   friend bool operator==(const attachment&, const attachment&) = default;
 };
 using attachments = std::vector<attachment>;

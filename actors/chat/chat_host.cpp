@@ -6,6 +6,7 @@
 
 #include <openssl/sha.h>
 
+#include "actors/chat/chat_files.hpp"
 #include "actors/turns/turn_scheduler.hpp"
 #include "integrations/chat/signed_stop.hpp"
 #include "protocol/clock_now.hpp"
@@ -98,8 +99,13 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
     if (message.text.size() > most_text) return done(failure("too_large", "a message has at most 64 KiB of text"));
     if (message.id.size() > most_id) return done(failure("invalid_field", "a message's id has at most 128 bytes"));
     if (message.author.id.empty()) return done(failure("invalid_field", "a message needs an author"));
+    auto offered = std::move(message.files);
+    auto source = std::move(message.source);
     auto order = order_of(std::move(message));
-    scheduler_.take(order, [order, done = std::move(done)](const outcome<turns::message_answer>& a) {
+    const auto files =
+        chat_files::reserve(scheduler_.runtime(), fetches_, order, std::move(offered), std::move(source));
+    scheduler_.take(order, [order, files, done = std::move(done)](const outcome<turns::message_answer>& a) {
+      if (files) files->decided(a && a->decision == turns::message_answer::decided::turn && !a->is_duplicate);
       if (a) return done(decision_for(order, *a));
       done(tl::unexpected(a.error().error));
     });
@@ -159,6 +165,7 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
 
   service& controller_;
   turns::turn_scheduler& scheduler_;
+  const std::shared_ptr<fetch_places> fetches_ = std::make_shared<fetch_places>();
 };
 
 } // namespace

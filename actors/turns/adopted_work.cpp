@@ -5,6 +5,7 @@
 #include "actors/turns/endings.hpp"
 #include "actors/turns/live_output.hpp"
 #include "actors/turns/project_reading.hpp"
+#include "actors/turns/shown_file.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_workspaces.hpp"
@@ -13,7 +14,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-using end_maker = std::function<actors::work_end(const task_end&)>;
+using end_maker = std::function<void(task_end, std::function<void(actors::work_end)>)>;
 
 class adopted_task final : public actors::tool_work {
  public:
@@ -28,11 +29,12 @@ class adopted_task final : public actors::tool_work {
     auto run = std::make_shared<task_run>(runtime_, std::move(what_));
     if (live_) run->when_started([live = live_](const operation_id& task) { live->follow(task); });
     const auto place = std::make_shared<std::shared_ptr<path_lanes::place>>(std::move(place_));
-    run->adopt(task_, [done = std::move(done), end = end_, live = live_, place](const task_end& how) {
+    run->adopt(task_, [done = std::move(done), end = end_, live = live_, place](task_end how) {
       if (live) live->end();
-      auto result = end(how);
-      place->reset();
-      done(std::move(result));
+      end(std::move(how), [done, place](actors::work_end result) {
+        place->reset();
+        done(std::move(result));
+      });
     });
   }
   void stop(const std::string&) override {} // the ledger stops the task, since it lies below the call
@@ -66,13 +68,13 @@ std::unique_ptr<actors::tool_work> adopt_task(std::shared_ptr<agent_runtime> run
   if (!request) request = task_request{task.task, {}, milliseconds{0}};
   stays_in_workspace(*request, who, who.agent, task);
   request->writes_into = project_written_by(what.name, who.agent, who.scope);
-  const auto texts = runtime->texts;
-  auto work = std::make_unique<adopted_task>(runtime, std::move(*request), task.id,
-                                             [tool, texts, file, files](const task_end& end) {
-                                               auto how = end_of(end, tool, *texts);
-                                               if (how.ok && !file.empty()) files->note(file, how.result);
-                                               return how;
-                                             });
+  const end_maker end = [runtime, scope = who.scope, tool, file, files](task_end how, auto done) {
+    end_file_call(runtime, scope, tool, std::move(how), [file, files, done](actors::work_end result) {
+      if (result.ok && !file.empty()) files->note(file, result.result);
+      done(std::move(result));
+    });
+  };
+  auto work = std::make_unique<adopted_task>(runtime, std::move(*request), task.id, end);
   if (!file.empty() && what.name != "read") work->hold(runtime->paths->join(lane_of(who, file)));
   if (what.name == "exec" && runtime->tell_live) work->show(std::make_shared<live_output>(runtime, who, call, what));
   return work;
@@ -89,7 +91,9 @@ static std::unique_ptr<actors::tool_work> adopt_command(std::shared_ptr<agent_ru
   request->writes_into = project_key(settings, who.scope);
   return std::make_unique<adopted_task>(
       runtime, std::move(*request), task.id,
-      [settings, texts = runtime->texts](const task_end& end) { return end_of_command(end, settings, *texts); });
+      [settings, texts = runtime->texts](const task_end& end, const std::function<void(actors::work_end)>& done) {
+        done(end_of_command(end, settings, *texts));
+      });
 }
 
 std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_id& call, const tool_call& what,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "actors/agent/start.hpp"
+#include "actors/turns/arriving_files.hpp"
 #include "actors/turns/blocking_executor.hpp"
 #include "actors/turns/core_link.hpp"
 #include "actors/turns/current.hpp"
@@ -61,6 +62,7 @@ struct agent_runtime {
   std::unique_ptr<blocking_executor> background_reads;
   std::unique_ptr<blocking_executor> priority_reads; ///< for short reads that the author of a stop waits for
   output_store* output = nullptr;
+  arriving_files arriving;         ///< files of messages, while they are fetched
   blob_store* blobs = nullptr;     ///< nullptr: there are none
   current<turn_settings> settings; ///< a reload replaces them; a running agent keeps its own
   log_rate_limiter log;            ///< about MCP servers and ACP agents

@@ -3,7 +3,7 @@
 // The call takes its place in the lane when it is made, on its agent's thread, not when its task begins: only this
 // gives the order of the calls. The version is looked up when the lane is free, since an earlier edit can have changed
 // it.
-#include "actors/turns/task_work.hpp"
+#include "actors/turns/shown_file.hpp"
 #include "actors/turns/turn_port.hpp"
 
 namespace quell::controller::turns {
@@ -69,10 +69,11 @@ class file_call : public std::enable_shared_from_this<file_call> {
     if (!request) return finish({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     auto order = order_for_call(who_, call_, what_, *request);
     auto run = std::make_shared<task_run>(runtime_, std::move(*request));
-    run->start(std::move(order), [self = shared_from_this()](const task_end& end) {
-      auto how = end_of(end, self->tool_, *self->runtime_->texts);
-      if (how.ok) self->files_->note(self->file_, how.result);
-      self->finish(std::move(how));
+    run->start(std::move(order), [self = shared_from_this()](task_end end) {
+      end_file_call(self->runtime_, self->who_.scope, self->tool_, std::move(end), [self](actors::work_end how) {
+        if (how.ok) self->files_->note(self->file_, how.result);
+        self->finish(std::move(how));
+      });
     });
   }
 

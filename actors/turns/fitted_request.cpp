@@ -42,21 +42,29 @@ class request_run final : public std::enable_shared_from_this<request_run> {
 
   /// On the agent's thread.
   void begin() {
-    auto fit = fit_into(what_.messages.messages, room_);
-    if (fit.left_out == 0 && fit.fits) return ask(std::move(fit));
-    if (!summarise()) ask(std::move(fit));
+    auto& arriving = what_.runtime->arriving;
+    const auto files = arriving.among(what_.messages.messages);
+    if (files.empty()) return start();
+    {
+      const std::lock_guard lock(guard_);
+      awaited_ = files;
+    }
+    arriving.wait(files, [self = shared_from_this()] { self->later([self] { self->files_settled(); }); });
   }
 
   void hang_up(std::function<void()> closed) {
     std::shared_ptr<summary_call> summary;
     std::shared_ptr<integrations::model_call> call;
+    std::vector<std::string> files;
     {
       const std::lock_guard lock(guard_);
       is_cut_ = true;
       summary = summary_;
       call = call_;
+      files = std::exchange(awaited_, {});
       if (!summary && !call && is_asking_) closed_ = std::exchange(closed, nullptr);
     }
+    what_.runtime->arriving.give_up(files);
     if (call) return call->cancel(std::move(closed));
     if (summary) return summary->stop(std::move(closed));
     if (closed) closed(); // a step that is on its way finds that it was cut, and does nothing
@@ -73,16 +81,35 @@ class request_run final : public std::enable_shared_from_this<request_run> {
   void drop() {
     std::shared_ptr<summary_call> summary;
     std::shared_ptr<integrations::model_call> call;
+    std::vector<std::string> files;
     {
       const std::lock_guard lock(guard_);
       is_cut_ = true;
       summary = std::exchange(summary_, nullptr);
       call = std::exchange(call_, nullptr);
+      files = std::exchange(awaited_, {});
     }
+    what_.runtime->arriving.give_up(files);
     if (summary) summary->stop({});
   }
 
  private:
+  void files_settled() {
+    {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return;
+      awaited_.clear();
+    }
+    start();
+  }
+
+  void start() {
+    note_arrivals(what_.messages.messages, what_.who->scope, what_.runtime->blobs, what_.runtime->arriving);
+    auto fit = fit_into(what_.messages.messages, room_);
+    if (fit.left_out == 0 && fit.fits) return ask(std::move(fit));
+    if (!summarise()) ask(std::move(fit));
+  }
+
   /// The key of what was learned of its length.
   std::string overflow_key() const {
     const auto& who = *what_.who;
@@ -270,8 +297,9 @@ class request_run final : public std::enable_shared_from_this<request_run> {
   bool has_shown_ = false; ///< used on the client's thread
   mutable std::mutex guard_;
   bool is_cut_ = false;
-  bool is_asking_ = false;          ///< a request is being written
-  bool has_left_out_files_ = false; ///< after a refusal
+  std::vector<std::string> awaited_; ///< files that the request waits for
+  bool is_asking_ = false;           ///< a request is being written
+  bool has_left_out_files_ = false;  ///< after a refusal
   bool has_recovered_ = false;
   std::function<void()> closed_;              ///< of a cut that came while a request was written
   std::optional<model_event> early_overflow_; ///< that came before the call was known

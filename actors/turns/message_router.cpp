@@ -136,9 +136,11 @@ void message_router::decide(message_order order, answer done) {
     o.during = during_turn_named((*agent)->during_turn);
   if (o.exchange) what.exchange_result = exchange_result(o.text, false);
   using then = commands::taken_message::then;
-  const auto entered = [self = shared_from_this(), scope = o.scope](const commands::taken_message& taken) {
+  const auto entered = [self = shared_from_this(), scope = o.scope,
+                        files = o.files](const commands::taken_message& taken) {
     if (taken.next != then::begin_turn && taken.next != then::queue_turn) return;
     self->queue_.entered(*taken.answer->turn, scope);
+    self->runtime_->arriving.belong(files, *taken.answer->turn);
     if (taken.answer->during == during_turn::steer && taken.answer->met)
       self->runtime_->steering.add(*taken.answer->met, *taken.answer->turn);
   };

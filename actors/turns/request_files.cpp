@@ -22,7 +22,7 @@ void read_one(attachment& one, const scope_path& scope, blob_store* blobs, std::
   const auto id = blob_id::parse(one.blob);
   const auto facts = blobs && id ? blobs->find(*id) : std::nullopt;
   if (!facts || !scope.is_at_or_below(facts->scope)) {
-    one.missing = "it is not kept any more";
+    one.missing = one.comes_later ? "it was not fetched, or is not kept any more" : "it is not kept any more";
     return;
   }
   if (facts->bytes > room) {
@@ -71,6 +71,23 @@ bool has_files(conversation& messages) {
                          [](const attachment& one) { return !one.content && one.missing.empty(); });
     });
   });
+}
+
+void note_arrivals(conversation& messages, const scope_path& scope, const blob_store* blobs,
+                   const arriving_files& arriving) {
+  for (auto& entry : messages)
+    for (auto* files : files_of(entry))
+      for (auto& one : *files) {
+        if (!one.comes_later || one.content || !one.missing.empty()) continue;
+        const auto id = blob_id::parse(one.blob);
+        const auto facts = blobs && id ? blobs->find(*id) : std::nullopt;
+        if (facts && scope.is_at_or_below(facts->scope)) {
+          one.type = facts->type;
+          one.bytes = facts->bytes;
+        } else if (const auto why = arriving.why_missing(one.blob)) {
+          one.missing = *why;
+        }
+      }
 }
 
 void read_files(conversation& messages, const scope_path& scope, blob_store* blobs) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "actors/turns/arriving_files.hpp"
 #include "controller/blob_store.hpp"
 #include "protocol/conversation.hpp"
 
@@ -17,6 +18,10 @@ std::string with_result_files(const std::string& result, const attachments& file
 /// Finds the files that results name.
 void note_result_files(conversation& messages);
 
+/// What is known of the files that were fetched for messages: their types and sizes, or why they did not come. Call
+/// before the conversation is fitted. `blobs` may be nullptr.
+void note_arrivals(conversation& messages, const scope_path& scope, const blob_store* blobs,
+                   const arriving_files& arriving);
 /// True if a file's bytes must be read.
 bool has_files(conversation& messages);
 /// Reads them, the newest first. A file that is gone, or belongs to another scope, or has no room gets the reason

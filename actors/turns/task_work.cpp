@@ -15,7 +15,6 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::size_t most_collected = 512 << 10; ///< of each stream
 constexpr std::size_t feed_bytes = 128 << 10;
 constexpr std::chrono::milliseconds output_look_interval{20};
 constexpr int most_output_looks = 150; ///< 3 s for the last bytes of an output
@@ -142,7 +141,8 @@ void task_run::ended(const ended_operation& e) {
 
 /// Head and tail of a stream; the bytes between are counted.
 std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
-  const auto head = runtime_->output->read(id_, which, 0, most_collected / 2);
+  const auto most = what_.most_output;
+  const auto head = runtime_->output->read(id_, which, 0, most / 2);
   complete = true;
   if (!head) return 0;
   into = head->bytes;
@@ -150,12 +150,12 @@ std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
   std::uint64_t missing = head->dropped;
   complete = head->end;
   if (head->end || head->bytes.empty()) return missing;
-  if (head->size > at + most_collected / 2) {
-    missing += head->size - most_collected / 2 - at;
-    at = head->size - most_collected / 2;
+  if (head->size > at + most / 2) {
+    missing += head->size - most / 2 - at;
+    at = head->size - most / 2;
   }
-  while (into.size() < most_collected) {
-    const auto more = runtime_->output->read(id_, which, at, most_collected - into.size());
+  while (into.size() < most) {
+    const auto more = runtime_->output->read(id_, which, at, most - into.size());
     if (!more) break;
     complete = more->end;
     if (more->bytes.empty()) break;

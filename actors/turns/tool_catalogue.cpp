@@ -34,7 +34,9 @@ constexpr std::array<built_in, 14> all{{
      R"("worker":{"type":"string","description":"name of the worker that it must run on"},)"
      R"("on":{"type":"object","additionalProperties":{"type":"string"},"description":"labels that the worker must have"}},)"
      R"("additionalProperties":false})"},
-    {"read", runs::task, false, "Reads a text file in the workspace, or some lines of it.",
+    {"read", runs::task, false,
+     "Reads a text file in the workspace, or some lines of it. An image (PNG, JPEG, GIF, WebP) or a PDF file is shown "
+     "to you.",
      R"({"type":"object","properties":{"path":{"type":"string","description":"in the workspace"},)"
      R"("first_line":{"type":"integer","minimum":1,"description":"default 1"},)"
      R"("lines":{"type":"integer","minimum":1,"maximum":1000000,"description":"how many; default 2000"}},)"

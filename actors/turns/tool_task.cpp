@@ -129,6 +129,10 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
   r.spec.stdin_open = true;
   json request{
       {"tool", tool.offer.name}, {"workspace", agent.workspace.value_or(own_directory)}, {"input", std::move(input)}};
+  if (tool.offer.name == "read") {
+    request["limits"] = {{"media_bytes", most_shown_file}}; // ignored by a quell-tool that does not know it
+    r.most_output = most_shown_file / 3 * 4 + r.most_output;
+  }
   if (!if_version.empty()) request["if_version"] = if_version; // ignored by a quell-tool that does not know it
   r.stdin_text = request.dump(-1, ' ', false, json::error_handler_t::replace);
   return r;

@@ -30,7 +30,8 @@ struct task_request {
   std::optional<predecessor> follows = std::nullopt;
   std::shared_ptr<workspace_placer> workspace = nullptr; ///< binds `spec` to the conversation's; none: it is as it is
   std::string writes_into{}; ///< the key of the workspace's notes (`project_key`), if it may change files; else empty
-  bool background = false;   ///< exec: the call answers at once and the command goes on; `timeout` is the command's
+  std::size_t most_output = 512 << 10; ///< of each stream; more is left out in the middle
+  bool background = false; ///< exec: the call answers at once and the command goes on; `timeout` is the command's
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
@@ -50,6 +51,7 @@ struct call_outcome {
   bool ok = false;
   std::string result; ///< JSON text, at most 1 MiB
 };
+constexpr std::size_t most_shown_file = 5 << 20;    ///< of an image or a document that `read` shows
 constexpr std::size_t most_stream_bytes = 64 << 10; ///< of each stream of exec in its result
 
 /// The model's result for an ended task. `out`, `err`: any bytes; `dropped_bytes`: the number of missing ones. Passes

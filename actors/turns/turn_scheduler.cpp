@@ -37,6 +37,7 @@ void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scop
 }
 
 void real_turn_scheduler::signal(const actor_signal& s) {
+  runtime_->arriving.stop_of(s.operation);
   runtime_->who.signal(s);
   if (!is_on_its_way(s.operation)) {
     if (std::unique_lock lock(guard_); returning_.empty()) return;
@@ -69,6 +70,7 @@ bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
 void real_turn_scheduler::ended(const ended_operation& e) {
   runtime_->who.ended(e);
   editor_->ended(e.id);
+  if (e.as != status::completed) runtime_->arriving.stop_of(e.id); // what steered another turn is still awaited there
   std::optional<scope_path> scope;
   {
     const std::lock_guard lock(guard_);

@@ -62,7 +62,7 @@ class turn_scheduler {
 
   /// Logins at MCP servers; valid as long as this object.
   virtual mcp_accounts* accounts() = 0;
-  /// For voice, which uses the same ledger, tasks and background reads.
+  /// For voice and for files of chats, which use the same ledger, tasks and background reads.
   virtual std::shared_ptr<agent_runtime> runtime() = 0;
 
   // Notices from the controller, on its thread.

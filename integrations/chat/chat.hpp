@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "integrations/chat/file_source.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
@@ -36,6 +37,9 @@ struct incoming_message {
   std::optional<bool> addressed;        ///< the service says that the bot was meant (mention, direct message)
   std::vector<std::string> bot_names{}; ///< the bot's names here, in addition to the configured ones
   std::optional<std::string> agent{};   ///< name of a configured agent; absent: the scope's agent
+  // Fetched once the message was taken, if it begins a turn; the text names them as well.
+  std::vector<offered_file> files{};
+  std::shared_ptr<file_source> source{}; ///< nullptr: there are no files
   // For voice:
   bool is_voice = false;
   bool is_final = true;

@@ -40,7 +40,8 @@ struct web_response {
   long status = 0;
   std::map<std::string, std::string> headers{}; ///< names in lower case; if repeated, the last value
   std::string body{};
-  std::string error{}; ///< for display, if not answered
+  std::string error{};       ///< for display, if not answered
+  bool is_too_large = false; ///< the body was longer than `most_body`
 
   bool is_good() const { return what == web_end::answered && status >= 200 && status <= 299; }
   /// The header's value, or "".

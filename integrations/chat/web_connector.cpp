@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/web_files.hpp"
+
 namespace quell::integrations::chat {
 
 namespace {
@@ -142,6 +144,22 @@ void web_connector::perform(action a) {
   loop->fetch(std::move(request), [this, a = std::move(a)](const web_response& r) {
     box.done(a.number, outcome_of(a, r), web_loop::now());
   });
+}
+
+std::shared_ptr<file_source>
+web_connector::files_of(const scope_path& scope, const std::string& answers,
+                        std::function<result<web_request>(const offered_file&)> request_of,
+                        std::function<result<web_request>(const web_response&)> second_of) {
+  file_tools tools;
+  tools.run = [weak = weak_from_this()](std::function<void(web_loop&)> job) {
+    if (const auto self = weak.lock()) self->loop->run([loop = self->loop.get(), job = std::move(job)] { job(*loop); });
+  };
+  tools.request_of = std::move(request_of);
+  tools.second_of = std::move(second_of);
+  tools.tell = [this, scope, answers](const std::string& sentence) {
+    box.note(scope, "⚠️ " + sentence, answers, web_loop::now());
+  };
+  return make_web_files(std::move(tools));
 }
 
 void web_connector::after(milliseconds wait, std::function<void()> job) {

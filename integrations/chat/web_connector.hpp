@@ -51,6 +51,11 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   void stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done);
   void approve(approval_order order, std::function<void(result<void>)> done);
 
+  /// The way to the files of a message whose id in the service is `answers`. See `file_tools`.
+  std::shared_ptr<file_source> files_of(const scope_path& scope, const std::string& answers,
+                                        std::function<result<web_request>(const offered_file&)> request_of,
+                                        std::function<result<web_request>(const web_response&)> second_of = {});
+
   /// Runs `job` once, after at least `wait`.
   void after(milliseconds wait, std::function<void()> job);
   /// An answer that is given once: by the first caller, or `late` after `limit`.

@@ -88,7 +88,8 @@ bool web_transfer::take_header(std::string_view line) {
 
 std::size_t web_transfer::on_body(char* bytes, std::size_t one, std::size_t count, void* self) {
   auto& t = *static_cast<web_transfer*>(self);
-  if (t.response_.body.size() + one * count > t.request_.most_body) return 0;
+  t.response_.is_too_large = t.response_.body.size() + one * count > t.request_.most_body;
+  if (t.response_.is_too_large) return 0;
   t.response_.body.append(bytes, one * count);
   return one * count;
 }

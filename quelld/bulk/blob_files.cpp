@@ -193,7 +193,8 @@ result<put_blob> blob_files::write(new_blob what) {
   {
     const std::lock_guard lock(guard_);
     const auto same = same_.find({what.scope.text(), what.type, what.name, f.sha256});
-    if (same != same_.end()) {
+    if (what.id && all_.contains(*what.id)) return put_blob{shown(all_.at(*what.id)), false};
+    if (!what.id && same != same_.end()) {
       auto& found = all_.at(same->second);
       found.used_at = options_.now();
       jobs_.emplace_back([path = path_of(same->second)] { ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); });
@@ -201,7 +202,7 @@ result<put_blob> blob_files::write(new_blob what) {
     }
     if (auto why = why_no_room(what)) return tl::unexpected(std::move(*why));
   }
-  f.id = blob_id::fresh();
+  f.id = what.id ? *what.id : blob_id::fresh();
   f.scope = what.scope;
   f.holder = what.holder;
   f.type = what.type;

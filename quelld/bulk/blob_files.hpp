@@ -35,6 +35,7 @@ class blob_files final : public blob_store {
   void close();
 
   void put(new_blob what, std::function<void(result<put_blob>)> done) override;
+  std::uint64_t most_bytes() const override { return options_.most_bytes; }
   std::optional<blob_facts> find(const blob_id& id) const override;
   result<std::string> read(const blob_id& id) override;
   void use(const std::vector<blob_id>& ids) override;

@@ -44,6 +44,7 @@ configured_connector read_discord(section_reader& from) {
   if (!s.gateway_url.empty() && !s.gateway_url.starts_with("wss://") && !s.gateway_url.starts_with("ws://"))
     keys.wrong("gateway_url", "must begin with wss:// or ws://");
   lines.text("gateway_url", s.gateway_url);
+  s.file_urls = from.origins("file_urls", std::move(s.file_urls));
   from.text("ca_file", s.ca_file);
   if (!s.with_gateway && s.public_key.empty())
     keys.wrong("gateway", "is false and there is no public_key: nothing could be heard; give one of the two");

@@ -63,6 +63,18 @@ std::string section_reader::url(const char* key, const std::string& otherwise) {
   return url;
 }
 
+std::vector<std::string> section_reader::origins(const char* key, std::vector<std::string> otherwise) {
+  constexpr std::size_t most = 16;
+  if (keys.has(key)) otherwise = keys.texts(key, most, most * url_bytes);
+  for (auto& url : otherwise) {
+    if (!url.starts_with("http://") && !url.starts_with("https://"))
+      keys.wrong(key, "has \"" + url + "\"; each must begin with http:// or https://");
+    while (url.ends_with('/')) url.pop_back();
+  }
+  lines.plain(key, turns::toml_list(otherwise)); // also an empty one, which is not the default
+  return otherwise;
+}
+
 std::map<std::string, std::string> section_reader::secrets(const char* key, std::size_t most) {
   const auto variables = keys.pairs(key, most);
   lines.table(key, variables);

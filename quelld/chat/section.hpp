@@ -53,6 +53,8 @@ struct section_reader {
   std::string secret(const char* key, bool is_needed);
   /// A base URL, http or https, without a slash at its end.
   std::string url(const char* key, const std::string& otherwise);
+  /// A list of such URLs; none if the key is there and empty.
+  std::vector<std::string> origins(const char* key, std::vector<std::string> otherwise);
   /// Secrets by name: `key` is a table of names and of the variables that hold their values.
   std::map<std::string, std::string> secrets(const char* key, std::size_t most);
   // An absent key leaves the value unchanged.

@@ -11,6 +11,7 @@ configured_connector read_slack(section_reader& from) {
   s.bot_token = from.secret("bot_token", true);
   s.signing_secret = from.secret("signing_secret", true);
   s.base_url = from.url("base_url", s.base_url);
+  s.file_urls = from.origins("file_urls", std::move(s.file_urls));
   from.text("ca_file", s.ca_file);
   from.texts("teams", s.teams, 256, 256 * 64);
   from.texts("users", s.users, 4096, 4096 * 64);

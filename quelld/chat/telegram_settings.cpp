@@ -20,6 +20,7 @@ configured_connector read_telegram(section_reader& from) {
   from.flag("only_addressed", s.only_addressed);
   from.flag("show_place", s.shows_place);
   s.changes = from.changes(false);
+  from.flag("fetch_files", s.fetch_files);
   from.flag("buttons", s.buttons);
   from.time("poll", s.poll, milliseconds{1000});
   if (s.poll > milliseconds{50'000}) keys.wrong("poll", "must be at most 50s: Telegram holds no poll longer");

@@ -69,6 +69,19 @@ TEST_CASE("a section with its secrets makes a connector, and prints as it reads,
   CHECK(again->text == got->text);
 }
 
+TEST_CASE("the addresses of files are a list, and an empty one is kept", "[chat]") {
+  const auto plain = read(slack);
+  REQUIRE(plain);
+  CHECK(says(plain->text, "file_urls = [\"https://files.slack.com\"]"));
+  const auto none = read(slack + "file_urls = []\n");
+  REQUIRE(none);
+  CHECK(says(none->text, "file_urls = []"));
+  const auto own = read(slack + "file_urls = [\"https://files.test/\"]\n");
+  REQUIRE(own);
+  CHECK(says(own->text, "file_urls = [\"https://files.test\"]"));
+  CHECK(says(refusal_of(slack + "file_urls = [\"files.test\"]\n"), "each must begin with http"));
+}
+
 TEST_CASE("a secret is named, once, and must be there", "[chat]") {
   CHECK(says(refusal_of("[slack]\nbot_token = \"xoxb-very-secret\"\nsigning_secret_env = \"SIGNING\"\n"),
              "bot_token_env"));

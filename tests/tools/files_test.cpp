@@ -21,6 +21,22 @@ TEST_CASE("a file is read whole or in part, and says how much there is", "[tools
   CHECK(cut.at("truncated") == true);
 }
 
+TEST_CASE("an image or a PDF file is answered as bytes, if that is asked for", "[tools]") {
+  playground p;
+  const std::string png = std::string("\x89PNG\r\n\x1a\n") + "the rest";
+  p.put(p.root() / "a.png", png);
+  p.put(p.root() / "a.pdf", "%PDF-1.7 and so on");
+  p.put(p.root() / "a.txt", "%PDF is a kind of file");
+  const json shown = {{"media_bytes", 100}};
+  CHECK(p.good("read", {{"path", "a.png"}}, shown) ==
+        json({{"path", "a.png"}, {"type", "image/png"}, {"bytes", png.size()}, {"data", "iVBORw0KGgp0aGUgcmVzdA=="}}));
+  CHECK(p.good("read", {{"path", "a.pdf"}}, shown).at("type") == "application/pdf");
+  CHECK(p.good("read", {{"path", "a.pdf"}}).at("text") == "%PDF-1.7 and so on"); // by somebody who cannot show it
+  CHECK(p.good("read", {{"path", "a.txt"}}, shown).at("text") == "%PDF is a kind of file");
+  CHECK(p.code("read", {{"path", "a.png"}}) == "not_text");
+  CHECK(p.code("read", {{"path", "a.png"}}, {{"media_bytes", 10}}) == "too_large");
+}
+
 TEST_CASE("what cannot be read says why", "[tools]") {
   playground p;
   fs::create_directory(p.root() / "folder");

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 
+#include "protocol/attachment.hpp"
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 #include "worker/tools/input_reader.hpp"
 #include "worker/tools/tool.hpp"
@@ -14,15 +16,29 @@ using nlohmann::json;
 
 namespace {
 
-result<std::string> text_of(const workspace& where, const std::string& path, std::size_t limit) {
+result<std::string> file_bytes(const workspace& where, const std::string& path, std::size_t limit) {
   const auto file = where.open_at(path, O_RDONLY | O_NONBLOCK); // must not hang on a pipe
   if (!file) return tl::unexpected(file.error());
-  auto content = read_all(*file, where.shown(path), limit);
-  if (!content) return content;
-  if (!is_utf8(*content))
-    return failure("not_text",
-                   where.shown(path) + " is not UTF-8 text (" + std::to_string(content->size()) + " bytes)");
+  return read_all(*file, where.shown(path), limit);
+}
+
+result<std::string> only_text(result<std::string> content, const std::string& shown) {
+  if (content && !is_utf8(*content))
+    return failure("not_text", shown + " is not UTF-8 text (" + std::to_string(content->size()) + " bytes)");
   return content;
+}
+
+result<std::string> text_of(const workspace& where, const std::string& path, std::size_t limit) {
+  return only_text(file_bytes(where, path, limit), where.shown(path));
+}
+
+/// An image or a PDF file, which quelld shows to the model.
+result<json> media_of(const std::string& shown, std::string_view type, const std::string& content, std::size_t most) {
+  if (content.size() > most)
+    return failure("too_large", shown + " (" + std::string(type) + ") has " + std::to_string(content.size()) +
+                                    " bytes; at most " + std::to_string(most) +
+                                    " are shown: make a smaller copy, or take its text out with a program");
+  return json{{"path", shown}, {"type", type}, {"bytes", content.size()}, {"data", base64(content)}};
 }
 
 /// Changes whenever the content changes.
@@ -49,7 +65,11 @@ result<json> read_file(const workspace& where, const json& input, const tool_lim
   const auto first = in.number("first_line", 1, 1, 1'000'000'000);
   const auto most = in.number("lines", 2000, 1, 1'000'000);
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
-  auto content = text_of(where, path, limits.file_bytes);
+  auto content = file_bytes(where, path, limits.file_bytes);
+  if (content && limits.media_bytes > 0)
+    if (const auto type = media_type_of_bytes(*content); !type.empty())
+      return media_of(where.shown(path), type, *content, limits.media_bytes);
+  content = only_text(std::move(content), where.shown(path));
   if (!content) return tl::unexpected(content.error());
 
   std::uint64_t line = 1;

@@ -41,6 +41,7 @@ result<json> run(const json& request) {
     limits.result_bytes = given->value("result_bytes", limits.result_bytes);
     limits.file_bytes = given->value("file_bytes", limits.file_bytes);
     limits.entries = given->value("entries", limits.entries);
+    limits.media_bytes = given->value("media_bytes", limits.media_bytes);
     limits.private_addresses = given->value("private_addresses", false);
   }
   limits.if_version = request.value("if_version", "");

@@ -21,6 +21,7 @@ struct tool_limits {
   std::size_t result_bytes = 256 << 10; ///< of a tool's result; the rest is cut and reported as cut
   std::size_t file_bytes = 16 << 20;    ///< of a file for reading or writing
   std::size_t entries = 1000;           ///< of a list or of matches
+  std::size_t media_bytes = 0;          ///< read: of an image or a PDF file whose bytes are answered; 0 = never
   bool private_addresses = false;       ///< web_fetch may access loopback, link-local and private networks
   std::string if_version;               ///< edit: refused if the file has another version; "" = any version
 };

@@ -76,6 +76,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   void stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> shown_at);
   bool stop_with_threads(const incoming_message& message);
   bool is_cancel(const incoming_message& message) const;
+  /// Adds what is attached to the message; the files are fetched if it begins a turn.
+  void attach_to(incoming_message& message, const std::string& data, bool stops);
   static bool is_for_another(const incoming_message& message, bool stops, const std::string& data);
   // catching_up.cpp
   void recall();

@@ -4,6 +4,7 @@
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/bot.hpp"
 #include "integrations/chat/discord/json_access.hpp"
+#include "integrations/chat/web_files.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat::discord {
@@ -77,11 +78,34 @@ void bot::hear_message(const std::string& data) {
   if (is_held && !stops) return held->second.add(*place, id, data);
   if (is_held) held->second.stop(*place, id);
   if (!settings_.only_addressed) message->addressed = true;
-  message->text = with_attached(std::move(message->text), attached_to(data), stops);
+  attach_to(*message, data, stops);
   const auto key = message->id;
   if (!follow_ups_.message_posted(key, *message)) return ignored(); // repeated delivery
   if (stops && stop_with_threads(*message)) return ignored();
   say(std::move(*message), key);
+}
+
+void bot::attach_to(incoming_message& message, const std::string& data, bool stops) {
+  message.text = with_attached(std::move(message.text), attached_to(data), stops);
+  if (stops) return;
+  for (auto& file : files_of(data))
+    if (is_at_origin(file.place, settings_.file_urls)) message.files.push_back(std::move(file));
+  if (message.files.empty()) return;
+  file_tools tools;
+  tools.run = [weak = weak_from_this()](std::function<void(web_loop&)> job) {
+    if (const auto self = weak.lock()) self->run([loop = self->loop_.get(), job = std::move(job)] { job(*loop); });
+  };
+  tools.request_of = [ca_file = settings_.ca_file](const offered_file& file) -> result<web_request> {
+    web_request r;
+    r.method = "GET";
+    r.url = file.place; // signed by Discord; the bot's token is not sent there
+    r.ca_file = ca_file;
+    return r;
+  };
+  tools.tell = [this, scope = message.scope, id = message.id](const std::string& sentence) {
+    outbox_.note(scope, "⚠️ " + sentence, id, web_loop::now());
+  };
+  message.source = make_web_files(std::move(tools));
 }
 
 std::vector<scope_path> bot::threads_below(const scope_path& place) const {
@@ -156,7 +180,7 @@ void bot::hear_edit(const std::string& data) {
       held != held_.end() && !stops && held->second.change(message->id.substr(message->id.find(':') + 1), data))
     return;
   if (!settings_.only_addressed) message->addressed = true;
-  message->text = with_attached(std::move(message->text), attached_to(data), stops);
+  attach_to(*message, data, stops);
   const auto key = message->id;
   follow_ups_.edited(key, std::move(*message), edited, stops);
 }

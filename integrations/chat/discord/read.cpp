@@ -83,6 +83,15 @@ void attach_files(const json& message, std::string& to) {
   for (const auto& s : list_of(message, "sticker_items")) attach(to, attached_thing("sticker", text_of(s, "name")));
 }
 
+void offer_files(const json& message, std::vector<offered_file>& to) {
+  for (const auto& f : list_of(message, "attachments")) {
+    const auto& size = member_of(f, "size");
+    to.push_back({text_of(f, "filename"), text_of(f, "content_type"),
+                  size.is_number_unsigned() ? std::optional(size.get<std::uint64_t>()) : std::nullopt,
+                  text_of(f, "url")});
+  }
+}
+
 std::string attachments_of(const json& message) {
   std::string all;
   attach_files(message, all);
@@ -176,6 +185,16 @@ bool answers_another(std::string_view text) {
 }
 
 std::string attached_to(std::string_view text) { return attachments_of(json::parse(text, nullptr, false)); }
+
+std::vector<offered_file> files_of(std::string_view text) {
+  constexpr std::size_t most = 20;
+  const auto message = json::parse(text, nullptr, false);
+  std::vector<offered_file> all;
+  offer_files(message, all);
+  for (const auto& snapshot : list_of(message, "message_snapshots")) offer_files(member_of(snapshot, "message"), all);
+  if (all.size() > most) all.resize(most);
+  return all;
+}
 
 result<interaction> read_interaction(std::string_view text) {
   const auto body = json::parse(text, nullptr, false);

@@ -28,6 +28,9 @@ bool answers_another(std::string_view message);
 /// Its attachments, described: files, stickers, a poll, a forwarded message. "" = none.
 std::string attached_to(std::string_view json);
 
+/// The files among them, also those of a forwarded message. At most 20; their places are addresses.
+std::vector<offered_file> files_of(std::string_view json);
+
 enum class interaction_kind : std::uint8_t { ping, ask, stop, stop_turn, approve, deny, other };
 
 /// Somebody used a command or a button.

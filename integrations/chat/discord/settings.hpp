@@ -21,9 +21,11 @@ struct discord_settings {
   std::string api_url = "https://discord.com/api/v10";
   bool only_addressed = true; ///< in channels: ignores messages not addressed to the bot, except cancels
   std::string gateway_url;    ///< "": requested from Discord
-  std::string ca_file;        ///< PEM of authorities; "": the system's
-  bool shows_place = false;   ///< who waits behind several turns reads their number
-  change_rules changes;       ///< what edits and deletions of requests do
+  /// Where the files of messages may be fetched from; empty: they are not fetched.
+  std::vector<std::string> file_urls{"https://cdn.discordapp.com", "https://media.discordapp.net"};
+  std::string ca_file;      ///< PEM of authorities; "": the system's
+  bool shows_place = false; ///< who waits behind several turns reads their number
+  change_rules changes;     ///< what edits and deletions of requests do
 
   /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;

@@ -16,6 +16,7 @@
 #include "integrations/chat/slack/signature.hpp"
 #include "integrations/chat/slack/slack.hpp"
 #include "integrations/chat/slack/write.hpp"
+#include "integrations/chat/web_files.hpp"
 
 namespace quell::integrations::chat {
 namespace slack {
@@ -170,6 +171,11 @@ void bot::take_message(message m, const answer& done) {
   s.scope = what->where;
   s.id = m.ts;
   s.text = with_attached(m.text, m.attached, what->is_cancel);
+  if (!what->is_cancel)
+    for (const auto& file : m.files)
+      if (is_at_origin(file.place, settings_.file_urls)) s.files.push_back(file);
+  if (!s.files.empty())
+    s.source = files_of(s.scope, m.ts, [this](const offered_file& file) { return file_request(settings_, file); });
   s.author = {m.user, m.user, m.user};
   s.addressed = what->is_meant;
   s.bot_names = what->names;

@@ -72,6 +72,23 @@ message::news unwrap(json& e) {
   return is_edit ? message::news::edited : message::news::deleted;
 }
 
+std::vector<offered_file> offered_by(const json& e) {
+  constexpr std::size_t most = 20;
+  std::vector<offered_file> all;
+  const auto list = e.find("files");
+  if (list == e.end() || !list->is_array()) return all;
+  for (std::size_t i = 0; i < std::min(list->size(), most); ++i) {
+    const auto& f = (*list)[i];
+    if (!f.is_object() || text_of(f, "url_private").empty()) continue; // deleted, or shared from elsewhere
+    const auto size = f.find("size");
+    all.push_back(
+        {text_of(f, "name"), text_of(f, "mimetype"),
+         size != f.end() && size->is_number_unsigned() ? std::optional(size->get<std::uint64_t>()) : std::nullopt,
+         text_of(f, "url_private")});
+  }
+  return all;
+}
+
 std::string attachments_of(const json& e) {
   constexpr std::size_t most = 20;
   std::string all;
@@ -156,6 +173,7 @@ result<event_body> read_event(std::string_view body, std::string_view bot_user) 
   bool mentions = false;
   m.text = readable(text_of(e, "text"), own, mentions);
   m.attached = attachments_of(e);
+  m.files = offered_by(e);
   m.is_addressed = m.is_direct || mentions || kind == "app_mention";
   return m;
 }

@@ -19,8 +19,9 @@ struct message {
   std::string ts;     ///< its id within the channel
   std::string thread; ///< ts of the thread's first message; "" = not in one
   std::string user;
-  std::string text;     ///< readable: without the escapes, mentions by name, without a mention of the bot
-  std::string attached; ///< description of files and other attachments
+  std::string text;                  ///< readable: without the escapes, mentions by name, without a mention of the bot
+  std::string attached;              ///< description of files and other attachments
+  std::vector<offered_file> files{}; ///< at most 20; their places are addresses that need the token
   bool is_direct = false;
   bool is_addressed = false; ///< a direct message, or it mentions the bot
 };

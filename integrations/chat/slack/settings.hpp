@@ -18,6 +18,8 @@ struct slack_settings {
   std::string bot_token;      ///< xoxb-…
   std::string signing_secret; ///< of the app; signs Slack's requests
   std::string base_url = "https://slack.com/api";
+  /// Where the files of messages may be fetched from, with the bot's token; empty: they are not fetched.
+  std::vector<std::string> file_urls{"https://files.slack.com"};
   std::string ca_file;                        ///< PEM of authorities; "": the system's
   std::vector<std::string> teams;             ///< workspaces where everybody may speak to it; "*" = all
   std::vector<std::string> users;             ///< people who may in every workspace; "*" = all

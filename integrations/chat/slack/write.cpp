@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/web_files.hpp"
 
 namespace quell::integrations::chat::slack {
 namespace {
@@ -71,6 +72,16 @@ web_request call(const slack_settings& s, const char* method, std::string json_b
   r.headers = {"Authorization: Bearer " + s.bot_token, "Content-Type: application/json; charset=utf-8"};
   r.body = std::move(json_body);
   r.timeout = s.timeout;
+  r.ca_file = s.ca_file;
+  return r;
+}
+
+result<web_request> file_request(const slack_settings& s, const offered_file& file) {
+  if (!is_at_origin(file.place, s.file_urls)) return failure("not_fetched", "it is not kept by Slack");
+  web_request r;
+  r.method = "GET";
+  r.url = file.place;
+  r.headers = {"Authorization: Bearer " + s.bot_token};
   r.ca_file = s.ca_file;
   return r;
 }

@@ -19,6 +19,8 @@ destination destination_of(const scope_path& scope);
 
 /// A method of the API with a JSON body.
 web_request call(const slack_settings& s, const char* method, std::string json_body);
+/// The request for a message's file. Fault: it is not at one of the addresses that get the token.
+result<web_request> file_request(const slack_settings& s, const offered_file& file);
 /// The request for an action; its url is "" if Slack has none.
 web_request request_of(const slack_settings& s, const action& a);
 /// The outcome of the action, and Slack's error code (for the log).

@@ -162,6 +162,11 @@ void bot::take_message(const message& m, const taken& done) {
   s.id = m.id;
   s.text = with_attached(m.text, m.attached, is_cancel);
   if (s.text.empty()) return done(true);
+  if (settings_.fetch_files && !is_cancel) s.files = m.files;
+  if (!s.files.empty())
+    s.source = files_of(
+        s.scope, m.id, [this](const offered_file& file) { return result<web_request>(file_question(settings_, file)); },
+        [this](const web_response& answer) { return file_request(settings_, answer); });
   s.author = {m.user, m.user_name, m.user};
   s.addressed = m.is_addressed || !settings_.only_addressed;
   s.bot_names = std::move(names);

@@ -101,7 +101,7 @@ void attach_one(const json& from, const char* kind, std::string& to) {
                            bytes > 0 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt, ""));
 }
 
-/// Attachments are only named: fetching them needs the file id and the bot's token, which nobody else gets.
+/// Attachments without an address: that of a file contains the bot's token.
 std::string attachments_of(const json& from) {
   std::string all;
   for (const char* kind : {"document", "video", "audio", "voice", "video_note", "animation"})
@@ -124,6 +124,24 @@ std::string attachments_of(const json& from) {
   return all;
 }
 
+/// A photo comes in several sizes, the largest last.
+std::vector<offered_file> offered_by(const json& from) {
+  std::vector<offered_file> all;
+  const auto offer = [&](const json& file, std::string name, std::string type) {
+    const auto bytes = number_of(file, "file_size");
+    if (text_of(file, "file_id").empty()) return;
+    all.push_back({std::move(name), std::move(type),
+                   bytes > 0 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt,
+                   text_of(file, "file_id")});
+  };
+  if (const auto photo = from.find("photo");
+      photo != from.end() && photo->is_array() && !photo->empty() && photo->back().is_object())
+    offer(photo->back(), "photo.jpg", "image/jpeg");
+  if (const auto& file = member(from, "document"); !file.empty() && !from.contains("animation"))
+    offer(file, text_of(file, "file_name"), text_of(file, "mime_type"));
+  return all;
+}
+
 std::variant<nothing, message, pressed> read_message(const json& from, const self& me) {
   const auto& user = member(from, "from");
   if (user.empty() || user.value("is_bot", json(false)) == true) return nothing{};
@@ -136,6 +154,7 @@ std::variant<nothing, message, pressed> read_message(const json& from, const sel
   m.text = trimmed(text_of(from, "text"));
   if (m.text.empty()) m.text = trimmed(text_of(from, "caption"));
   m.attached = attachments_of(from);
+  m.files = offered_by(from);
   m.stamp = id_text(from, "edit_date");
   if (m.chat.empty() || m.id.empty() || m.user.empty() || (m.text.empty() && m.attached.empty())) return nothing{};
   m.is_private = text_of(member(from, "chat"), "type") == "private";
@@ -199,6 +218,19 @@ result<std::vector<update>> read_updates(std::string_view json_text, const self&
   for (const auto& one : *list)
     if (one.is_object() && number_of(one, "update_id") != 0) all.push_back(read_one(one, me));
   return all;
+}
+
+result<std::string> read_file_path(std::string_view json_text) {
+  constexpr std::size_t most = 512;
+  const auto file = good(json_text);
+  if (!file) return tl::unexpected(file.error());
+  const auto path = file->is_object() ? text_of(*file, "file_path") : std::string();
+  const bool is_plain =
+      !path.empty() && path.size() <= most && path.front() != '/' && path.find("..") == std::string::npos &&
+      std::all_of(path.begin(), path.end(),
+                  [](unsigned char c) { return std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-'; });
+  if (!is_plain) return failure("bad_request", "Telegram says not where the file is");
+  return path;
 }
 
 result<self> read_self(std::string_view json_text) {

@@ -26,9 +26,10 @@ struct message {
   std::string topic; ///< of a forum; "" = none
   std::string id;    ///< of the message within the chat
   std::string user, user_name;
-  std::string text;     ///< without a leading mention of the bot; a command without its slash and target
-  std::string attached; ///< description of files and other attachments
-  std::string command;  ///< `stop`, `start`, …, lower case; "" = none
+  std::string text;                  ///< without a leading mention of the bot; a command without its slash and target
+  std::string attached;              ///< description of files and other attachments
+  std::vector<offered_file> files{}; ///< a photo or a document; their places are file ids
+  std::string command;               ///< `stop`, `start`, …, lower case; "" = none
   bool is_private = false;
   bool answers_others = false; ///< a reply to another person's message
   bool is_addressed = false;   ///< private, a mention, a reply to the bot, or a command
@@ -53,6 +54,8 @@ struct update {
 result<update> read_update(std::string_view json_text, const self& me);
 /// The answer of getUpdates. Fault `bad_request` with Telegram's error text if it refuses.
 result<std::vector<update>> read_updates(std::string_view json_text, const self& me);
+/// The answer of getFile: the path of a file, checked to be one. Fault `bad_request` with Telegram's error text.
+result<std::string> read_file_path(std::string_view json_text);
 /// The answer of getMe.
 result<self> read_self(std::string_view json_text);
 

@@ -23,6 +23,7 @@ struct telegram_settings {
   std::vector<std::string> chats; ///< where everybody may speak to it; "*" = all
   std::vector<std::string> users; ///< people who may in every chat, also directly; "*" = all
   bool only_addressed = true;     ///< in groups: ignores messages not addressed to the bot, except cancels
+  bool fetch_files = true;        ///< photos and documents of messages
   bool buttons = true;            ///< a Stop button below a reply, Approve and Deny below a question
   milliseconds poll{25'000};      ///< longest time that Telegram holds a poll open
   milliseconds edit_every{2000};  ///< minimum interval between edits of one message

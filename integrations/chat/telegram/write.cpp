@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/telegram/read.hpp"
+#include "integrations/models/text.hpp"
 
 namespace quell::integrations::chat::telegram {
 namespace {
@@ -51,6 +53,22 @@ web_request call(const telegram_settings& s, const std::string& method, std::str
   r.headers = {"Content-Type: application/json"};
   r.body = std::move(json_body);
   r.timeout = s.timeout;
+  r.ca_file = s.ca_file;
+  return r;
+}
+
+web_request file_question(const telegram_settings& s, const offered_file& file) {
+  return call(s, "getFile", text_of({{"file_id", file.place}}));
+}
+
+result<web_request> file_request(const telegram_settings& s, const web_response& answer) {
+  if (answer.what != web_end::answered)
+    return failure("not_fetched", "it could not be fetched: Telegram does not answer");
+  const auto path = read_file_path(answer.body);
+  if (!path) return failure("not_fetched", "it could not be fetched: " + without(path.error().detail, s.token));
+  web_request r;
+  r.method = "GET";
+  r.url = s.base_url + "/file/bot" + s.token + "/" + *path;
   r.ca_file = s.ca_file;
   return r;
 }

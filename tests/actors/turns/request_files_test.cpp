@@ -99,10 +99,35 @@ TEST_CASE("older files give way first, the message's own last", "[files]") {
   CHECK(files_at(refused, 2)[0].missing.empty());
 }
 
+TEST_CASE("a file that was to be fetched is counted as it came, or says why it did not", "[files]") {
+  memory_blobs blobs;
+  arriving_files arriving;
+  auto here = blobs.add("team", "application/pdf", std::string(100'000, 'x'));
+  here.type = "application/octet-stream";
+  here.bytes = 0;
+  attachment failed{blob_id::fresh().text(), "b", "image/png", 4},
+      unknown{blob_id::fresh().text(), "c", "image/png", 4};
+  for (auto* one : {&here, &failed, &unknown}) one->comes_later = true;
+  arriving.expect(failed.blob);
+  arriving.settle(failed.blob, "it could not be fetched");
+  conversation all{user_message{"look", {here, failed, unknown}}};
+  const auto before = estimated_tokens(all);
+  note_arrivals(all, *scope_path::parse("team"), &blobs, arriving);
+  CHECK(files_at(all, 0)[0].type == "application/pdf");
+  CHECK(files_at(all, 0)[0].bytes == 100'000);
+  CHECK(files_at(all, 0)[1].missing == "it could not be fetched");
+  CHECK(files_at(all, 0)[2].missing.empty());
+  CHECK(estimated_tokens(all) != before);
+  read_files(all, *scope_path::parse("team"), &blobs);
+  CHECK(files_at(all, 0)[0].content);
+  CHECK(files_at(all, 0)[2].missing == "it was not fetched, or is not kept any more");
+}
+
 TEST_CASE("the files of a message are kept with its decision, and with that of its copy", "[files]") {
   kept_decision d;
   d.why = "no_cancel_word";
   d.files = {{blob_id::fresh().text(), "a \"b\".png", "image/png", 4}};
+  d.files.push_back({blob_id::fresh().text(), "b", "image/png", 4, nullptr, {}, true});
   CHECK(files_in(kept_text(d)) == d.files);
   CHECK(read_kept(kept_text(d)).files == d.files);
   CHECK_FALSE(read_kept(kept_text(d)).cancel);

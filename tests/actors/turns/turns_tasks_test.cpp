@@ -122,8 +122,11 @@ TEST_CASE("a file tool is quell-tool with its request on stdin", "[turns][tasks]
   CHECK(r.spec.command == std::vector<std::string>{"quell-tool"});
   CHECK(r.spec.stdin_open);
   CHECK(r.timeout == 900ms);
-  CHECK(json::parse(r.stdin_text) ==
-        json({{"tool", "read"}, {"workspace", "/srv/work"}, {"input", {{"path", "a/ä.txt"}}}}));
+  CHECK(json::parse(r.stdin_text) == json({{"tool", "read"},
+                                           {"workspace", "/srv/work"},
+                                           {"input", {{"path", "a/ä.txt"}}},
+                                           {"limits", {{"media_bytes", most_shown_file}}}}));
+  CHECK(r.most_output > most_shown_file / 3 * 4);
   CHECK(json::parse(task("list", json::object(), agent_settings{}).stdin_text)["workspace"] == "/proc/self/cwd");
 }
 

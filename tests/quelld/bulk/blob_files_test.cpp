@@ -48,6 +48,29 @@ struct blob_world {
 
 } // namespace
 
+TEST_CASE("a reserved blob gets its own id, also beside the same file, and once", "[blobs]") {
+  blob_world w;
+  const auto first = w.put(png);
+  REQUIRE(first);
+  const auto id = blob_id::fresh();
+  CHECK_FALSE(w.files->find(id));
+  const auto put = [&] {
+    std::promise<result<put_blob>> answer;
+    w.files->put({*scope_path::parse("team"), "t1", "image/png", "a.png", png, id},
+                 [&](result<put_blob> done) { answer.set_value(std::move(done)); });
+    return answer.get_future().get();
+  };
+  const auto own = put();
+  REQUIRE(own);
+  CHECK(own->is_new);
+  CHECK(own->facts.id == id);
+  CHECK_FALSE(put()->is_new);
+  w.open();
+  REQUIRE(w.files->find(id));
+  CHECK(*w.files->read(id) == png);
+  CHECK(*w.files->read(first->facts.id) == png);
+}
+
 TEST_CASE("a blob is read as it was sent, also after a restart, and the same file is stored once", "[blobs]") {
   blob_world w;
   const auto put = w.put(png);

@@ -35,6 +35,7 @@ class FakeTelegram(WebService):
         self.given = []  # ids of updates, once for each delivery
         self.messages, self.reactions, self.answered = {}, [], []
         self.numbers, self.hook, self.polls = itertools.count(100), None, 0
+        self.files = {}  # file id -> (file path, bytes)
         super().__init__()
 
     @property
@@ -42,6 +43,9 @@ class FakeTelegram(WebService):
         return f"http://127.0.0.1:{self.port}"
 
     def respond(self, path, headers, body):
+        if path.startswith(f"/file/bot{TOKEN}/"):
+            found = [data for place, data in self.files.values() if path.endswith("/" + place)]
+            return (200, {}, found[0]) if found else (404, {}, {"ok": False, "error_code": 404, "description": "Not Found"})
         _, bot, method = (path.split("?")[0].split("/") + ["", ""])[:3]
         token = bot[3:]
         if token not in self.updates:
@@ -62,6 +66,12 @@ class FakeTelegram(WebService):
     def do_getme(self, token, body):
         return self.good({"id": 666, "is_bot": True, "first_name": "Clanky", "username": "clanky_bot", "can_join_groups": True,
                           "can_read_all_group_messages": True, "supports_inline_queries": False})
+
+    def do_getfile(self, token, body):
+        if body["file_id"] not in self.files:
+            return self.bad("wrong file_id or the file is temporarily unavailable")
+        place, data = self.files[body["file_id"]]
+        return self.good({"file_id": body["file_id"], "file_unique_id": "u", "file_size": len(data), "file_path": place})
 
     def do_deletewebhook(self, token, body):
         self.hook = None

@@ -10,7 +10,7 @@ from .cluster import free_ports
 
 
 class WebService:
-    """Subclasses answer in `respond(method, path, headers, body)` with (status, headers, JSON)."""
+    """Subclasses answer in `respond(method, path, headers, body)` with (status, headers, JSON), or bytes for JSON."""
 
     def __init__(self):
         self.port = free_ports(1)[0]
@@ -31,7 +31,7 @@ class WebService:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 status, headers, answer = service.take(self.path, self.headers, body)
-                data = json.dumps(answer).encode()
+                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 try:
                     self.send_response(status)
                     self.send_header("Content-Type", "application/json")

@@ -1,0 +1,74 @@
+// The files of chat messages: named by the message when it is taken, fetched once it has begun a turn.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "controller/blob_store.hpp"
+#include "controller/message_order.hpp"
+#include "integrations/chat/file_source.hpp"
+
+namespace quell::controller::turns {
+struct agent_runtime;
+}
+
+namespace quell::controller::chat {
+
+/// Of all chats of this process: so many messages have their files fetched at once; others wait for their turn.
+class fetch_places {
+ public:
+  explicit fetch_places(std::size_t most = 8) : free_(most) {}
+  /// Calls `go` when there is a place, at once or on the thread of another caller.
+  void enter(std::function<void()> go);
+  void leave();
+
+ private:
+  void admit(std::unique_lock<std::mutex>& lock);
+
+  std::mutex guard_;
+  std::size_t free_;
+  bool is_admitting_ = false;
+  std::deque<std::function<void()>> waiting_;
+};
+
+/// The files of one message. Any thread.
+class chat_files : public std::enable_shared_from_this<chat_files> {
+ public:
+  using offered = std::vector<integrations::chat::offered_file>;
+
+  /// Adds to the order what will be fetched, and to its text why something else will not. Every file is expected from
+  /// now on until `decided`. nullptr: there is nothing to do afterwards.
+  static std::shared_ptr<chat_files> reserve(std::shared_ptr<turns::agent_runtime> runtime,
+                                             std::shared_ptr<fetch_places> places, turns::message_order& order,
+                                             offered files, std::shared_ptr<integrations::chat::file_source> source);
+  /// Fetches the files if the message has begun a turn, one after the other; else they are forgotten.
+  void decided(bool begins_turn);
+
+ private:
+  struct one {
+    integrations::chat::offered_file file;
+    blob_id id;
+  };
+  chat_files() = default;
+  void next();
+  void fetched(std::size_t number, result<std::string> bytes);
+  void settle(std::size_t number, const std::string& why);
+  void over(std::size_t number);
+  void finish();
+
+  std::shared_ptr<turns::agent_runtime> runtime_;
+  std::shared_ptr<fetch_places> places_;
+  std::shared_ptr<integrations::chat::file_source> source_;
+  scope_path scope_;
+  std::vector<one> files_;
+  std::string not_taken_; ///< in words, told with what fails later
+  std::mutex guard_;
+  std::size_t at_ = 0; ///< the file that is being fetched
+  bool is_finished_ = false;
+};
+
+} // namespace quell::controller::chat
