@@ -29,6 +29,9 @@ void decision_fields(CLI::App& app, approve_options& o) {
   add_text(app, "--question", o.question, "what a call asks that has begun: quell show says which")->type_name("ID");
   if (o.approve) {
     add_pairs(app, "--set", o.values, "a value for the question; left out ones get their defaults");
+    add_text(app, "--input", o.input,
+             "run the call with this input instead, a JSON object; @FILE reads it from a file, @- from standard input")
+        ->type_name("JSON|@FILE");
     add_duration(app, "--always", o.always,
                  "this exact call of its agent needs no human here for so long, at most 30d: quell approvals list");
   } else {

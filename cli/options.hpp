@@ -127,6 +127,7 @@ struct approve_options {
   strings values;                     ///< NAME=VALUE
   bool dismiss = false;               ///< with deny: neither yes nor no
   std::optional<milliseconds> always; ///< with approve: this exact call needs no human for so long
+  text_option input; ///< with approve: JSON, or @FILE with JSON: the call runs with it instead of its own
 };
 struct approvals_list_options {};
 struct approvals_revoke_options {

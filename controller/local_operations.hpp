@@ -57,6 +57,9 @@ struct decision {
   std::string reason;
   records::person by;
   std::string event_data; ///< JSON text: the data of its event
+  /// With `approved`: JSON text of the object with which the call runs instead of its own input; "" = with its own.
+  std::string input = {};
+  std::string changed = {}; ///< the same for the call's row: see `records::call_record`
 };
 
 /// One live operation of a scope.

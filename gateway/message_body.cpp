@@ -136,8 +136,36 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   return request;
 }
 
+namespace {
+
+/// The input of a call goes to its tool as it is; everywhere else null is as if absent.
+tl::expected<nlohmann::json, problem> parse_decision(std::string_view text) {
+  auto body = parse_body(text, null_members::kept);
+  if (!body) return body;
+  nlohmann::json input;
+  if (const auto at = body->find("input"); at != body->end()) {
+    input = std::move(*at);
+    body->erase(at);
+  }
+  drop_nulls(*body);
+  if (!input.is_null()) (*body)["input"] = std::move(input);
+  return body;
+}
+
+/// The input with which the call is approved, as JSON text; "" = with its own.
+std::string read_input_of_call(body_reader& fields, bool approved) {
+  const auto* input = approved ? fields.object("input") : nullptr;
+  if (!input) return {};
+  if (fields.has("question")) fields.complain("input", "is for a call that waits to begin, not for an answer");
+  if (fields.has("always"))
+    fields.complain("always", "cannot stand beside input: what is allowed for good is the call as its agent makes it");
+  return input->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace
+
 tl::expected<read_word, problem> read_decision(std::string_view text, bool approved) {
-  auto body = parse_body(text);
+  auto body = parse_decision(text);
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
@@ -146,6 +174,7 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   d.approved = approved;
   d.reason = fields.text("reason", 0, max_reason).value_or("");
   if (const auto by = fields.person("by")) d.by = *by;
+  d.input = read_input_of_call(fields, approved);
   const auto question = fields.id<operation_id>("question");
   const auto* values = approved ? fields.object("values") : nullptr;
   const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);

@@ -223,12 +223,14 @@ event_text approval_required(const operation_id& call, const tool_call& what, co
 }
 
 event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
-                             const std::string& reason, const std::optional<operation_id>& question) {
+                             const std::string& reason, const std::optional<operation_id>& question,
+                             const std::string& input) {
   json data = {{"operation", call.text()},
                {"decision", approved ? "approved" : "denied"},
                {"by", {{"id", by.id}, {"name", by.name}}},
                {"reason", reason}};
   if (question) data["question"] = question->text();
+  if (!input.empty()) data["input"] = json_or_text(input);
   return {"approval_resolved", json_text(data)};
 }
 

@@ -132,6 +132,8 @@ export class Client {
     wait?: "fenced" | "signalled" | "settled";
     waitMs?: number;
   }): Promise<CancelRecord>;
+  approve(call: Operation | string, options?: { input?: { [field: string]: Json }; reason?: string; by?: Person; alwaysMs?: number }): Promise<OperationRecord>;
+  deny(call: Operation | string, options?: { reason?: string; by?: Person }): Promise<OperationRecord>;
   say(message: {
     scope: string;
     text: string;
