@@ -81,6 +81,8 @@ struct resolve_options {
 };
 struct say_options {
   strings words;
+  text_option model, parent;
+  text_option tools; ///< names with commas between them; "none" alone: no tools
   text_option scope, agent, during_turn;
   milliseconds reconnect{60'000};
   bool no_wait = false;

@@ -111,6 +111,8 @@ class local_operations {
 
   // ---- what lives in a scope and below it
   virtual std::uint64_t live_in(const scope_path& scope) const = 0;
+  /// Whether it is a live turn of exactly this scope, or hangs below one.
+  virtual bool is_below_turn_in(const operation_id& id, const scope_path& scope) const = 0;
   /// The tasks of exactly this scope that were detached from what started them.
   virtual std::uint64_t detached_tasks(const scope_path& scope) const = 0;
   virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;

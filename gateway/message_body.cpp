@@ -67,6 +67,22 @@ void read_files(body_reader& fields, turns::message_order& order, std::vector<fi
   }
 }
 
+/// Which of these its agent has is checked later.
+void read_choice(body_reader& fields, turns::message_order& order) {
+  constexpr std::size_t most_tools = 128;
+  order.model = fields.text("model", 1, 64);
+  order.parent = fields.id<operation_id>("parent");
+  const auto* tools = fields.take("tools");
+  if (!tools) return;
+  const bool fits =
+      tools->is_array() && tools->size() <= most_tools && std::all_of(tools->begin(), tools->end(), [](const auto& t) {
+        return t.is_string() && !t.template get_ref<const std::string&>().empty() &&
+               t.template get_ref<const std::string&>().size() <= 128;
+      });
+  if (!fits) return fields.complain("tools", "must be a list of at most 128 names of 1 to 128 bytes");
+  order.tools = tools->get<std::vector<std::string>>();
+}
+
 /// Limits of the message's turn; the agent's own hold, too.
 void read_budget(body_reader& fields, turns::message_order& order) {
   constexpr double most_cost = 1e9;
@@ -116,6 +132,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
   if (order.client_id.starts_with("quell:")) fields.complain("id", "must not begin with quell: (quell's own messages)");
   order.agent = fields.text("agent", 1, 64);
+  read_choice(fields, order);
   read_budget(fields, order);
   order.labels = fields.labels("labels");
   order.timeout = fields.duration("timeout_ms");

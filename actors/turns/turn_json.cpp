@@ -161,6 +161,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   data.erase("by_chat");
   data.erase("context");
   data.erase("budget");
+  data.erase("choice");
   data["turn"] = turn.text();
   return {"turn_start", json_text(data)};
 }

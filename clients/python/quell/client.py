@@ -191,7 +191,8 @@ class Client:
     def say(self, scope: str, text: str, *, author: dict[str, str], id: str | None = None, **fields: Any) -> Iterator[tuple[str, Any]]:
         """Says it and yields (type, data) of what follows: `message_decided` first, then the turn's events.
 
-        Leaving the loop early hangs up, which cancels the turn unless `on_disconnect="continue"`.
+        Leaving the loop early hangs up, which cancels the turn unless `on_disconnect="continue"`. `fields`: as in POST /v1/messages, for
+        example `agent`, `model`, `tools`, `parent`, `timeout_ms`, `labels`.
         """
         body = {"scope": scope, "text": text, "author": author, "id": id, **fields}
         with self.transport.stream("POST", "/v1/messages", {k: v for k, v in body.items() if v is not None}) as stream:

@@ -141,6 +141,13 @@ export class Client {
     id?: string;
     on_disconnect?: "cancel" | "continue";
     during_turn?: "queue" | "steer" | "supersede";
+    agent?: string;
+    /** Another of the agent's models, fewer of its tools, and the operation that the turn hangs below. */
+    model?: string;
+    tools?: string[];
+    parent?: string;
+    labels?: Record<string, string>;
+    timeout_ms?: number;
     signal?: AbortSignal;
     [field: string]: unknown;
   }): AsyncGenerator<{ event: string; data: any; id: string | null }>;
