@@ -1,13 +1,16 @@
 """An approver lets a call run with another input: it runs once, with exactly that, also after a kill; and what must not run does not."""
 import json
 import os
+import subprocess
 
 import pytest
 
 from harness.cluster import marker
+from harness.python_client import FOLDER, quell
 from harness.turns import TurnCluster
 from harness.waiting import until
 
+TYPESCRIPT = os.path.abspath(os.path.join(FOLDER, "../typescript/src/index.js"))
 CONFIG = ('[[approval]]\ntool = "exec"\nmatch = "rm *"\n[[approval]]\ntool = "exec"\nmatch = "rm -rf /*"\naction = "deny"\n'
           '[[approval]]\ntool = "write"\n')
 ASKED = {"command": "rm -f ./nothing; echo original >> ran"}
@@ -187,3 +190,22 @@ def test_the_command_takes_json_a_file_and_standard_input(c):
         c.ended(turn)
     assert ran(c) == ["changed"] * 3
     assert b"echo changed" in c.quell("show", id, check=0).stdout
+
+
+def test_the_clients_approve_with_an_input_and_deny(c):
+    turns = {word: c.say(f"clients/{word}", "one") for word in ("py", "no", "ts")}
+    calls = {word: asked(c, turn) for word, turn in turns.items()}
+    with quell.Client(c.url, c.token) as client:
+        with pytest.raises(quell.Invalid):
+            client.approve(calls["py"], input={"command": 7})
+        assert client.approve(calls["py"], input=CHANGED, by={"id": "ann"})["tool"]["changed"]["by"]["id"] == "ann"
+        assert client.deny(calls["no"], reason="not today")["status"] == "failed"
+    program = (f"import {{ Client }} from {json.dumps('file://' + TYPESCRIPT)};\n"
+               f"const client = new Client({json.dumps({'url': c.url, 'token': c.token})});\n"
+               f"const call = await client.approve({json.dumps(calls['ts'])}, {{ input: {json.dumps(CHANGED)} }});\n"
+               "console.log(call.tool.changed.input.command); client.close();\n")
+    done = subprocess.run(["node", "--input-type=module", "-e", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == CHANGED["command"], done
+    for turn in turns.values():
+        assert c.ended(turn)["status"] == "completed"
+    assert ran(c) == ["changed"] * 2
