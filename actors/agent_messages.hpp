@@ -4,6 +4,7 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,7 @@ struct on_human_decision {
   operation_id call;
   bool approved = false;
   std::string reason;
+  std::optional<std::string> input; ///< JSON text: another one than the call's own
 };
 
 /// A running call waits for a human's answer, or has received it.

@@ -83,6 +83,9 @@ std::string inconsistency(const command_options& command) {
     if (h->action == "edit" && h->words.empty()) return "there is no text: write quell history edit SCOPE MESSAGE TEXT";
   if (const auto* r = std::get_if<approve_options>(&command))
     if (r->reason && r->reason->size() > 2000) return "--reason is longer than 500 characters";
+  if (const auto* r = std::get_if<approve_options>(&command))
+    if (r->input && (r->always || r->question || !r->values.empty()))
+      return "--input cannot go with --always, --question or --set: it is for one call that waits to begin";
   if (const auto* r = std::get_if<resolve_options>(&command))
     if (!r->id && !r->worker) return "nothing to resolve is named: give an operation's id or --worker W";
   return {};

@@ -20,6 +20,10 @@ void conversation_fields(CLI::App& app, Options& o) {
 void say_fields(CLI::App& app, say_options& o) {
   conversation_fields(app, o);
   app.add_flag("-d,--detach,--no-wait", o.no_wait, "print the turn's id and return");
+  add_text(app, "--model", o.model, "another of the agent's models, for this turn")->type_name("NAME");
+  add_text(app, "--tools", o.tools, "all that this turn may use of the agent's tools; none = no tools")
+      ->type_name("NAME,…|none");
+  add_text(app, "--parent", o.parent, "the operation that the turn hangs below, and ends with")->type_name("ID");
   add_words(app, "TEXT", o.words, "what to say; - = standard input");
 }
 
@@ -29,6 +33,9 @@ void decision_fields(CLI::App& app, approve_options& o) {
   add_text(app, "--question", o.question, "what a call asks that has begun: quell show says which")->type_name("ID");
   if (o.approve) {
     add_pairs(app, "--set", o.values, "a value for the question; left out ones get their defaults");
+    add_text(app, "--input", o.input,
+             "run the call with this input instead, a JSON object; @FILE reads it from a file, @- from standard input")
+        ->type_name("JSON|@FILE");
     add_duration(app, "--always", o.always,
                  "this exact call of its agent needs no human here for so long, at most 30d: quell approvals list");
   } else {

@@ -81,6 +81,8 @@ struct resolve_options {
 };
 struct say_options {
   strings words;
+  text_option model, parent;
+  text_option tools; ///< names with commas between them; "none" alone: no tools
   text_option scope, agent, during_turn;
   milliseconds reconnect{60'000};
   bool no_wait = false;
@@ -127,6 +129,7 @@ struct approve_options {
   strings values;                     ///< NAME=VALUE
   bool dismiss = false;               ///< with deny: neither yes nor no
   std::optional<milliseconds> always; ///< with approve: this exact call needs no human for so long
+  text_option input; ///< with approve: JSON, or @FILE with JSON: the call runs with it instead of its own
 };
 struct approvals_list_options {};
 struct approvals_revoke_options {

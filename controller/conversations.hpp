@@ -31,6 +31,7 @@ struct begun_turn {
   std::string owner;
   scope_path scope;
   turn_of what;
+  std::string agent = {}; ///< "" = unknown
 };
 
 class conversations {
@@ -51,7 +52,8 @@ class conversations {
   std::optional<queued_turn> leave(const operation_id& turn, const scope_path& scope);
 
   /// The turn of this author has begun; `ended` forgets it.
-  void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);
+  void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what,
+                  const std::string& agent = {});
   void ended(const operation_id& operation) { begun_.erase(operation); }
   /// Whether this author owns work in a scope, by his turns there: a turn, only refused stops, none.
   enum class ownership : std::uint8_t { has_turn, was_refused, unknown };

@@ -57,6 +57,9 @@ struct decision {
   std::string reason;
   records::person by;
   std::string event_data; ///< JSON text: the data of its event
+  /// With `approved`: JSON text of the object with which the call runs instead of its own input; "" = with its own.
+  std::string input = {};
+  std::string changed = {}; ///< the same for the call's row: see `records::call_record`
 };
 
 /// One live operation of a scope.
@@ -108,6 +111,8 @@ class local_operations {
 
   // ---- what lives in a scope and below it
   virtual std::uint64_t live_in(const scope_path& scope) const = 0;
+  /// Whether it is a live turn of exactly this scope, or hangs below one.
+  virtual bool is_below_turn_in(const operation_id& id, const scope_path& scope) const = 0;
   /// The tasks of exactly this scope that were detached from what started them.
   virtual std::uint64_t detached_tasks(const scope_path& scope) const = 0;
   virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;

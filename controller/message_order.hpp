@@ -44,9 +44,13 @@ struct message_order {
   std::optional<operation_id> exchange{};
   /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
   std::vector<operation_id> apart{};
-  std::optional<milliseconds> timeout{};       ///< of its turn, below that of the agent
-  std::map<std::string, std::string> labels{}; ///< of its turn
-  std::optional<during_turn> during{};         ///< absent: as its agent has it
+  std::optional<milliseconds> timeout{};           ///< of its turn, below that of the agent
+  std::map<std::string, std::string> labels{};     ///< of its turn
+  std::optional<during_turn> during{};             ///< absent: as its agent has it
+  bool is_during_default = false;                  ///< `during` is its agent's, not the message's own
+  std::optional<std::string> model{};              ///< of its turn, one of those that the agent has
+  std::optional<std::vector<std::string>> tools{}; ///< of its turn, some of those that the agent has
+  std::optional<operation_id> parent{};            ///< that its turn hangs below, and ends with
   std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
   enum class scope_of_decision : std::uint8_t { decide, only_stop, only_turn } wants = scope_of_decision::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn

@@ -71,6 +71,9 @@ awaitable<standing_rule> rule_of(exchange& x, records::operation_record call) {
     const auto above = co_await find_row(x.gw, *call.parent);
     if (above) agent = above->name;
   }
+  if (!call.call_change.empty())
+    throw from_errors({{"invalid_field", "/always",
+                        "is for the call as its agent makes it; a person approved this one with another input"}});
   auto rule = turns::standing_rule_for(call, agent);
   if (!rule) throw from_errors({{"invalid_field", "/always", "is for a call about which a rule of [[approval]] asks"}});
   co_return std::move(*rule);

@@ -1,13 +1,36 @@
 // POST …/approve and …/deny: a human's decision on a call that waits for it.
+#include <nlohmann/json.hpp>
+
+#include "actors/turns/turn_scheduler.hpp"
 #include "gateway/approving.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/message_body.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/rights.hpp"
+#include "protocol/sha256.hpp"
 
 namespace quell::controller::http {
 
 namespace {
+
+/// Whether the call was approved with this input; "" = with its own.
+bool has_input(const records::operation_record& row, const std::string& input) {
+  return turns::sorted_input(turns::changed_input(row.call_change).value_or("")) == turns::sorted_input(input);
+}
+
+/// The call's own input, as JSON text with sorted keys.
+std::string own_input(const records::operation_record& row) {
+  const auto block = nlohmann::json::parse(row.kind_data, nullptr, false);
+  const auto own = block.is_object() ? block.value("input", nlohmann::json()) : nlohmann::json();
+  return own.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// For the audit: the hashes of the input before and after an approver changed it. Equal inputs have equal hashes.
+std::string input_change(const records::operation_record& row, const std::string& input) {
+  if (input.empty()) return {};
+  return ", input changed from sha256 " + sha256_hex(own_input(row)) + " to sha256 " +
+         sha256_hex(turns::sorted_input(input));
+}
 
 /// True if the same decision was made before, according to the row.
 bool was_decided_so(const records::operation_record& row, bool approved) {
@@ -64,6 +87,7 @@ awaitable<response> decide(exchange& x, bool approved) {
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
+  if (!d.input.empty() && turns::sorted_input(d.input) == own_input(row)) d.input.clear(); // nothing was changed
   if (word.always) {
     auto may_stand = need_rule_of(x, row);
     co_await std::move(may_stand);
@@ -75,7 +99,8 @@ awaitable<response> decide(exchange& x, bool approved) {
       gw.options.turns->decide(id, word.word, std::move(reply));
   };
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
-  if (!done && (done.error().error.code == "not_ready" || done.error().error.code == "invalid_values"))
+  // "not_paused" can be a repeat; the others say that nothing was decided.
+  if (!done && (done.error().error.code == "not_ready" || !done.error().error.pointer.empty()))
     throw from_refusal(done.error());
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
@@ -88,8 +113,13 @@ awaitable<response> decide(exchange& x, bool approved) {
                                 ? done.error().error.detail
                                 : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                                       ": it does not wait for a human (any more)"};
+  if (approved && !question && !has_input(shown.row, d.input))
+    throw problem{.code = "not_paused",
+                  .detail = "operation " + id.text() +
+                            " was approved before with another input, and runs with that: `tool.changed`, or its own"};
   if (done) {
-    const std::string what = "operation " + id.text() + (question ? ", question " + question->text() : "");
+    const std::string what = "operation " + id.text() + (question ? ", question " + question->text() : "") +
+                             input_change(shown.row, d.input);
     auto entry = audited(x, approved ? "approve" : "deny", what, decider(x.who, d.by));
     co_await std::move(entry);
   }

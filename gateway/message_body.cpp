@@ -67,6 +67,22 @@ void read_files(body_reader& fields, turns::message_order& order, std::vector<fi
   }
 }
 
+/// Which of these its agent has is checked later.
+void read_choice(body_reader& fields, turns::message_order& order) {
+  constexpr std::size_t most_tools = 128;
+  order.model = fields.text("model", 1, 64);
+  order.parent = fields.id<operation_id>("parent");
+  const auto* tools = fields.take("tools");
+  if (!tools) return;
+  const bool fits =
+      tools->is_array() && tools->size() <= most_tools && std::all_of(tools->begin(), tools->end(), [](const auto& t) {
+        return t.is_string() && !t.template get_ref<const std::string&>().empty() &&
+               t.template get_ref<const std::string&>().size() <= 128;
+      });
+  if (!fits) return fields.complain("tools", "must be a list of at most 128 names of 1 to 128 bytes");
+  order.tools = tools->get<std::vector<std::string>>();
+}
+
 /// Limits of the message's turn; the agent's own hold, too.
 void read_budget(body_reader& fields, turns::message_order& order) {
   constexpr double most_cost = 1e9;
@@ -116,6 +132,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
   if (order.client_id.starts_with("quell:")) fields.complain("id", "must not begin with quell: (quell's own messages)");
   order.agent = fields.text("agent", 1, 64);
+  read_choice(fields, order);
   read_budget(fields, order);
   order.labels = fields.labels("labels");
   order.timeout = fields.duration("timeout_ms");
@@ -136,8 +153,36 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   return request;
 }
 
+namespace {
+
+/// The input of a call goes to its tool as it is; everywhere else null is as if absent.
+tl::expected<nlohmann::json, problem> parse_decision(std::string_view text) {
+  auto body = parse_body(text, null_members::kept);
+  if (!body) return body;
+  nlohmann::json input;
+  if (const auto at = body->find("input"); at != body->end()) {
+    input = std::move(*at);
+    body->erase(at);
+  }
+  drop_nulls(*body);
+  if (!input.is_null()) (*body)["input"] = std::move(input);
+  return body;
+}
+
+/// The input with which the call is approved, as JSON text; "" = with its own.
+std::string read_input_of_call(body_reader& fields, bool approved) {
+  const auto* input = approved ? fields.object("input") : nullptr;
+  if (!input) return {};
+  if (fields.has("question")) fields.complain("input", "is for a call that waits to begin, not for an answer");
+  if (fields.has("always"))
+    fields.complain("always", "cannot stand beside input: what is allowed for good is the call as its agent makes it");
+  return input->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace
+
 tl::expected<read_word, problem> read_decision(std::string_view text, bool approved) {
-  auto body = parse_body(text);
+  auto body = parse_decision(text);
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
@@ -146,6 +191,7 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   d.approved = approved;
   d.reason = fields.text("reason", 0, max_reason).value_or("");
   if (const auto by = fields.person("by")) d.by = *by;
+  d.input = read_input_of_call(fields, approved);
   const auto question = fields.id<operation_id>("question");
   const auto* values = approved ? fields.object("values") : nullptr;
   const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);

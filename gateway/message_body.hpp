@@ -18,8 +18,8 @@ struct message_request {
 };
 
 tl::expected<message_request, problem> read_message(std::string_view text);
-/// `{"reason","by"}` of an approval or a denial, and the answer to a question if there is one: its reason and person
-/// are those of the decision.
+/// `{"reason","by"}` of an approval or a denial, with the other input of an approval, and the answer to a question if
+/// there is one: its reason and person are those of the decision.
 struct read_word {
   decision word;
   std::optional<human_answer> answer;

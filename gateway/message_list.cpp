@@ -53,6 +53,7 @@ void write_message(json_writer& to, const records::kept_message& kept) {
       to.field("call", c.call).field("name", c.name).field("operation", c.operation);
       to.key("input");
       to.put_json_or_text(c.input);
+      if (!c.changed.empty()) to.raw_field("changed", c.changed);
       to.close_object();
     }
   to.close_array();

@@ -139,8 +139,11 @@ awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<
     else if (op.row.kind == kind::exchange)
       op.kind_data = turns::shown_exchange_block(op.row.kind_data, op.row.hot.result);
   for (auto& op : shown) {
-    if (op.row.kind != kind::tool_call || op.row.hot.now != status::paused) continue;
-    op.kind_data = turns::shown_call_block(op.row.kind_data, op.row.hot.result);
+    if (op.row.kind != kind::tool_call) continue;
+    if (!op.row.call_change.empty()) op.kind_data = turns::with_changed(op.row.kind_data, op.row.call_change);
+    if (op.row.hot.now != status::paused) continue;
+    op.kind_data =
+        turns::shown_call_block(turns::with_changed(op.row.kind_data, op.row.call_change), op.row.hot.result);
     op.row.hot.result.clear(); // a live operation has no result yet
   }
   for (auto& op : shown) {

@@ -65,7 +65,7 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/operations/*/input", post_input, access::token, body_kind::bytes},
     {"POST", "/v1/operations/*/resize", post_resize, access::token, body_kind::small},
     {"GET", "/v1/operations/*/events", get_operation_events},
-    {"POST", "/v1/operations/*/approve", approve, access::token, body_kind::small},
+    {"POST", "/v1/operations/*/approve", approve, access::token, body_kind::json},
     {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::small},
     {"POST", "/v1/messages", post_message, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/v1/messages", list_messages},

@@ -38,6 +38,7 @@ extern const std::string discard_message_sql;
 extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
 extern const std::string settle_call_sql; ///< changes nothing if the call already has a result
+extern const std::string change_call_sql; ///< changes nothing if the input of the call was changed before
 extern const std::string add_cost_sql;
 extern const std::string prune_cost_sql; ///< a few rows of days before ?1
 extern const std::string put_turn_cost_sql;
@@ -73,6 +74,7 @@ void write_message(SQLite::Statement& insert, const message_record& record);
 /// Writes the call without its outcome.
 void write_call(SQLite::Statement& insert, const call_record& record);
 void write_outcome(SQLite::Statement& settle, const operation_id& call, const call_outcome& outcome);
+void write_call_change(SQLite::Statement& change, const operation_id& call, const std::string& changed);
 void write_cost(SQLite::Statement& add, SQLite::Statement& prune, const cost_record& record, utc_day keep_from);
 void write_turn_cost(SQLite::Statement& put, const turn_cost_record& record);
 

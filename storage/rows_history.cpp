@@ -17,11 +17,14 @@ const std::string discard_message_sql =
 
 const std::string acknowledge_message_sql = "UPDATE message SET acknowledged = 1 WHERE id = ? AND acknowledged = 0";
 
-const std::string call_columns = "operation, answer, position, call, name, ok, cancelled, input, result";
+const std::string call_columns = "operation, answer, position, call, name, ok, cancelled, input, result, "
+                                 "(SELECT c.changed FROM call_change c WHERE c.operation = call.operation)";
 const std::string insert_call_sql =
     "INSERT INTO call (operation, answer, position, call, name, input) VALUES (?, ?, ?, ?, ?, ?)";
 const std::string settle_call_sql =
     "UPDATE call SET ok = ?, cancelled = ?, result = ? WHERE operation = ? AND result IS NULL";
+
+const std::string change_call_sql = "INSERT OR IGNORE INTO call_change (operation, changed) VALUES (?, ?)";
 
 void write_message(SQLite::Statement& insert, const message_record& record) {
   const auto scope = stored_scope(record.scope.text());
@@ -73,6 +76,11 @@ void write_outcome(SQLite::Statement& settle, const operation_id& call, const ca
   run(settle);
 }
 
+void write_call_change(SQLite::Statement& change, const operation_id& call, const std::string& changed) {
+  binder(change).id(call).text(changed);
+  run(change);
+}
+
 call_record read_call(SQLite::Statement& row) {
   columns from(row);
   call_record record;
@@ -89,6 +97,7 @@ call_record read_call(SQLite::Statement& row) {
     outcome.result = std::move(*result);
     record.outcome = std::move(outcome);
   }
+  record.changed = from.text();
   return record;
 }
 

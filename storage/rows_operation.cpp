@@ -165,7 +165,10 @@ const std::string update_ended_sql =
 
 const std::string operation_columns =
     "seq, id, as_of, kind, name, scope, parent, root, detached, owner, via_token, created_at, ended_seq, " +
-    hot_columns + ", labels, coalesce(cold, (SELECT b.cold FROM operation_bulk b WHERE b.seq = operation.seq))";
+    hot_columns +
+    ", labels, "
+    "(SELECT c.changed FROM call_change c WHERE c.operation = operation.id), "
+    "coalesce(cold, (SELECT b.cold FROM operation_bulk b WHERE b.seq = operation.seq))";
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record) {
   const auto scope = stored_scope(record.scope.text());
@@ -242,6 +245,7 @@ operation_record read_operation(SQLite::Statement& row) {
     record.labels = labels.map();
     if (!labels.ok()) throw corrupt_row("an operation's labels are cut short");
   }
+  record.call_change = from.text();
   read_cold(from.view(), record);
   return record;
 }

@@ -178,6 +178,14 @@ CREATE TABLE IF NOT EXISTS turn_cost (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// The inputs with which humans approved calls, where they changed them.
+constexpr const char* version_8 = R"sql(
+CREATE TABLE IF NOT EXISTS call_change (
+  operation BLOB PRIMARY KEY,
+  changed TEXT NOT NULL           -- JSON: the input, and who changed it
+) STRICT, WITHOUT ROWID;
+)sql";
+
 /// SQL function: true if the packed map holds this key with this value.
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -237,6 +245,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 5) database.exec(version_5);
   if (version < 6) database.exec("ALTER TABLE operation ADD COLUMN via_token TEXT"); // NULL: nobody's
   if (version < 7) database.exec(version_7);
+  if (version < 8) database.exec(version_8);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

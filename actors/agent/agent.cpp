@@ -19,7 +19,9 @@ void agent::resume(conversation so_far, const std::vector<tool_result>& known, s
   for (std::size_t i = 0; last && i < calls.size() && i < last->calls.size(); ++i) {
     const bool is_answered =
         std::any_of(known.begin(), known.end(), [&](const tool_result& r) { return r.call == last->calls[i].call; });
-    calls_[static_cast<call_number>(i + 1)] = {calls[i], last->calls[i], is_answered};
+    auto& call = calls_[static_cast<call_number>(i + 1)] = {calls[i], last->calls[i], is_answered};
+    for (const auto& met : past.met)
+      if (met.call == call.what.call && met.input) change_input(call, *met.input);
   }
   take(turn_.resume(std::move(so_far), known, std::move(past), loop_.now()));
 }
@@ -68,11 +70,19 @@ void agent::tool_broke(call_number number) {
                    back<tool_result>([this, number](const tool_result& stands) { tool_over(number, stands); }));
 }
 
-void agent::human_decided(const operation_id& call, bool approved, const std::string& reason) {
+void agent::human_decided(const operation_id& call, bool approved, const std::string& reason,
+                          const std::optional<std::string>& input) {
   const auto number = number_of(call);
   if (!number) return;
-  if (!approved) calls_.at(*number).is_answered = true; // with the decision
-  take(turn_.human_decided(*number, approved, reason, loop_.now()));
+  known_call& known = calls_.at(*number);
+  if (!approved) known.is_answered = true; // with the decision
+  if (approved && input) change_input(known, *input);
+  take(turn_.human_decided(*number, approved, reason, loop_.now(), input));
+}
+
+void agent::change_input(known_call& call, const std::string& input) {
+  call.what.input = input;
+  port_.input_changed(call.what);
 }
 
 void agent::call_waits(const operation_id& call, bool for_human) {

@@ -33,14 +33,16 @@ class agent {
   /// The tool's actor has died: the call ends as interrupted, and the turn goes on.
   void tool_broke(call_number number);
   /// A human approved or denied the call; a denied call has already ended.
-  void human_decided(const operation_id& call, bool approved, const std::string& reason);
+  /// `input`: JSON text; the call runs with it instead of its own.
+  void human_decided(const operation_id& call, bool approved, const std::string& reason,
+                     const std::optional<std::string>& input = std::nullopt);
   /// A running call waits for a human, or has received the human's answer.
   void call_waits(const operation_id& call, bool for_human);
   void tick();
   std::optional<boot_time> next_tick() const { return turn_.next_tick(); }
 
   const turn& it() const { return turn_; }
-  /// The call with this number, which must be known.
+  /// The call with this number, which must be known, with the input that it runs with.
   const tool_call& call(call_number number) const { return calls_.at(number).what; }
 
  private:
@@ -81,6 +83,7 @@ class agent {
   bool is_over() const { return turn_.phase() == turn_phase::done; }
   known_call* call_of(call_number number);
   std::optional<call_number> number_of(const operation_id& call) const;
+  void change_input(known_call& call, const std::string& input);
   /// Wraps a callback so that it runs on the agent's thread, and never after the agent's end.
   template <class T, class Then>
   answer<T> back(Then then) const {

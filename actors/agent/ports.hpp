@@ -53,7 +53,10 @@ class agent_port {
  public:
   virtual ~agent_port() = default;
 
+  /// Any thread.
   virtual tool_traits traits(const tool_call& call) = 0;
+  /// A human approved the call with the input that it has now.
+  virtual void input_changed(const tool_call& /*what*/) {}
 
   /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ class agent_handle {
   /// Urgent: overtakes the messages that wait in the mailbox, and continues down to the agent's tools.
   virtual void stop(abort_reason why, const std::string& reason) = 0;
   virtual void stop_call(const operation_id& call, const std::string& reason) = 0;
-  virtual void decide(const operation_id& call, bool approved, const std::string& reason) = 0;
+  /// `input`: JSON text; an approved call runs with it instead of its own.
+  virtual void decide(const operation_id& call, bool approved, const std::string& reason,
+                      const std::optional<std::string>& input) = 0;
   /// A running call waits for a human, or no longer does: the wait does not count towards the call's time limit.
   virtual void waits(const operation_id& call, bool for_human) = 0;
   /// The process ends: the agent does nothing more and notifies nobody.

@@ -172,13 +172,19 @@ std::vector<turn_effect> turn::call_cancelled(call_number number, tool_result wh
   return take();
 }
 
+/// What the model asked for stays in `what`: the guard against repetition counts that.
+void turn::take_input(call_slot& s, const std::string& input) const {
+  s.traits = traits_({s.what.call, s.what.name, input});
+}
+
 std::vector<turn_effect> turn::human_decided(call_number number, bool approved, const std::string& reason,
-                                             boot_time now) {
+                                             boot_time now, const std::optional<std::string>& input) {
   call_slot* const found = slot_of(number);
   if (!found || found->state != call_state::asking || phase_ == turn_phase::done) return {};
   move_to(turn_phase::calling);
   call_slot& s = *found;
   if (approved) {
+    if (input) take_input(s, *input);
     s.approved = true;
     s.state = call_state::announced;
   } else {

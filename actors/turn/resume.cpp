@@ -77,6 +77,7 @@ void turn::go_on_with(call_slot& s, const met_call& met, boot_time now) {
     if (s.traits.approval_rule.empty()) s.traits.approval_rule = s.what.name; // the rule is gone, the question is not
     return;
   }
+  if (met.input) take_input(s, *met.input);
   s.approved = true;
   if (met.at == met_call::state::begun) return;
   s.state = call_state::running;

@@ -57,6 +57,7 @@ struct met_call {
   enum class state : std::uint8_t { asking, begun, runs } at = state::begun; ///< begun: nothing of it has run yet
   std::optional<boot_time> started{};                                        ///< of one that runs
   bool is_shown = false;                                                     ///< its start was published
+  std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
 };
 
 /// The state of a turn from before a restart of its process.
@@ -182,7 +183,9 @@ class turn {
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
   /// Something other than this turn stopped the call; the turn goes on, and `what` is the call's result.
   std::vector<turn_effect> call_cancelled(call_number number, tool_result what, boot_time now);
-  std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now);
+  /// `input`: JSON text; the call runs with it instead of its own, so what it may do is looked up again.
+  std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now,
+                                         const std::optional<std::string>& input = std::nullopt);
   /// A running call waits for a human, or no longer does: its time limit is suspended during the wait.
   void call_waits(call_number number, bool for_human, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);
@@ -244,6 +247,7 @@ class turn {
   void warn_of_repetition(const tool_call& what, tool_result& result);
   bool refuse_calls(const tool_call* repeated, boot_time now);
   void go_on_with(call_slot& s, const met_call& met, boot_time now);
+  void take_input(call_slot& s, const std::string& input) const;
   void recall_calls();
   void hear_note(model_note what);
   void keep_partial_answer(boot_time now);

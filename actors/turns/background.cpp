@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/predecessor.hpp"
 #include "actors/turns/project_memory.hpp"
@@ -158,7 +159,7 @@ std::vector<operation_id> handles_in(const std::vector<records::kept_message>& k
   for (auto m = kept.rbegin(); m != kept.rend() && found.size() < most_read; ++m)
     for (const auto& call : m->calls) {
       if (m->message.role != records::message_role::tool || call.name != "exec" || !call.outcome || !call.outcome->ok ||
-          call.input.find("background") == std::string::npos)
+          input_that_ran(call).find("background") == std::string::npos)
         continue;
       const auto result = json::parse(call.outcome->result, nullptr, false);
       const auto inner = result.is_object() ? result.find("result") : result.end();

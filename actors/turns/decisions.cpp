@@ -2,6 +2,7 @@
 #include "actors/turns/decisions.hpp"
 
 #include "actors/turns/approvers.hpp"
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
 #include "controller/refused_with.hpp"
@@ -16,33 +17,57 @@ using runtime_ref = std::shared_ptr<agent_runtime>;
 constexpr std::chrono::milliseconds scheduler_look_interval{20};
 constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
 
-void decide_soon(const runtime_ref& runtime, operation_id call, decision d, int tries,
+/// Why the call must not run with this input; nullopt: it may. The rules that deny hold for approvers, too.
+std::optional<refusal> why_not_with(actors::agent_port& port, const std::string& tool, const std::string& input) {
+  const auto traits = port.traits({{}, tool, input});
+  if (!traits.unusable) return std::nullopt;
+  const auto code = traits.unusable->code == "denied" ? "forbidden" : "invalid_field";
+  return refusal{
+      fault{code, traits.unusable->detail + ". Nothing was decided", "/input" + traits.unusable->pointer}, {}, {}};
+}
+
+/// `tool`: of the call; needed if `d` has an input.
+void decide_soon(const runtime_ref& runtime, operation_id call, decision d, const std::string& tool, int tries,
                  reply<outcome<operation_id>> done) {
   const auto agent = runtime->who.agent_of_call(call); // the end of a denied call removes it from the registry
+  const auto port = d.input.empty() ? nullptr : runtime->who.port_of_call(call);
+  if (port)
+    if (auto why = why_not_with(*port, tool, d.input)) return done(tl::unexpected<refusal>(std::move(*why)));
+  const bool has_agent = agent != nullptr && (d.input.empty() || port != nullptr);
   auto recorded = d;
-  recorded.event_data = approval_resolved(call, d.approved, d.by, d.reason).data;
+  recorded.event_data = approval_resolved(call, d.approved, d.by, d.reason, {}, d.input).data;
+  recorded.changed = d.input.empty() ? std::string() : changed_text(d.input, d.by);
   runtime->core.execute(
-      {commands::decide_call{
-           call, std::move(recorded), {false, false, runtime->texts->denied(d.reason)}, agent != nullptr},
-       [runtime, call, d, tries, agent, done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
+      {commands::decide_call{call, std::move(recorded), {false, false, runtime->texts->denied(d.reason)}, has_agent},
+       [runtime, call, d, tool, tries, agent,
+        done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
          if (decided) {
-           if (*decided && agent) agent->decide(call, d.approved, d.reason);
+           if (*decided && agent)
+             agent->decide(call, d.approved, d.reason, d.input.empty() ? std::nullopt : std::optional(d.input));
            return done(*decided);
          }
          // After a restart: its agent is still being resumed.
          if (tries == 0)
            return done(refused_with(
                "not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
-         runtime->background_reads->run_after(scheduler_look_interval, [runtime, call, tries, d, done](store_reader&) {
-           decide_soon(runtime, call, d, tries - 1, done);
-         });
+         runtime->background_reads->run_after(scheduler_look_interval,
+                                              [runtime, call, tool, tries, d, done](store_reader&) {
+                                                decide_soon(runtime, call, d, tool, tries - 1, done);
+                                              });
        }});
 }
 
 } // namespace
 
 void decide_call(const runtime_ref& runtime, operation_id call, decision d, reply<outcome<operation_id>> done) {
-  decide_soon(runtime, call, std::move(d), most_scheduler_looks, std::move(done));
+  if (d.input.empty()) return decide_soon(runtime, call, std::move(d), {}, most_scheduler_looks, std::move(done));
+  // Its tool judges the other input.
+  runtime->priority_reads->run([runtime, call, d = std::move(d), done = std::move(done)](store_reader& store) mutable {
+    const auto row = store.operation(call);
+    if (!row) return done(refused_with("storage_unavailable", row.error().detail));
+    if (!*row) return done(refused_with("operation_not_found", "there is no operation " + call.text()));
+    decide_soon(runtime, call, std::move(d), (*row)->name, most_scheduler_looks, std::move(done));
+  });
 }
 
 /// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this

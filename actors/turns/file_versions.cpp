@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/changed_input.hpp"
 #include "protocol/workspace_place.hpp"
 
 namespace quell::controller::turns {
@@ -50,7 +51,8 @@ void file_versions::note_all(const agent_settings& agent, const conversation& so
     if (!results || !calls) continue;
     for (std::size_t i = 0; i < results->results.size() && i < calls->size(); ++i)
       if (results->results[i].ok && is_file_tool((*calls)[i].name))
-        note(file_of_call(agent, (*calls)[i].input), results->results[i].result);
+        note(file_of_call(agent, input_named_in(results->results[i].result).value_or((*calls)[i].input)),
+             results->results[i].result);
   }
 }
 

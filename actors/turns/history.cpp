@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/speakers.hpp"
@@ -56,6 +57,7 @@ tool_result result_of(const records::call_record& c, const history_facts& facts)
   auto known = known_result(c, facts);
   if (const auto at = facts.printed.find(c.operation); at != facts.printed.end())
     known.result = with_printed(known.result, at->second);
+  if (const auto input = changed_input(c.changed)) known.result = with_changed_input(known.result, *input);
   return known;
 }
 

@@ -9,6 +9,7 @@
 #include "actors/turns/budget_json.hpp"
 #include "actors/turns/history.hpp"
 #include "actors/turns/history_rows.hpp"
+#include "actors/turns/message_choice.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -33,7 +34,7 @@ class summary_handle final : public actors::agent_handle {
     if (call) call->stop({});
   }
   void stop_call(const operation_id&, const std::string&) override {}
-  void decide(const operation_id&, bool, const std::string&) override {}
+  void decide(const operation_id&, bool, const std::string&, const std::optional<std::string>&) override {}
   void waits(const operation_id&, bool) override {}
   void die() override {}
 
@@ -269,8 +270,12 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   if (const auto row = store.operation(*last->turn); row && *row) {
     order.context = context_of((*row)->kind_data);
     order.budget = budget_of((*row)->kind_data);
-    if (const auto* agent = agent_for(*settings, order.scope, (*row)->name); agent && !agent->is_command())
+    if (const auto* agent = agent_for(*settings, order.scope, (*row)->name); agent && !agent->is_command()) {
       order.agent = agent->name;
+      auto choice = possible_part(*agent, choice_of((*row)->kind_data));
+      order.model = std::move(choice.model);
+      order.tools = std::move(choice.tools);
+    }
   }
   router_->ask_again(std::move(order), {c->holds, *last->turn, c->as_of},
                      [self = shared_from_this(), c, gone = last->messages](const outcome<message_answer>& again) {

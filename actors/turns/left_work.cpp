@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/endings.hpp"
 #include "actors/turns/result_json.hpp"
 #include "protocol/utf8.hpp"
@@ -37,7 +38,9 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
     if (has_result) continue;
     const auto row = store.operation(reported.calls[i]);
     if (!row) return row.error();
-    if (*row) left.calls.push_back({reported.calls[i], what.call, what.name, (*row)->hot.now, {}});
+    if (*row)
+      left.calls.push_back(
+          {reported.calls[i], what.call, what.name, (*row)->hot.now, {}, changed_input((*row)->call_change)});
     parents.push_back(reported.calls[i]);
   }
   if (parents.empty()) return std::nullopt;
@@ -188,7 +191,7 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
   reported.past.thought_points = left.thought_points;
   reported.past.unsaid = behind(reported.past.text, left.text_points);
   for (const auto& call : left.calls) {
-    actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call)};
+    actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call), call.input};
     if (call.now == status::pending) continue;
     if (call.now == status::paused) {
       met.at = state::asking;
@@ -203,8 +206,9 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
         tool->how == tool_definition::runs::web_search || (work && !is_adoptable(call, *tool, *work));
     if (is_unknown) {
       plan.unknown.push_back(call.operation);
-      reported.known.push_back(
-          {call.call, call.name, false, false, with_unknown_outcome(json_result_texts{}.interrupted())});
+      auto text = with_unknown_outcome(json_result_texts{}.interrupted());
+      if (call.input) text = with_changed_input(text, *call.input);
+      reported.known.push_back({call.call, call.name, false, false, std::move(text)});
       continue;
     }
     if (work) {

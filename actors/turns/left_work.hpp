@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct left_call {
   status now = status::pending;
   /// Its tasks and sub-agents, oldest first, living or not.
   std::vector<records::operation_record> below;
+  std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
 };
 
 struct left_work {

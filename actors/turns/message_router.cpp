@@ -5,6 +5,7 @@
 
 #include "actors/turns/budget_json.hpp"
 #include "actors/turns/interrupted.hpp"
+#include "actors/turns/message_choice.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
 #include "controller/refused_with.hpp"
@@ -54,13 +55,17 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
                                                            const message_id& message) {
   const auto agent = agent_of(settings, order);
   if (!agent) return tl::unexpected(agent.error());
-  const auto& a = **agent;
+  const message_choice choice{order.model, order.tools};
+  const auto wanted = chosen(settings, **agent, choice);
+  if (!wanted) return tl::unexpected(wanted.error());
+  const auto& a = *wanted;
   const bool is_shorter =
       order.timeout && (a.budget.timeout.count() == 0 || *order.timeout < a.budget.timeout); // 0 = none
   return commands::answering_agent{
       a.name, is_shorter ? *order.timeout : a.budget.timeout,
-      turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
-                 budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget))))};
+      with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+                             budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget)))),
+                  choice)};
 }
 
 } // namespace
@@ -132,8 +137,10 @@ void message_router::decide(message_order order, answer done) {
     o.addressed = false;
   }
   what.agent = answering(*settings, o, what.message);
-  if (const auto agent = agent_of(*settings, o); agent && !o.during)
+  if (const auto agent = agent_of(*settings, o); agent && !o.during) {
     o.during = during_turn_named((*agent)->during_turn);
+    o.is_during_default = true;
+  }
   if (o.exchange) what.exchange_result = exchange_result(o.text, false);
   using then = commands::taken_message::then;
   const auto entered = [self = shared_from_this(), scope = o.scope,

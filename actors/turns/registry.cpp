@@ -22,17 +22,18 @@ actors::abort_reason abort_reason_of(stop_cause cause) {
 
 void registry::add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent) {
   const std::lock_guard lock(guard_);
-  entries_[id] = {entry::part::itself, std::move(agent), {}};
+  entries_[id] = {entry::part::itself, std::move(agent), {}, {}};
 }
 
-void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call) {
+void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call,
+                        std::weak_ptr<actors::agent_port> port) {
   const std::lock_guard lock(guard_);
-  entries_[id] = {is_model_call ? entry::part::model_call : entry::part::call, std::move(of), {}};
+  entries_[id] = {is_model_call ? entry::part::model_call : entry::part::call, std::move(of), {}, std::move(port)};
 }
 
 void registry::add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher) {
   const std::lock_guard lock(guard_);
-  entries_[id] = {entry::part::watched, {}, std::move(watcher)};
+  entries_[id] = {entry::part::watched, {}, std::move(watcher), {}};
 }
 
 void registry::drop(const operation_id& id) {
@@ -49,6 +50,11 @@ registry::entry registry::find(const operation_id& id) const {
 std::shared_ptr<actors::agent_handle> registry::agent_of_call(const operation_id& id) const {
   const auto known = find(id);
   return known.what == entry::part::call ? known.agent : nullptr;
+}
+
+std::shared_ptr<actors::agent_port> registry::port_of_call(const operation_id& id) const {
+  const auto known = find(id);
+  return known.what == entry::part::call ? known.port.lock() : nullptr;
 }
 
 void registry::signal(const actor_signal& s) {

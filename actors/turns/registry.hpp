@@ -28,10 +28,13 @@ class registry {
   /// Registers the agent that is this turn or sub-agent.
   void add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent);
   /// Registers a call, or a model call, of that agent.
-  void add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call);
+  /// `port`: judges the call anew if a human changes its input.
+  void add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call,
+                std::weak_ptr<actors::agent_port> port = {});
   void add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher);
   void drop(const operation_id& id);
   std::shared_ptr<actors::agent_handle> agent_of_call(const operation_id& id) const;
+  std::shared_ptr<actors::agent_port> port_of_call(const operation_id& id) const;
 
   // Notices from the controller.
   void signal(const actor_signal& s);
@@ -48,6 +51,7 @@ class registry {
     enum class part { itself, call, model_call, watched } what = part::watched;
     std::shared_ptr<actors::agent_handle> agent;
     std::shared_ptr<operation_watcher> watcher;
+    std::weak_ptr<actors::agent_port> port;
   };
   entry find(const operation_id& id) const;
 

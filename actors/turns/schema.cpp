@@ -26,6 +26,7 @@ using adapter = valijson::adapters::NlohmannJsonAdapter;
 /// The place of an error: the field as a model would write it (`a.b[3]`), its schema, and its value.
 struct place {
   std::string field;
+  std::string pointer;              ///< the same as a JSON pointer
   std::vector<const json*> schemas; ///< the schema and its parts (`allOf`)
   const json* value = nullptr;
 };
@@ -50,6 +51,13 @@ const json* keyword(const std::vector<const json*>& schemas, const char* key) {
   return nullptr;
 }
 
+/// A name as a part of a JSON pointer.
+std::string pointer_step(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '~' ? std::string("~0") : c == '/' ? std::string("~1") : std::string(1, c);
+  return out;
+}
+
 /// valijson's context: `<root>`, then `[name]` or `[3]`.
 place place_of(const std::vector<std::string>& context, const json& schema, const json& value) {
   place p;
@@ -65,6 +73,7 @@ place place_of(const std::vector<std::string>& context, const json& schema, cons
       add_parts(in_list ? child(s, "items") : named ? named : child(s, "additionalProperties"), below);
     }
     p.schemas = std::move(below);
+    p.pointer += "/" + pointer_step(step.substr(0, 128));
     if (in_list) {
       p.field += "[" + step + "]";
       const bool is_number = step.size() < 10 && step.find_first_not_of("0123456789") == std::string::npos;
@@ -129,12 +138,20 @@ std::string sentence(const std::string& stated, const place& p) {
   return who + ": " + text;
 }
 
+/// A field that is missing, or is too many, is the one that the sentence names.
+std::string pointer_of(const std::string& stated, const place& p) {
+  const bool names_inner = stated.starts_with("Missing required") || stated.starts_with("Object contains a property");
+  return names_inner ? p.pointer + "/" + pointer_step(last_quoted(stated)) : p.pointer;
+}
+
 /// An error in a choice is reported as such, since no branch's error is more relevant than another's.
 bool is_of_a_choice(const std::string& stated) { return stated.find("anyOf") != std::string::npos; }
 
 } // namespace
 
-std::string wrong_by_schema(const json& schema, const json& value) {
+std::string wrong_by_schema(const json& schema, const json& value) { return error_by_schema(schema, value).sentence; }
+
+schema_error error_by_schema(const json& schema, const json& value) {
   try {
     valijson::Schema parsed;
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
@@ -147,13 +164,16 @@ std::string wrong_by_schema(const json& schema, const json& value) {
     while (results.popError(error)) {
       if (is_of_a_choice(error.description)) {
         const auto p = place_of(error.context, schema, value);
-        return (p.field.empty() ? "the input" : "`" + p.field + "`") + " fits none of the forms that the schema allows";
+        return {(p.field.empty() ? "the input" : "`" + p.field + "`") +
+                    " fits none of the forms that the schema allows",
+                p.pointer};
       }
       if (!has_first) first = error;
       has_first = true;
     }
-    return has_first ? sentence(first.description, place_of(first.context, schema, value))
-                     : "the input does not fit the schema";
+    if (!has_first) return {"the input does not fit the schema", {}};
+    const auto p = place_of(first.context, schema, value);
+    return {sentence(first.description, p), pointer_of(first.description, p)};
   } catch (const std::exception&) {
     return {}; // not a readable schema: everything is valid
   }

@@ -14,5 +14,10 @@ nlohmann::json sanitized_schema(const nlohmann::json& schema);
 /// The error in `value`, as a sentence that begins with the field; "" = valid. An unreadable schema allows anything.
 /// `schema`: sanitised.
 std::string wrong_by_schema(const nlohmann::json& schema, const nlohmann::json& value);
+/// The same with the JSON pointer of that field, which is cut if it is long.
+struct schema_error {
+  std::string sentence, pointer;
+};
+schema_error error_by_schema(const nlohmann::json& schema, const nlohmann::json& value);
 
 } // namespace quell::controller::turns

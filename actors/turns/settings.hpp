@@ -43,8 +43,9 @@ enum class workspace_mode : std::uint8_t {
 
 struct agent_settings {
   std::string name;
-  std::vector<scope_path> scopes; ///< it serves these and everything below; empty: all scopes, for a command none
-  std::string model;              ///< of `turn_settings::models`; "" for a command
+  std::vector<scope_path> scopes;  ///< it serves these and everything below; empty: all scopes, for a command none
+  std::string model;               ///< of `turn_settings::models`; "" for a command
+  std::vector<std::string> models; ///< that a message can ask for instead of `model`
   std::string instructions;
   /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
   std::optional<std::vector<std::string>> tools;

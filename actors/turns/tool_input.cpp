@@ -17,8 +17,8 @@ namespace {
 constexpr int most_depth = 64;
 constexpr std::int64_t longest_ms = 7LL * 24 * 3600 * 1000;
 
-tl::unexpected<fault> wrong_input(const tool_definition& tool, const std::string& what) {
-  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong: " + what);
+tl::unexpected<fault> wrong_input(const tool_definition& tool, const std::string& what, std::string pointer = {}) {
+  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong: " + what, std::move(pointer));
 }
 
 result<json> parsed_input(const tool_definition& tool, const std::string& text) {
@@ -92,7 +92,8 @@ result<call_input> read_input(const tool_definition& tool, const std::string& in
   if (is_ours) drop_nulls(*input);
   const auto schema = json::parse(tool.offer.input_schema, nullptr, false);
   if (!schema.is_discarded())
-    if (const auto why = wrong_by_schema(sanitized_schema(schema), *input); !why.empty()) return wrong_input(tool, why);
+    if (auto why = error_by_schema(sanitized_schema(schema), *input); !why.sentence.empty())
+      return wrong_input(tool, why.sentence, std::move(why.pointer));
   call_input out;
   out.timeout = tool.timeout;
   if (is_ours && tool.offer.name == "exec") {

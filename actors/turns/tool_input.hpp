@@ -21,7 +21,8 @@ struct call_input {
   milliseconds task_timeout{0}; ///< of the command that exec leaves in the background; 0 = none
 };
 
-/// Fault `invalid_input`: a sentence for the model that names the field. An empty text means the empty object.
+/// Fault `invalid_input`: a sentence for the model that names the field, and its JSON pointer. An empty text means the
+/// empty object.
 result<call_input> read_input(const tool_definition& tool, const std::string& input_json);
 /// The same check; returns only the fault.
 std::optional<fault> check_input(const tool_definition& tool, const std::string& input_json);

@@ -4,6 +4,7 @@
 
 #include "actors/turns/background.hpp"
 #include "actors/turns/budget_json.hpp"
+#include "actors/turns/message_choice.hpp"
 #include "actors/turns/partial_text.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/project_reading.hpp"
@@ -13,6 +14,17 @@
 
 namespace quell::controller::turns {
 
+namespace {
+
+std::string no_agent(const records::operation_record& row) {
+  const auto choice = choice_of(row.kind_data);
+  return "its agent " + row.name +
+         (choice.model ? ", or the model " + *choice.model + " that its message asked for," : "") +
+         " is not configured any more";
+}
+
+} // namespace
+
 void real_turn_scheduler::begin(const queued& next) {
   runtime_->background_reads->run([this, next](store_reader& store) { prepare(next, store); });
 }
@@ -20,13 +32,13 @@ void real_turn_scheduler::begin(const queued& next) {
 std::optional<agent_settings> real_turn_scheduler::agent_of(const records::operation_record& row) const {
   const auto now = runtime_->settings.get();
   const auto* agent = agent_for(*now, row.scope, row.name);
-  return agent ? std::optional(*agent) : std::nullopt;
+  return agent ? still_chosen(*agent, choice_of(row.kind_data)) : std::nullopt;
 }
 
 void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
   auto row = store.operation(next.turn);
   if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
-  if (!agent_of(**row)) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
+  if (!agent_of(**row)) return give_up(next, no_agent(**row));
   auto history = read_history(store, next.scope, next.turn);
   if (!history) return give_up(next, history.error().detail);
   auto open = open_turns(history->kept, next.turn, store);
@@ -61,9 +73,9 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
     left = std::move(*read);
   }
   const auto what = is_refused_stop(next.turn, history.kept) ? turn_of::refused_stop : turn_of::message;
-  runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what}, {}});
+  runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what, row.name}, {}});
   const auto agent = agent_of(row);
-  if (!agent) return give_up(next, "its agent " + row.name + " is not configured any more");
+  if (!agent) return give_up(next, no_agent(row));
   const auto workspaces = std::make_shared<turn_workspaces>(runtime_, row.scope, next.turn);
   workspaces->look(*agent, [this, agent, next, row, workspaces, for_model = std::move(for_model),
                             left = std::move(left)](const std::string& gone) mutable {
@@ -89,7 +101,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   // A reload can come between any two of these steps.
   const auto agent = agent_of(row);
   auto model = agent ? model_of(*runtime_->settings.get(), *agent) : std::nullopt;
-  if (!model) return give_up(next, "its agent " + row.name + " is not configured any more");
+  if (!model) return give_up(next, no_agent(row));
   agent_context who;
   who.operation = next.turn;
   who.root = row.root;

@@ -161,6 +161,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   data.erase("by_chat");
   data.erase("context");
   data.erase("budget");
+  data.erase("choice");
   data["turn"] = turn.text();
   return {"turn_start", json_text(data)};
 }
@@ -223,12 +224,14 @@ event_text approval_required(const operation_id& call, const tool_call& what, co
 }
 
 event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
-                             const std::string& reason, const std::optional<operation_id>& question) {
+                             const std::string& reason, const std::optional<operation_id>& question,
+                             const std::string& input) {
   json data = {{"operation", call.text()},
                {"decision", approved ? "approved" : "denied"},
                {"by", {{"id", by.id}, {"name", by.name}}},
                {"reason", reason}};
   if (question) data["question"] = question->text();
+  if (!input.empty()) data["input"] = json_or_text(input);
   return {"approval_resolved", json_text(data)};
 }
 

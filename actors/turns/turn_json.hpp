@@ -67,9 +67,11 @@ event_text call_running(const tool_call& what, milliseconds elapsed, const std::
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
-/// `question`: the answered one; absent: the call waited to begin.
+/// `question`: the answered one; absent: the call waited to begin. `input`: JSON text, with which the call was approved
+/// instead of its own; "" = with its own.
 event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
-                             const std::string& reason, const std::optional<operation_id>& question = std::nullopt);
+                             const std::string& reason, const std::optional<operation_id>& question = std::nullopt,
+                             const std::string& input = {});
 
 /// A question of a running call to a human.
 struct shown_question {

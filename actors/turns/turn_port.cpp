@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/endings.hpp"
 #include "actors/turns/fitted_request.hpp"
 #include "actors/turns/history.hpp"
@@ -69,7 +70,7 @@ std::optional<actors::turn_effects::end> turn_port::ended() const {
 
 void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
   const std::lock_guard lock(guard_);
-  for (const auto& id : calls) runtime_->who.add_call(id, agent_, false);
+  for (const auto& id : calls) runtime_->who.add_call(id, agent_, false, weak_from_this());
 }
 
 void turn_port::adopt_past(const actors::turn_past& past) {
@@ -178,7 +179,7 @@ std::vector<user_message> turn_port::take_steering() {
 /// Before the core knows the call, so that a stop always finds its agent.
 void turn_port::expect_call(const operation_id& id, bool is_model_call) {
   const std::lock_guard lock(guard_);
-  runtime_->who.add_call(id, agent_, is_model_call);
+  runtime_->who.add_call(id, agent_, is_model_call, weak_from_this());
 }
 
 /// An MCP server promises nothing about a call that was cancelled or timed out.
@@ -198,6 +199,7 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
     if (auto* results = std::get_if<tool_results>(&entry)) {
       for (auto& r : results->results) take_printed(r);
       mark_unknown(*results);
+      for (auto& r : results->results) take_changed(r);
     }
   fitted_request request;
   request.runtime = runtime_;
@@ -338,6 +340,17 @@ void turn_port::add_printed(const operation_id& call, const tool_result& what,
 void turn_port::take_printed(tool_result& result) const {
   const std::lock_guard lock(guard_);
   if (const auto at = printed_.find(result.call); at != printed_.end() && !result.ok) result.result = at->second;
+}
+
+void turn_port::input_changed(const tool_call& what) {
+  const std::lock_guard lock(guard_);
+  changed_[what.call] = what.input;
+}
+
+void turn_port::take_changed(tool_result& result) const {
+  const std::lock_guard lock(guard_);
+  if (const auto at = changed_.find(result.call); at != changed_.end())
+    result.result = with_changed_input(result.result, at->second);
 }
 
 void turn_port::end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) {

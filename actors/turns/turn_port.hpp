@@ -68,6 +68,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void later(std::chrono::milliseconds wait, std::function<void()> what);
 
   actors::tool_traits traits(const tool_call& call) override;
+  void input_changed(const tool_call& what) override;
   void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
   std::vector<user_message> take_steering() override;
   std::unique_ptr<actors::model_stream> ask_model(conversation messages,
@@ -103,6 +104,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
   void add_printed(const operation_id& call, const tool_result& what, std::function<void(const tool_result&)> then);
   void take_printed(tool_result& result) const;
+  void take_changed(tool_result& result) const;
   void say_running(const operation_id& call, const tool_call& what, milliseconds elapsed);
   void end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done);
   records::call_outcome outcome_of(const tool_result& what) const;
@@ -132,6 +134,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::map<operation_id, records::operation_record> adopted_; ///< by call: its task or sub-agent
   std::vector<begun_call> begun_;                             ///< running calls, in the order in which they began
   boot_time progress_not_before_{};
+  std::unordered_map<std::string, std::string> changed_; ///< by the model's id of a call: the input that it runs with
   std::unordered_map<std::string, std::string> printed_; ///< by the model's id of a call: its result with `printed`
   std::optional<actors::turn_effects::end> end_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/changed_input.hpp"
 #include "actors/turns/history_order.hpp"
 #include "actors/turns/mcp_accounts.hpp"
 #include "actors/turns/standing_rules.hpp"

@@ -1,4 +1,6 @@
 // `quell approve`, `quell deny`: a human's decision about a call that waits for it.
+#include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
@@ -52,9 +54,42 @@ std::optional<problem> answer_question(const json& call, const approve_options& 
   return std::nullopt;
 }
 
+/// The whole of `in`, at most as much as a tool takes.
+answer<std::string> all_of(std::istream& in, const std::string& name) {
+  constexpr std::size_t most_bytes = 1 << 20;
+  std::string text(most_bytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) return refuse("usage", "--input: " + name + " cannot be read");
+  if (text.size() > most_bytes) return refuse("usage", "--input: " + name + " has more than 1 MiB");
+  return text;
+}
+
+/// `typed` is JSON, `@FILE`, or `@-` for standard input.
+answer<json> changed_input(const std::string& typed) {
+  auto text = answer<std::string>(typed);
+  if (typed == "@-") {
+    text = all_of(std::cin, "standard input");
+  } else if (typed.starts_with('@')) {
+    std::ifstream file(typed.substr(1), std::ios::binary);
+    if (!file) return refuse("usage", "--input: there is no file " + typed.substr(1) + " that can be read");
+    text = all_of(file, typed.substr(1));
+  }
+  if (!text) return tl::unexpected(text.error());
+  auto input = json::parse(*text, nullptr, false);
+  if (!input.is_object()) return refuse("usage", "--input must be one JSON object, such as '{\"command\": \"ls\"}'");
+  return input;
+}
+
 } // namespace
 
 int execute(session& s, const approve_options& o) {
+  nlohmann::json input;
+  if (o.input) {
+    auto read = changed_input(*o.input);
+    if (!read) return s.fail(read.error());
+    input = std::move(*read);
+  }
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto id = find_operation(**controller, o.id);
@@ -64,13 +99,18 @@ int execute(session& s, const approve_options& o) {
   const auto call = (*controller)->get("/v1/operations/" + *id);
   if (!call) return s.fail(call.error());
   if (const auto wrong = answer_question(*call, o, body)) return s.fail(*wrong);
+  if (o.input) body["input"] = std::move(input);
   if (o.always) body["always"] = {{"for_ms", o.always->count()}};
   auto decided = (*controller)->post("/v1/operations/" + *id + (o.approve ? "/approve" : "/deny"), body);
   if (!decided) return s.fail(decided.error());
   if (s.json())
     s.print_document(*decided);
   else
-    s.print(short_id(*id) + " " + (o.approve ? "approved: " : "denied: ") + operation_name(*decided) + "\n");
+    s.print(short_id(*id) + " " +
+            (!o.approve ? "denied: "
+             : o.input  ? "approved with another input: "
+                        : "approved: ") +
+            operation_name(*decided) + "\n");
   return exit_code::done;
 }
 

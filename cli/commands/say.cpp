@@ -1,6 +1,7 @@
 // `quell say`: one message, and the turn that answers it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
+#include "cli/lookup.hpp"
 #include "cli/printed_turn.hpp"
 #include "cli/turn_stream.hpp"
 #include "protocol/id.hpp"
@@ -38,6 +40,18 @@ answer<std::string> text_of_words(const strings& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
+}
+
+/// `read,list`; "none" = no tools.
+json tools_of(const std::string& typed) {
+  auto names = json::array();
+  if (typed == "none") return names;
+  for (std::size_t at = 0; at <= typed.size();) {
+    const auto comma = std::min(typed.find(',', at), typed.size());
+    names.push_back(typed.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
 }
 
 /// Posts without waiting for the turn; a repeat after a lost answer is the same message.
@@ -89,6 +103,13 @@ int execute(session& s, const say_options& o) {
   auto controller = s.connect();
   if (!controller) return fail(controller.error());
   auto body = message_body(conversation_scope(o.scope, s.globals.where, s.env), *text, o.agent, s.env, o.during_turn);
+  if (o.model) body["model"] = *o.model;
+  if (o.tools) body["tools"] = tools_of(*o.tools);
+  if (o.parent) {
+    auto parent = find_operation(**controller, *o.parent);
+    if (!parent) return fail(parent.error());
+    body["parent"] = std::move(*parent);
+  }
   if (o.no_wait) return post_and_leave(s, **controller, std::move(body), o.reconnect);
   return printed_turn(s, **controller, std::move(body), o.reconnect, tell_aside::on_terminal).execute();
 }

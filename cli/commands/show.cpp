@@ -43,6 +43,12 @@ void actor_rows(const json& operation, const row_writer& row, const view& v) {
   row("tool", printable(text_of(operation, "name")));
   row("call", printable(text_of(tool, "call")));
   row("input", cut(printable(to_line(member(tool, "input"))), 2000, v.utf8));
+  if (const auto& changed = member(tool, "changed"); changed.is_object()) {
+    const auto& by = member(changed, "by");
+    const auto name = text_of(by, "name");
+    row("changed", "by " + printable(name.empty() ? text_of(by, "id") : name) + ", ran with " +
+                       cut(printable(to_line(member(changed, "input"))), 2000, v.utf8));
+  }
   if (member(tool, "exclusive") == true) row("runs", "alone: no other call of the turn beside it");
   if (const auto limit = number_of(tool, "timeout_ms"); limit > 0) row("limit", duration_text(milliseconds{limit}));
   if (const auto rule = text_of(tool, "approval"); !rule.empty())

@@ -17,6 +17,7 @@ std::string describe(const decide_call& command) {
       .shown("call", command.call.text())
       .flag("approved", command.what.approved)
       .redacted("reason", command.what.reason)
+      .redacted("input", command.what.input)
       .shown("by", command.what.by.id)
       .done();
 }

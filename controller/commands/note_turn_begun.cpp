@@ -8,7 +8,7 @@ namespace quell::controller::commands {
 
 note_turn_begun::answer apply(const note_turn_begun& command, const context& with) {
   if (with.operations.view(command.turn, with.now))
-    with.talks.note_begun(command.turn, command.owner, command.scope, command.what);
+    with.talks.note_begun(command.turn, command.owner, command.scope, command.what, command.agent);
   return {};
 }
 

@@ -17,6 +17,7 @@ struct note_turn_begun {
   std::string owner;
   scope_path scope;
   turns::turn_of what = turns::turn_of::message;
+  std::string agent = {}; ///< that answers
 };
 
 note_turn_begun::answer apply(const note_turn_begun& command, const context& with);

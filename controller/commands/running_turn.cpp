@@ -10,14 +10,34 @@ namespace quell::controller::commands {
 
 using turns::during_turn;
 
+namespace {
+
+/// The field of the message that only a turn of its own can have; "" = none.
+std::string unheard_by(const turns::begun_turn& running, const turns::message_order& order) {
+  if (order.agent && !running.agent.empty() && *order.agent != running.agent) return "agent";
+  if (!order.labels.empty()) return "labels";
+  if (order.timeout) return "timeout_ms";
+  if (order.budget) return "budget";
+  if (order.model) return "model";
+  if (order.tools) return "tools";
+  return order.parent ? "parent" : "";
+}
+
+} // namespace
+
 met_turn meet_running_turn(const turns::message_order& order, const context& with) {
   const auto manner = order.during.value_or(during_turn::queue);
   const auto running = with.talks.running(order.scope);
   if (manner == during_turn::queue || !running || order.exchange) return {};
   const auto view = with.operations.view(running->turn, with.now);
   if (!view || view->hot.now == status::cancelling) return {}; // it is being stopped: nothing is told to it any more
-  if (manner == during_turn::steer)
-    return running->owner == order.author.id ? met_turn{manner, running->turn, false} : met_turn{};
+  if (manner == during_turn::steer) {
+    if (running->owner != order.author.id) return {};
+    auto unheard = unheard_by(*running, order);
+    if (unheard.empty()) return {manner, running->turn, false};
+    if (order.is_during_default) return {}; // a turn of its own gives it what it asks for
+    return {during_turn::queue, std::nullopt, false, std::move(unheard)};
+  }
   if (standing_of(order, with) == turns::standing::none) return {during_turn::queue, std::nullopt, true};
   return {manner, running->turn, false};
 }

@@ -13,6 +13,7 @@ struct met_turn {
   turns::during_turn manner = turns::during_turn::queue;
   std::optional<operation_id> turn; ///< absent: it waits
   bool lacks_standing = false;      ///< it would supersede, and its author may not
+  std::string unheard = {};         ///< it would steer, and asks for this, which the running turn cannot give it
 };
 
 /// A turn is steered by the author of its message alone, because it acts for him; it is superseded by whoever could

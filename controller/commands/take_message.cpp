@@ -99,7 +99,7 @@ create_order turn_for(const take_message& command, bool waits) {
   create_order turn;
   turn.by = order.by;
   turn.kind = kind::turn;
-  turn.parent = order.exchange;
+  turn.parent = order.exchange ? order.exchange : order.parent;
   turn.scope = order.scope;
   turn.name = command.agent->name;
   turn.title = std::string(utf8_prefix(order.text, title_bytes));
@@ -138,7 +138,18 @@ taken_message take_turn(const take_message& command, const context& with, const 
     return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
   const auto before = with.talks.length(order.scope);
   if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
+  if (order.parent && with.operations.actors()->is_below_turn_in(*order.parent, order.scope))
+    return {refused_with("invalid_field",
+                         "the parent " + order.parent->text() + " belongs to a turn of scope " + order.scope.text() +
+                             ", and turns of one scope run one after the other: name a scope below it",
+                         "/parent")};
   const auto met = before > 0 && !command.again ? meet_running_turn(order, with) : met_turn{};
+  if (!met.unheard.empty())
+    return {refused_with("invalid_field",
+                         "the turn that runs has its own " + met.unheard +
+                             ", which a message that steers it cannot "
+                             "change: leave it out, or let the message wait (during_turn queue)",
+                         "/" + met.unheard)};
   auto kept = kept_of(command, reason);
   kept.during = met.manner;
   kept.met = met.turn;
@@ -161,7 +172,8 @@ taken_message take_turn(const take_message& command, const context& with, const 
   with.operations.add_event(decision_event(order, a), with.now);
   if (before == 0)
     with.talks.note_begun(command.turn, order.author.id, order.scope,
-                          reason.standing == standing::none ? turn_of::refused_stop : turn_of::message);
+                          reason.standing == standing::none ? turn_of::refused_stop : turn_of::message,
+                          command.agent->name);
   const bool is_first = with.talks.enter({command.turn, order.scope});
   with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
   return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn, {}, fences};

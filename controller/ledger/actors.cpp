@@ -47,6 +47,7 @@ outcome<operation_id> live_ledger::decide(const operation_id& id, const decision
   write_row(x);
   if (d.approved) {
     n.was_approved = true;
+    if (!d.changed.empty()) effects_.journal.emplace_back(records::put_call_change{id, d.changed});
     write_event("operation_resumed", x, now);
     return id;
   }
@@ -105,6 +106,8 @@ void live_ledger::acknowledged(const message_id& message) {
 void live_ledger::add_closed_call(records::call_record call) {
   records::put_call_result result{call.operation, call.outcome.value_or(call_not_started())};
   call.outcome.reset();
+  if (!call.changed.empty())
+    effects_.journal.emplace_back(records::put_call_change{call.operation, std::move(call.changed)});
   effects_.journal.emplace_back(records::put_call{std::move(call)});
   effects_.journal.emplace_back(std::move(result));
 }

@@ -111,6 +111,7 @@ class live_ledger final : public ledger,
   void interrupt_below(const operation_id& id, moment now) override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;
+  bool is_below_turn_in(const operation_id& id, const scope_path& scope) const override;
   std::uint64_t detached_tasks(const scope_path& scope) const override;
   bool has_live_of(const std::string& owner, const scope_path& scope) const override;
   std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const override;

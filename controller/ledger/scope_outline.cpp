@@ -21,6 +21,15 @@ std::uint64_t live_ledger::detached_tasks(const scope_path& scope) const {
   return count;
 }
 
+bool live_ledger::is_below_turn_in(const operation_id& id, const scope_path& scope) const {
+  const index in = scopes_.find(scope.text());
+  if (in == none) return false;
+  for (index at = find(id); at != none; at = operation_parent(at))
+    if (operations_[at].kind == quell::kind::turn && operations_[at].scope == in && !operations_[at].is_over())
+      return true;
+  return false;
+}
+
 /// Counts only work that has begun: waiting work makes nobody an owner.
 bool live_ledger::has_live_of(const std::string& owner, const scope_path& scope) const {
   const index at = scopes_.find(scope.text()), who = operations_.find_owner(owner);

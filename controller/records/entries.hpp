@@ -66,6 +66,11 @@ struct put_call_result {
   operation_id operation;
   call_outcome outcome;
 };
+/// A human approved the call with another input: the first one is kept.
+struct put_call_change {
+  operation_id operation;
+  std::string changed; ///< see call_record
+};
 /// The user's message for this turn was taken back before the turn began.
 struct discard_message {
   operation_id turn;
@@ -108,10 +113,11 @@ struct reserve_seq {
   std::uint64_t limit = 0;
 };
 
-using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone,
-                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq,
-                           drop_operation, drop_cancel, drop_events, put_message, put_call, put_call_result,
-                           discard_message, acknowledge_message, add_cost, put_turn_cost, drop_turn_cost>;
+using entry =
+    std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
+                 put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
+                 drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message, add_cost,
+                 put_turn_cost, drop_turn_cost, put_call_change>;
 
 /// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
 /// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.

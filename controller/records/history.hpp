@@ -65,6 +65,7 @@ struct call_record {
   std::string name;
   std::string input; ///< JSON text, or the model's text if that is not JSON
   std::optional<call_outcome> outcome;
+  std::string changed = {}; ///< JSON text: the other input with which a human approved it, and who; "" = none
   friend bool operator==(const call_record&, const call_record&) = default;
 };
 

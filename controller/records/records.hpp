@@ -87,6 +87,7 @@ struct operation_record {
   std::string kind_data;   ///< for other kinds: data specific to the kind, as a JSON object; "" = none
   std::string fingerprint; ///< fingerprint of the create's body, for `id_conflict`
   operation_hot hot;
+  std::string call_change = {}; ///< of a tool_call, see `call_record::changed`; written by `put_call_change` alone
   friend bool operator==(const operation_record&, const operation_record&) = default;
 };
 

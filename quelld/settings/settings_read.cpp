@@ -115,6 +115,7 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   }
   a.is_only_spawned = t.has("scopes") && a.scopes.empty();
   a.model = t.text("model", name_bytes);
+  a.models = t.texts("models", most_models, most_models * name_bytes);
   a.instructions = t.text("instructions", instruction_bytes);
   auto tools = t.texts("tools", most_tools, most_tools * 128);
   if (t.has("tools")) a.tools = std::move(tools);
@@ -145,8 +146,8 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   a.acp = t.flag("acp", false);
   t.end();
   if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
-  for (const char* key : {"model", "instructions", "tools", "may_spawn", "temperature", "top_p", "tool_choice",
-                          "response_format", "response_schema", "thinking", "effort", "exec_timeout",
+  for (const char* key : {"model", "models", "instructions", "tools", "may_spawn", "temperature", "top_p",
+                          "tool_choice", "response_format", "response_schema", "thinking", "effort", "exec_timeout",
                           "exec_timeout_max", "repetition", "during_turn", "read_agents_md"})
     if (!a.command.empty() && t.has(key))
       t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");

@@ -115,6 +115,7 @@ void print(std::ostream& out, const agent_settings& a) {
   for (const auto& s : a.scopes) scopes.push_back(s.text());
   if (a.is_only_spawned || !scopes.empty()) l.plain("scopes", toml_list(scopes));
   l.text("model", a.model);
+  l.texts("models", a.models);
   l.text("instructions", a.instructions);
   if (a.tools) l.plain("tools", toml_list(*a.tools));
   l.text("workspace", a.workspace.value_or(""));

@@ -76,6 +76,11 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
     return fault{"invalid_field",
                  place + "model \"" + a.model + "\" is in no [[models]]; " + instead_of(a.model, names_of(s.models)),
                  {}};
+  for (const auto& name : a.models)
+    if (!s.model(name))
+      return fault{"invalid_field",
+                   place + "models: \"" + name + "\" is in no [[models]]; " + instead_of(name, names_of(s.models)),
+                   {}};
   if (a.tools) {
     for (const auto& name : *a.tools)
       if (const auto why = wrong_tool(s, name); !why.empty())

@@ -264,6 +264,7 @@ TEST_CASE("values of the wrong kind or size are refused", "[turns][settings]") {
   CHECK(says(refusal_of(agent + "scopes=\"x\"\n"), "must be a list of strings"));
   CHECK(says(refusal_of(agent + "scopes=[\"a//b\"]\n"), "not a scope"));
   CHECK(says(refusal_of(agent + "may_spawn=[\"b\"]\n"), "there is no agent \"b\""));
+  CHECK(says(refusal_of(model + agent + "models=[\"m\",\"b\"]\n"), "models: \"b\" is in no [[models]]"));
   CHECK(says(refusal_of(agent + "scopes=[\"slack/*\"]\n"), "not a scope"));
   CHECK(says(refusal_of(agent + "workspace=\"work\"\n"), "absolute path"));
   CHECK(says(refusal_of(agent + "tools=[1]\n"), "list of strings"));

@@ -172,11 +172,27 @@ class Client:
                 "wait": wait, "wait_ms": min(wait_ms, 60_000), **target}
         return self.transport.request("POST", "/v1/cancels", {k: v for k, v in body.items() if v is not None})
 
+    # ---- calls that wait for a human ------------------------------------------------------------------------------------
+    def approve(self, call: str, *, input: dict[str, Any] | None = None, reason: str = "", by: dict[str, str] | None = None,
+                always_ms: int | None = None) -> dict[str, Any]:
+        """The call may begin; with `input` it runs with that instead of its own. `always_ms`: this exact call needs no human for so long."""
+        always = {"for_ms": always_ms} if always_ms is not None else None
+        return self._decide(call, "approve", {"input": input, "reason": reason, "by": by, "always": always})
+
+    def deny(self, call: str, *, reason: str = "", by: dict[str, str] | None = None) -> dict[str, Any]:
+        """The call does not begin; its model reads the reason."""
+        return self._decide(call, "deny", {"reason": reason, "by": by})
+
+    def _decide(self, call: str, word: str, body: dict[str, Any]) -> dict[str, Any]:
+        path = f"/v1/operations/{urllib.parse.quote(call, safe='')}/{word}"
+        return self.transport.request("POST", path, {k: v for k, v in body.items() if v is not None})
+
     # ---- messages and events ----------------------------------------------------------------------------------------------
     def say(self, scope: str, text: str, *, author: dict[str, str], id: str | None = None, **fields: Any) -> Iterator[tuple[str, Any]]:
         """Says it and yields (type, data) of what follows: `message_decided` first, then the turn's events.
 
-        Leaving the loop early hangs up, which cancels the turn unless `on_disconnect="continue"`.
+        Leaving the loop early hangs up, which cancels the turn unless `on_disconnect="continue"`. `fields`: as in POST /v1/messages, for
+        example `agent`, `model`, `tools`, `parent`, `timeout_ms`, `labels`.
         """
         body = {"scope": scope, "text": text, "author": author, "id": id, **fields}
         with self.transport.stream("POST", "/v1/messages", {k: v for k, v in body.items() if v is not None}) as stream:

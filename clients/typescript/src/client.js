@@ -145,6 +145,17 @@ export class Client {
     return this.transport.request("POST", "/v1/cancels", body);
   }
 
+  // ---- calls that wait for a human
+  /** The call may begin; with `input` it runs with that instead of its own. `alwaysMs`: this exact call needs no human for so long. */
+  approve(call, { input, reason, by, alwaysMs } = {}) {
+    const always = alwaysMs === undefined ? undefined : { for_ms: alwaysMs };
+    return this.transport.request("POST", `/v1/operations/${encodeURIComponent(idOf(call))}/approve`, { input, reason, by, always });
+  }
+  /** The call does not begin; its model reads the reason. */
+  deny(call, { reason, by } = {}) {
+    return this.transport.request("POST", `/v1/operations/${encodeURIComponent(idOf(call))}/deny`, { reason, by });
+  }
+
   // ---- messages and events
   /** Yields {event, data} of what follows: `message_decided` first. Leaving the loop early hangs up, which cancels the turn unless on_disconnect is "continue". */
   async *say({ signal, ...message }) {

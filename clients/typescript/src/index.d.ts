@@ -132,6 +132,8 @@ export class Client {
     wait?: "fenced" | "signalled" | "settled";
     waitMs?: number;
   }): Promise<CancelRecord>;
+  approve(call: Operation | string, options?: { input?: { [field: string]: Json }; reason?: string; by?: Person; alwaysMs?: number }): Promise<OperationRecord>;
+  deny(call: Operation | string, options?: { reason?: string; by?: Person }): Promise<OperationRecord>;
   say(message: {
     scope: string;
     text: string;
@@ -139,6 +141,13 @@ export class Client {
     id?: string;
     on_disconnect?: "cancel" | "continue";
     during_turn?: "queue" | "steer" | "supersede";
+    agent?: string;
+    /** Another of the agent's models, fewer of its tools, and the operation that the turn hangs below. */
+    model?: string;
+    tools?: string[];
+    parent?: string;
+    labels?: Record<string, string>;
+    timeout_ms?: number;
     signal?: AbortSignal;
     [field: string]: unknown;
   }): AsyncGenerator<{ event: string; data: any; id: string | null }>;

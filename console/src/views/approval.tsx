@@ -6,6 +6,16 @@ import { Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
 
+/** The input as a person edits it: an object, or why it is none. */
+function object_in(text: string): object | string {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : 'The input must be one JSON object.';
+  } catch (error) {
+    return `This is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
 /** How long an approval holds for this exact call in this scope. */
 const hours = [['Only this time', 0], ['And for 8 hours', 8], ['And for 7 days', 7 * 24]] as const;
 
@@ -14,10 +24,14 @@ function Permission({ op }: { op: Operation }) {
   const [note, set_note] = useState('');
   const [reason, set_reason] = useState('');
   const [hold, set_hold] = useState(0);
+  /** The input as it is edited; null: it stays as it is. */
+  const [edited, set_edited] = useState<string | null>(null);
   const decide = async (what: 'approve' | 'deny') => {
+    const changed = what === 'approve' && edited !== null ? object_in(edited) : null;
+    if (typeof changed === 'string') return set_trouble(changed);
     set_note(what === 'approve' ? 'Approving…' : 'Denying…');
     try {
-      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null, ...(what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
+      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null, ...(changed ? { input: changed } : what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
       set_note(what === 'approve' ? 'Approved' : 'Denied');
       set_trouble('');
     } catch (error) {
@@ -30,13 +44,16 @@ function Permission({ op }: { op: Operation }) {
   return (
     <div class="approval">
       {op.tool?.approval && <p class="faint">Rule: {op.tool.approval}</p>}
-      {command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
+      {edited !== null ? <label class="stack"><span>Input</span><textarea class="code" aria-label="Input" rows={Math.min(16, edited.split('\n').length + 1)} spellcheck={false} value={edited} onInput={(e) => set_edited(e.currentTarget.value)} /></label> : command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
       {may.converse.value && (
         <div class="approval-foot">
           <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
-          {op.tool?.approval && <select aria-label="How long the approval holds" title="The same call of this agent, with the same input, in this scope" value={hold} onChange={(e) => set_hold(Number(e.currentTarget.value))}>{hours.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select>}
+          {op.tool?.approval && edited === null && <select aria-label="How long the approval holds" title="The same call of this agent, with the same input, in this scope" value={hold} onChange={(e) => set_hold(Number(e.currentTarget.value))}>{hours.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select>}
+          {edited === null
+            ? <button type="button" class="button quiet" disabled={note !== ''} title="Approve it with another input" onClick={() => set_edited(JSON.stringify(op.tool?.input ?? {}, null, 2))}>Change…</button>
+            : <button type="button" class="button quiet" disabled={note !== ''} onClick={() => (set_edited(null), set_trouble(''))}>Leave as it is</button>}
           <button type="button" class="button" disabled={note !== ''} onClick={() => void decide('deny')}>Deny</button>
-          <button type="button" class="button primary" disabled={note !== ''} onClick={() => void decide('approve')}>Approve</button>
+          <button type="button" class="button primary" disabled={note !== ''} onClick={() => void decide('approve')}>{edited === null ? 'Approve' : 'Approve changed'}</button>
         </div>
       )}
       <div role="status">{note}</div>

@@ -151,6 +151,7 @@ export function OperationView({ id }: { id: string }) {
           {op.task && <OutputPane key={op.id} op={op} />}
           {op.result !== null && op.result !== undefined && <section class="card"><h2>Result</h2><pre class="json" tabIndex={0}>{JSON.stringify(op.result, null, 2)}</pre></section>}
           {op.tool?.input !== undefined && op.status !== 'paused' && <section class="card"><h2>Input</h2><pre class="json" tabIndex={0}>{JSON.stringify(op.tool.input, null, 2)}</pre></section>}
+          {op.tool?.changed && <section class="card"><h2>Input that it ran with</h2><p class="faint">Changed by {op.tool.changed.by.name || op.tool.changed.by.id}</p><pre class="json" tabIndex={0}>{JSON.stringify(op.tool.changed.input, null, 2)}</pre></section>}
         </div>
         <div class="operation-side"><StopFacts op={op} /><Facts op={op} /></div>
       </div>

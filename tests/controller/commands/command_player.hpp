@@ -334,7 +334,8 @@ class command_player {
     case 6:
       return give(commands::await_approval{a_call(), event()});
     case 7:
-      return give(commands::decide_call{a_call(), {below(2) == 0, text(), {}, "{}"}, {}, below(4) > 0});
+      return give(commands::decide_call{
+          a_call(), {below(2) == 0, text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""}, {}, below(4) > 0});
     case 8:
       return give(commands::ask_question{a_call(), {question_, "{}"}, event()});
     case 9:

@@ -123,6 +123,61 @@ TEST_CASE("nobody steers a turn that acts for another person", "[during_turn]") 
   CHECK(taken.answer->during == manner::queue);
 }
 
+TEST_CASE("who steers asks for nothing that only a turn of its own can have", "[during_turn]") {
+  using change = void (*)(turns::message_order&);
+  const std::pair<const char*, change> unheard[] = {
+      {"/agent", [](turns::message_order& o) { o.agent = "other"; }},
+      {"/labels", [](turns::message_order& o) { o.labels["a"] = "b"; }},
+      {"/timeout_ms", [](turns::message_order& o) { o.timeout = milliseconds{5}; }},
+      {"/budget", [](turns::message_order& o) { o.budget.emplace(); }},
+      {"/model", [](turns::message_order& o) { o.model = "big"; }},
+      {"/tools", [](turns::message_order& o) { o.tools.emplace(); }},
+  };
+  during_world w;
+  for (const auto& [pointer, ask_for] : unheard) {
+    INFO(pointer);
+    auto what = w.message(manner::steer);
+    ask_for(what.order);
+    const auto refused = w.done(what);
+    REQUIRE_FALSE(refused.answer);
+    CHECK(refused.answer.error().error.code == "invalid_field");
+    CHECK(refused.answer.error().error.pointer == pointer);
+    CHECK_FALSE(w.now_of(what.turn));
+    // The agent's default steers nobody who asks for more, and nobody else's message steers.
+    auto by_default = w.message(manner::steer);
+    ask_for(by_default.order);
+    by_default.order.is_during_default = true;
+    CHECK(w.done(by_default).answer->during == manner::queue);
+    auto by_another = w.message(manner::steer, "bob");
+    ask_for(by_another.order);
+    CHECK(w.done(by_another).answer->during == manner::queue);
+  }
+  auto same = w.message(manner::steer);
+  same.order.agent = "main"; // that runs
+  CHECK(w.done(same).answer->during == manner::steer);
+}
+
+TEST_CASE("a turn does not hang below a turn of its own scope", "[during_turn]") {
+  during_world w;
+  auto what = w.message(manner::queue);
+  what.order.parent = w.first.turn;
+  const auto refused = w.done(what);
+  REQUIRE_FALSE(refused.answer);
+  CHECK(refused.answer.error().error.pointer == "/parent");
+  what = w.message(manner::queue);
+  what.order.scope = *scope_path::parse("a/b");
+  what.order.parent = w.first.turn;
+  REQUIRE(w.done(what).answer);
+  REQUIRE(w.done(w.cancel_of(w.first.turn)));
+  CHECK(w.now_of(what.turn) == status::cancelling);
+  auto late = w.message(manner::queue);
+  late.order.scope = *scope_path::parse("a/b");
+  late.order.parent = w.first.turn;
+  const auto stale = w.done(late);
+  REQUIRE_FALSE(stale.answer);
+  CHECK(stale.answer.error().error.code == "stale_start");
+}
+
 TEST_CASE("to supersede stops the running turn alone, with one cancel, and waits behind what waits", "[during_turn]") {
   during_world w;
   const auto waiting = w.message(manner::queue, "bob");

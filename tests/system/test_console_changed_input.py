@@ -1,0 +1,76 @@
+"""The web console: a call that waits is approved with another input, and the server's error is shown where it is edited."""
+import os
+import shutil
+
+import pytest
+
+from harness.browser import CONSOLE
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+CONFIG = '[[approval]]\ntool = "exec"\nmatch = "rm *"\n[[approval]]\ntool = "exec"\nmatch = "rm -rf /*"\naction = "deny"\n'
+SCRIPT = [
+    {"when": {"user": "one", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo original >> ran"}}]}]},
+    {"when": {"result": ""}, "text": "Done: {{results}}"},
+    {"text": "You said {{text}}."},
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with TurnCluster(SCRIPT, CONFIG) as c:
+        yield c
+
+
+def asked(c, scope):
+    turn = c.say(scope, "one")
+    call, = until(lambda: c.below(turn, status="paused"), "a call to wait for a human")
+    return turn, call["id"]
+
+
+def type_input(browser, text):
+    browser("await page.getByLabel('Input', { exact: true }).fill(args.text)", text=text)
+
+
+def test_an_input_is_changed_and_what_is_wrong_is_said(cluster, browser):
+    turn, call = asked(cluster, "console/changed")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{call}")
+    browser.sees("rm -f ./nothing", ".approval")
+    browser.press("Change…", ".approval")
+    assert browser.flaws() == []
+    type_input(browser, "{")
+    browser.press("Approve changed", ".approval")
+    browser.sees("This is not JSON", ".approval [role=alert]")
+    type_input(browser, "[]")
+    browser.press("Approve changed", ".approval")
+    browser.sees("one JSON object", ".approval [role=alert]")
+    type_input(browser, '{"command": "ls", "colour": "red"}')
+    browser.press("Approve changed", ".approval")
+    browser.sees("colour", ".approval [role=alert]")
+    type_input(browser, '{"command": "rm -rf /srv"}')
+    browser.press("Approve changed", ".approval")
+    browser.sees("denies", ".approval [role=alert]")
+    assert browser.flaws() == []
+    assert cluster.operation(call)["status"] == "paused"
+    type_input(browser, '{"command": "echo changed >> ran"}')
+    browser.press("Approve changed", ".approval")
+    assert cluster.ended(turn)["status"] == "completed"
+    assert open(os.path.join(cluster.workspace, "ran")).read().split() == ["changed"]
+    browser.sees("Input that it ran with", "h2")
+    browser.sees("echo changed", "pre")
+
+
+def test_a_change_is_taken_back(cluster, browser):
+    turn, call = asked(cluster, "console/same")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{call}")
+    browser.press("Change…", ".approval")
+    type_input(browser, '{"command": "echo never >> ran"}')
+    browser.press("Leave as it is", ".approval")
+    browser.sees("rm -f ./nothing", ".approval pre")
+    browser.press("Deny", ".approval")
+    assert cluster.ended(turn)["status"] == "completed" and "changed" not in cluster.operation(call)["tool"]
