@@ -76,8 +76,6 @@ response error_answer(const a2a_error& e) {
 
 response problem_answer(const problem& p, const request& req) {
   auto e = from_problem(p);
-  if (p.code == "not_found" && req.path.find("/pushNotificationConfigs") != std::string::npos)
-    e = {push_not_supported, "this agent sends no push notifications"};
   if (p.code == "not_found" && req.path.ends_with("/extendedAgentCard"))
     e = {unsupported_operation, "there is no extended agent card"};
   auto answer = error_answer(e);

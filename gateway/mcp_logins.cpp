@@ -25,7 +25,7 @@ mcp_accounts& accounts_of(exchange& x) {
 void write(json_writer& to, const mcp_accounts::shown& one) {
   const auto& s = one.settings;
   to.open_object();
-  to.field("name", s.name).field("kind", s.url.empty() ? "command" : "url");
+  to.field("name", s.name).field("kind", turns::is_remote_agent(s.name) ? "agent" : s.url.empty() ? "command" : "url");
   to.field("url", s.url.empty() ? std::nullopt : std::optional(s.url));
   to.field("per", s.per_turn ? "turn" : "cluster");
   to.key("login");

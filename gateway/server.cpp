@@ -24,6 +24,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
+#include "gateway/a2a_handlers.hpp"
 #include "gateway/event_reading.hpp"
 #include "gateway/file_watch.hpp"
 #include "gateway/guarded_stream.hpp"
@@ -94,9 +95,11 @@ class running_gateway : public gateway {
     for (const auto& token : options.tokens) context_->tokens.put(token);
     if (!options.admin_token.empty()) context_->admin_hash = token_hash(options.admin_token);
     restore_sign_ins(*context_);
+    context_->shared->push = a2a::start_push(context_, [this] { return counted(); });
     context_->controller.on_event([whole_context = context_](const committed_event& e) {
       if (!is_of_this_moment(e.event)) whole_context->metrics.on_event(e.event);
       for (auto* each : threads_of(*whole_context)) each->hub.publish(e.event);
+      whole_context->shared->push->on_event(e.event);
     });
     context_->controller.on_signal([whole_context = context_](const external_signal& s) {
       whole_context->signals->externals.publish(s);
@@ -138,6 +141,7 @@ class running_gateway : public gateway {
     context_->controller.on_event([](const committed_event&) {});
     context_->controller.on_signal([](const external_signal&) {});
     context_->stopping = true;
+    context_->shared->push->stop();
     boost::asio::post(*io_, [this] {
       boost::system::error_code ignored;
       tcp_.close(ignored);

@@ -47,6 +47,7 @@ struct gateway_options {
   bool insecure = false;         ///< allow plain HTTP off loopback
   bool metrics_public = false;
   std::vector<std::string> cors_origins; ///< web pages that may call; exact
+  std::vector<std::string> push_origins; ///< at which A2A's push notifications may go to addresses that are not public
   std::vector<std::string> hosts;        ///< names by which requests may call this quelld; lower case
   // Written into the join lines of `POST /v1/workers`:
   std::vector<std::string> control_endpoints, bulk_endpoints;

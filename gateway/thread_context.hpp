@@ -10,6 +10,7 @@
 
 #include "gateway/event_hub.hpp"
 #include "gateway/external_hub.hpp"
+#include "gateway/push_port.hpp"
 #include "gateway/read_pool.hpp"
 #include "gateway/recent.hpp"
 #include "gateway/server.hpp"
@@ -30,6 +31,7 @@ struct shared_state {
   output_store& output;
   std::unique_ptr<read_pool> store; ///< set before the threads start
   std::atomic<bool> stopping = false;
+  std::shared_ptr<push_port> push; ///< set before the threads start
 };
 
 struct thread_context {

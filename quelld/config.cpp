@@ -182,7 +182,7 @@ result<void> read_file(config& c, const std::string& file, std::set<std::string>
 }
 
 /// An origin in the form that browsers send: scheme, host, optional port, nothing after it.
-result<void> check_origin(const std::string& origin) {
+result<void> check_origin(const std::string& origin, const std::string& key = "http.cors_origins") {
   const auto host = origin.find("://");
   const auto scheme = origin.substr(0, host);
   const auto rest = host == std::string::npos ? "" : origin.substr(host + 3);
@@ -191,7 +191,7 @@ result<void> check_origin(const std::string& origin) {
       rest.find_first_of("/*?# \t\r\n@") == std::string::npos)
     return {};
   return failure("invalid_field",
-                 "http.cors_origins: '" + origin +
+                 key + ": '" + origin +
                      "' is not an origin; write each as browsers send it, lower case and without a path: "
                      "https://bots.example or http://localhost:3000 (there is no *)");
 }
@@ -217,6 +217,9 @@ const std::vector<config_key>& config_keys() {
       text_key("http", "listen", &config::http_listen, "address of the HTTP API; port 0 = a free one"),
       text_key("http", "cors_origins", &config::http_cors_origins,
                "web pages that may call the API: origins such as https://bots.example, comma separated"),
+      text_key("http", "push_origins", &config::http_push_origins,
+               "where A2A's push notifications may go although the address is not public: origins such as "
+               "http://10.1.2.3:8080, comma separated"),
       text_key("http", "hosts", &config::http_hosts,
                "further names by which requests may call quelld (Host), such as quell.example behind a proxy; comma "
                "separated"),
@@ -332,6 +335,8 @@ result<void> check_config(const config& c) {
   if (auto sound = host::check_log(c.log_level, c.log_format); !sound) return sound;
   for (const auto& origin : cors_origins(c))
     if (auto sound = check_origin(origin); !sound) return sound;
+  for (const auto& origin : split(c.http_push_origins))
+    if (auto sound = check_origin(origin, "http.push_origins"); !sound) return sound;
   for (const auto& host : split(c.http_hosts))
     if (host.find_first_of("/:*?#@ \t\r\n") != std::string::npos)
       return failure("invalid_field", "http.hosts: '" + host +
@@ -349,6 +354,16 @@ result<void> check_config(const config& c) {
 }
 
 std::vector<std::string> cors_origins(const config& c) { return split(c.http_cors_origins); }
+std::vector<std::string> push_origins(const config& c) {
+  auto all = split(c.http_push_origins);
+  for (auto& origin : all) {
+    const auto host = origin.find("://") + 3;
+    const bool has_port =
+        origin.find(':', origin.find(']', host) == std::string::npos ? host : origin.find(']')) != std::string::npos;
+    if (!has_port) origin += origin.starts_with("https") ? ":443" : ":80";
+  }
+  return all;
+}
 
 std::vector<std::string> own_hosts(const config& c) {
   auto all = split(c.http_hosts);

@@ -23,6 +23,7 @@ struct config {
   bool http_metrics_public = false;
   bool http_insecure = false;
   std::string http_cors_origins; ///< comma separated
+  std::string http_push_origins; ///< the same
   std::string http_hosts;        ///< comma separated
   // [workers]
   std::string workers_listen = "127.0.0.1:7711";
@@ -85,6 +86,8 @@ std::string config_text(const config& c);
 result<void> check_config(const config& c);
 /// The origins in `http.cors_origins`, as a list.
 std::vector<std::string> cors_origins(const config& c);
+/// The origins in `http.push_origins`, each with its port.
+std::vector<std::string> push_origins(const config& c);
 /// The names in `http.hosts` as they are written, as a list, plus the other configured addresses at which requests
 /// reach quelld.
 std::vector<std::string> own_hosts(const config& c);

@@ -115,6 +115,7 @@ inline void set_options(gateway_options& of, const config& from) {
   of.store_reserve_bytes = from.store_reserve_bytes;
   of.open_store = open_store_of(from);
   of.cors_origins = cors_origins(from);
+  of.push_origins = push_origins(from);
   of.tls_cert = from.http_tls_cert;
   of.tls_key = from.http_tls_key;
   of.insecure = from.http_insecure;

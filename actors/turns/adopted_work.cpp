@@ -4,6 +4,7 @@
 
 #include "actors/turns/endings.hpp"
 #include "actors/turns/live_output.hpp"
+#include "actors/turns/mcp_host.hpp"
 #include "actors/turns/project_reading.hpp"
 #include "actors/turns/shown_file.hpp"
 #include "actors/turns/sub_agent.hpp"
@@ -99,6 +100,17 @@ static std::unique_ptr<actors::tool_work> adopt_command(std::shared_ptr<agent_ru
 std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_id& call, const tool_call& what,
                                                                const tool_definition& tool) {
   records::operation_record row;
+  std::string remote_task;
+  {
+    const std::lock_guard lock(guard_);
+    if (const auto named = adopted_tasks_.find(call); named != adopted_tasks_.end()) {
+      remote_task = std::move(named->second);
+      adopted_tasks_.erase(named);
+      begun_.push_back({call, what.name, runtime_->core.now().boot});
+      now_.current_tool = what.name;
+    }
+  }
+  if (!remote_task.empty()) return runtime_->mcp->work_for(shared_from_this(), call, tool, what, remote_task);
   {
     const std::lock_guard lock(guard_);
     const auto at = adopted_.find(call);
@@ -120,9 +132,11 @@ std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_i
   return make_answer({false, runtime_->texts->failed(settings.error().code, settings.error().detail)});
 }
 
-void turn_port::adopt_works(std::map<operation_id, records::operation_record> works) {
+void turn_port::adopt_works(std::map<operation_id, records::operation_record> works,
+                            std::map<operation_id, std::string> tasks) {
   const std::lock_guard lock(guard_);
   adopted_ = std::move(works);
+  adopted_tasks_ = std::move(tasks);
 }
 
 } // namespace quell::controller::turns

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/mcp_tools.hpp"
 
 namespace quell::controller::turns {
 
@@ -15,6 +16,7 @@ namespace {
 
 bool is_for(const approval_rule& rule, const std::string& tool_name) {
   if (rule.tool.starts_with("mcp:")) return tool_name.starts_with("mcp__" + rule.tool.substr(4) + "__");
+  if (is_remote_agent(rule.tool)) return tool_name == a2a_offered_name(rule.tool);
   return glob_fits(rule.tool, tool_name);
 }
 

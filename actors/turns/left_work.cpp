@@ -8,6 +8,7 @@
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/endings.hpp"
 #include "actors/turns/result_json.hpp"
+#include "actors/turns/turn_json.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -27,6 +28,21 @@ result<std::vector<records::operation_record>> children_of(store_reader& store, 
   return store.operations(f);
 }
 
+/// The first progress of a call at a remote agent names its task.
+std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
+  if (!call.name.starts_with("a2a__")) return std::nullopt;
+  records::event_filter f;
+  f.below = call.operation;
+  f.types = {"tool_progress"};
+  f.limit = 1;
+  const auto first = store.events(f);
+  if (!first) return first.error();
+  if (first->empty()) return std::nullopt;
+  call.remote_task = task_named_by(first->front().data);
+  call.remote_task_since = first->front().at;
+  return std::nullopt;
+}
+
 std::optional<fault> read_calls(store_reader& store, const model_history& reported, left_work& left) {
   const auto* answer = reported.messages.empty() ? nullptr : std::get_if<assistant_message>(&reported.messages.back());
   if (!answer || reported.calls.empty()) return std::nullopt;
@@ -41,6 +57,8 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
     if (*row)
       left.calls.push_back(
           {reported.calls[i], what.call, what.name, (*row)->hot.now, {}, changed_input((*row)->call_change)});
+    if (*row && (*row)->hot.now == status::running)
+      if (auto why = read_remote_task(store, left.calls.back())) return why;
     parents.push_back(reported.calls[i]);
   }
   if (parents.empty()) return std::nullopt;
@@ -201,6 +219,13 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
     const auto* tool = tools.find(call.name);
     const auto* work = tool ? work_of(call, *tool) : nullptr;
     // An MCP server may have done its call, a search may be paid for, and nobody waits for the answer to a question.
+    if (tool && tool->is_remote_agent() && !call.remote_task.empty()) {
+      met.at = state::runs;
+      met.started = boot_of(call.remote_task_since, now);
+      plan.tasks.emplace(call.operation, call.remote_task);
+      reported.past.met.push_back(std::move(met));
+      continue;
+    }
     const bool is_unknown =
         !tool || tool->how == tool_definition::runs::mcp || tool->how == tool_definition::runs::question ||
         tool->how == tool_definition::runs::web_search || (work && !is_adoptable(call, *tool, *work));

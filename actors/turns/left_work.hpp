@@ -24,6 +24,8 @@ struct left_call {
   /// Its tasks and sub-agents, oldest first, living or not.
   std::vector<records::operation_record> below;
   std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
+  std::string remote_task{};     ///< at a remote agent; "" = none, or it is not known
+  wall_time remote_task_since{}; ///< when it was named
 };
 
 struct left_work {
@@ -45,8 +47,9 @@ using adopted_works = std::map<operation_id, records::operation_record>;
 
 struct resume_plan {
   adopted_works adopted;
-  std::vector<operation_id> unknown; ///< calls whose fate nobody knows
-  model_usage below;                 ///< of sub-agents that have ended, and of summaries
+  std::map<operation_id, std::string> tasks; ///< of remote agents, by their call; they are followed
+  std::vector<operation_id> unknown;         ///< calls whose fate nobody knows
+  model_usage below;                         ///< of sub-agents that have ended, and of summaries
 };
 /// Decides for each call without a result; completes `reported` with it. Pure.
 resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now);

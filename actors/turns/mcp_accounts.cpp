@@ -56,7 +56,9 @@ result<std::shared_ptr<mcp_accounts>> mcp_accounts::open(const std::string& stat
                                                          const std::vector<mcp_settings>& servers) {
   std::shared_ptr<mcp_accounts> all(new mcp_accounts);
   all->servers_ = servers;
-  const auto logs_in = [](const mcp_settings& m) { return !m.url.empty() && m.key_env.empty(); };
+  const auto logs_in = [](const mcp_settings& m) {
+    return !m.url.empty() && m.key_env.empty() && !is_remote_agent(m.name);
+  };
   if (std::none_of(servers.begin(), servers.end(), logs_in)) return all;
   const std::string directory = state_directory + folder;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
@@ -109,6 +111,8 @@ result<std::shared_ptr<account>> mcp_accounts::account_of(const std::string& nam
   if (known == servers_.end())
     return failure("mcp_server_not_found",
                    "there is no MCP server " + name.substr(0, 64) + " configured; `quell mcp list` shows them");
+  if (is_remote_agent(name))
+    return failure("login_failed", "nobody logs in at the " + server_title(name) + ": give it a key_env or key_file");
   return failure("login_failed", known->url.empty() ? "the MCP server " + name + " is a command: nobody logs in there"
                                                     : "the MCP server " + name +
                                                           " gets the key that the configuration names "

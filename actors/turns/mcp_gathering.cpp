@@ -11,6 +11,7 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr milliseconds answers_within{20'000};  ///< for a server that a turn waits for
+constexpr milliseconds agent_within{2'000};     ///< for a remote agent's card, which is read ahead of turns
 constexpr milliseconds silent_within{500};      ///< for a server that was silent in its last life
 constexpr std::chrono::seconds silent_for{120}; ///< a server that has not answered for this long is restarted
 constexpr milliseconds first_try{1'000};        ///< a url that failed is retried after this time
@@ -54,7 +55,7 @@ struct gathering {
 };
 
 std::string without_tools(const std::string& name, const std::string& why) {
-  return "the MCP server " + name + " has no tools to offer now: " + why;
+  return "the " + server_title(name) + " has no tools to offer now: " + why;
 }
 
 } // namespace
@@ -107,7 +108,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
     runtime->background_reads->run_after(allowance, [all, i, allowance, id, self = shared_from_this()](store_reader&) {
       std::unique_lock lock(all->guard);
       const bool was_late = all->settle(lock, i, {},
-                                        "the MCP server " + id.first + " has not answered within " +
+                                        "the " + server_title(id.first) + " has not answered within " +
                                             std::to_string(allowance.count()) + " ms: its tools are left out");
       if (lock.owns_lock()) lock.unlock();
       if (was_late) self->silent(id, allowance);
@@ -145,7 +146,8 @@ std::string mcp_host::known_trouble(const place_id& id, bool& wants_login) {
 milliseconds mcp_host::allowance_for(const place_id& id) {
   const std::lock_guard lock(guard_);
   const auto found = places_.find(id);
-  return found != places_.end() && found->second.is_silent ? silent_within : answers_within;
+  if (found != places_.end() && found->second.is_silent) return silent_within;
+  return is_remote_agent(id.first) ? agent_within : answers_within;
 }
 
 void mcp_host::answered(const place_id& id) {
@@ -157,7 +159,7 @@ void mcp_host::answered(const place_id& id) {
     found->second.is_silent = found->second.wants_login = false;
     was_in_trouble = !std::exchange(found->second.trouble, {}).empty();
   }
-  if (was_in_trouble) spdlog::info("MCP server {} answers again", id.first);
+  if (was_in_trouble) spdlog::info("{} answers again", server_title(id.first));
 }
 
 /// It can need long for its start, so it keeps running, and its answer ends its trouble.
@@ -183,7 +185,7 @@ void mcp_host::out_of_reach(const place_id& id, const fault& why) {
     found->second.wants_login = why.code == login_needed;
     if (std::exchange(found->second.is_tried, true)) return;
   }
-  runtime->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why.detail,
+  runtime->log.warn(server_title(id.first), server_title(id.first) + " is out of reach: " + why.detail,
                     runtime->core.now().boot);
   try_again(id, first_try);
 }
@@ -214,6 +216,23 @@ void mcp_host::try_again(const place_id& id, milliseconds pause) {
         },
         0);
   });
+}
+
+void mcp_host::read_cards() {
+  const auto runtime = runtime_.lock();
+  if (!runtime) return;
+  const auto settings = runtime->settings.get();
+  for (const auto& one : settings->mcp) {
+    if (!is_remote_agent(one.name)) continue;
+    const place_id id{one.name, std::nullopt};
+    const auto read = [self = shared_from_this(), id](const result<std::vector<integrations::mcp_tool>>& tools) {
+      if (tools)
+        self->answered(id);
+      else
+        self->out_of_reach(id, tools.error());
+    };
+    ask_for_tools(id, read, 0);
+  }
 }
 
 } // namespace quell::controller::turns

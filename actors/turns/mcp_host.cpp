@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "controller/commands/command.hpp"
+#include "integrations/a2a/agent_server.hpp"
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"
 
@@ -17,8 +18,6 @@ constexpr std::chrono::seconds short_life{30}; ///< an end so soon after the sta
 constexpr milliseconds first_pause{500};
 constexpr milliseconds longest_pause{60'000};
 constexpr milliseconds soon{5'000}; ///< a pause for which callers wait
-
-std::string title_of(const std::string& name) { return "MCP server " + name; }
 
 } // namespace
 
@@ -75,7 +74,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   const std::string& name = id.first;
   const auto settings = settings_of(*runtime, name);
   if (!settings) {
-    why = "there is no MCP server " + name + " configured";
+    why = "there is no " + server_title(name) + " configured";
     return nullptr;
   }
   const std::lock_guard lock(guard_);
@@ -96,6 +95,15 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   }
   p.begun = now;
   p.trouble.clear();
+  if (is_remote_agent(name)) {
+    auto made = integrations::a2a_agent_server(name.substr(remote_agent_prefix.size()), settings->url, settings->key);
+    if (!made) {
+      why = made.error().detail;
+      return nullptr;
+    }
+    p.server = std::move(*made);
+    return p.server;
+  }
   if (!settings->url.empty()) {
     integrations::mcp_hooks hooks;
     hooks.warning = [weak = runtime_, name](const std::string& what) {
@@ -121,9 +129,9 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
 /// agent, whose end stops it.
 void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& runtime, const mcp_settings& settings,
                              const place_id& id, place& in) {
-  const auto task = std::make_shared<piped_task>(runtime, title_of(settings.name));
+  const auto task = std::make_shared<piped_task>(runtime, server_title(settings.name));
   integrations::mcp_hooks hooks;
-  hooks.warning = [weak = runtime_, title = title_of(settings.name)](const std::string& what) {
+  hooks.warning = [weak = runtime_, title = server_title(settings.name)](const std::string& what) {
     if (const auto held = weak.lock()) held->log.warn(title, title + " " + what, held->core.now().boot);
   };
   const auto server = std::make_shared<integrations::mcp_stdio_server>(
@@ -143,7 +151,7 @@ void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& runtime, cons
     spdlog::info("MCP server {} begins", settings.name);
   }
   order.name = settings.name;
-  order.title = title_of(settings.name);
+  order.title = server_title(settings.name);
   order.task.command = settings.command;
   order.task.env = settings.env;
   order.task.worker = settings.worker;
@@ -182,7 +190,7 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
       p.not_before = now + pause;
     }
   }
-  const auto title = title_of(id.first);
+  const auto title = server_title(id.first);
   spdlog::warn("{}", runtime->log.always(title + " " + why));
 }
 
@@ -231,7 +239,7 @@ void mcp_host::clear_leftovers(store_reader& store) {
     const auto left = store.operations(f);
     if (!left) return;
     for (const auto& row : *left)
-      if (!of_turns || (row.parent && row.title == title_of(row.name))) ids.push_back(row.id);
+      if (!of_turns || (row.parent && row.title == server_title(row.name))) ids.push_back(row.id);
   };
   records::operation_filter shared;
   shared.scopes = {*scope_path::parse("quell/mcp")};

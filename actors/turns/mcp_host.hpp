@@ -1,5 +1,5 @@
-// The MCP servers of the configuration: started when first needed, restarted after they end, with a growing pause.
-// Shared by all turns, or one per user (`per = "turn"`). Any thread.
+// The MCP servers and remote agents of the configuration: started when first needed, restarted after they end, with a
+// growing pause. Shared by all turns, or one per user (`per = "turn"`). Any thread.
 //
 // No caller waits twice for a server that does not answer: its trouble is remembered, turns go on without it at once,
 // and a url is retried in the background until it answers.
@@ -33,8 +33,10 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   /// The tools of these servers. Calls `done` once, on any thread.
   void tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done);
   /// The work of a call. Its cancel sends the server's own cancel message and ends the call here at once.
+  /// `task`: the call is this task of a remote agent from an earlier life, which is followed; "" = it begins.
   std::unique_ptr<actors::tool_work> work_for(std::shared_ptr<turn_port> port, const operation_id& call,
-                                              const tool_definition& tool, const tool_call& what);
+                                              const tool_definition& tool, const tool_call& what,
+                                              const std::string& task = {});
   using when_known = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
   /// The server, started if necessary: at once, or after the pause that followed its last end if that is short; else
   /// nullptr and the reason. Calls `done` once, on any thread.
@@ -45,6 +47,8 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   std::string trouble_of(const std::string& name);
   /// Releases all servers, since the process ends.
   void end();
+  /// Reads the cards of all remote agents in the background, so that turns need not wait for them.
+  void read_cards();
   /// Stops the servers that an earlier life of this process left running.
   void clear_leftovers(store_reader& store);
 

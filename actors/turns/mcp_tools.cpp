@@ -66,12 +66,14 @@ std::string mcp_offered_name(const std::string& server, const std::string& tool)
   return name + "_" + hash_of(server, tool);
 }
 
+std::string a2a_offered_name(const std::string& server) { return "a2a__" + server.substr(remote_agent_prefix.size()); }
+
 tool_definition mcp_tool_definition(const turn_settings& settings, const std::string& server,
                                     const mcp_tool_facts& facts) {
   tool_definition d;
   bool cut = false;
-  d.offer = {mcp_offered_name(server, facts.name), bounded_text(facts.description, description_bytes, cut),
-             offered_schema(facts.input_schema)};
+  const auto name = is_remote_agent(server) ? a2a_offered_name(server) : mcp_offered_name(server, facts.name);
+  d.offer = {name, bounded_text(facts.description, description_bytes, cut), offered_schema(facts.input_schema)};
   d.exclusive = facts.destructive && !facts.read_only;
   d.how = tool_definition::runs::mcp;
   d.mcp_server = server;

@@ -11,6 +11,9 @@ namespace quell::controller::turns {
 /// if the border between the two names would be ambiguous: different tools have different names.
 std::string mcp_offered_name(const std::string& server, const std::string& tool);
 
+/// `a2a__NAME` for the server `a2a:NAME`, in `[A-Za-z0-9_-]{1,64}`.
+std::string a2a_offered_name(const std::string& server);
+
 /// The configured timeout of a tool, else the built-in one. `own_name`: the server's own name of the tool.
 milliseconds time_of(const turn_settings& settings, const std::string& offered, const std::string& server,
                      const std::string& own_name);

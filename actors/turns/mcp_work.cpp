@@ -1,6 +1,7 @@
-// A call of an MCP tool. A cancel settles it here at once with an unknown outcome; the true outcome is recorded when
-// the server reports it.
+// A call of an MCP tool or a remote agent. A cancel settles it here at once with an unknown outcome; the true outcome
+// is recorded when the server reports it.
 #include "actors/turns/call_questions.hpp"
+#include "actors/turns/endings.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/request_files.hpp"
 #include "actors/turns/result_media.hpp"
@@ -16,8 +17,9 @@ constexpr std::chrono::seconds hears_for{60}; ///< the time to wait for a cancel
 class mcp_work final : public actors::tool_work {
  public:
   mcp_work(std::shared_ptr<mcp_host> host, std::shared_ptr<turn_port> port, const operation_id& call,
-           tool_definition tool, tool_call what)
-      : host_(std::move(host)), port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)) {}
+           tool_definition tool, tool_call what, std::string task)
+      : host_(std::move(host)), port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)),
+        task_(std::move(task)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
     const auto input = read_input(tool_, what_.input);
@@ -25,6 +27,8 @@ class mcp_work final : public actors::tool_work {
     {
       const std::lock_guard lock(state_->guard);
       state_->done = std::move(done);
+      state_->is_begun = true;
+      state_->is_sent = !task_.empty();
       state_->questions = std::make_shared<call_questions>(
           port_, call_, what_, tool_.mcp_server,
           [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer given) {
@@ -33,21 +37,23 @@ class mcp_work final : public actors::tool_work {
     }
     host_->when_ready(
         tool_.mcp_server, port_->who().operation,
-        [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool,
+        [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool, task = task_,
          json = input->json](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
-          if (!server) return state->finish({false, port->failed_text("mcp_unreachable", why)});
+          if (!server)
+            return state->finish({false, task.empty() ? port->failed_text("mcp_unreachable", why)
+                                                      : with_unknown_outcome(port->failed_text("interrupted", why))});
           {
             const std::lock_guard lock(state->guard);
-            state->is_sent = !state->is_stopped;
+            state->is_sent = state->is_sent || !state->is_stopped;
           }
           if (!state->is_sent)
             return state->finish({false, port->failed_text("not_sent", "cancelled before it was sent")});
-          auto running = server->call(
-              tool, json,
-              [state, port, call, what](const integrations::mcp_call_event& event) {
-                hear(state, *port, call, what, event);
-              },
-              call.text());
+          const auto listener = [state, port, call, what](const integrations::mcp_call_event& event) {
+            hear(state, *port, call, what, event);
+          };
+          auto running =
+              task.empty() ? server->call(tool, json, listener, call.text()) : server->follow(task, listener);
+          if (!running) return state->finish({false, with_unknown_outcome(json_result_texts{}.interrupted())});
           bool is_stopped = false;
           {
             const std::lock_guard lock(state->guard);
@@ -59,18 +65,21 @@ class mcp_work final : public actors::tool_work {
   }
 
   void stop(const std::string& reason) override {
+    bool is_left = false;
     {
       const std::lock_guard lock(state_->guard);
+      is_left = !task_.empty() && !state_->is_begun && !state_->is_stopped;
       if (!state_->is_stopped) state_->reason = reason;
       state_->is_stopped = true;
     }
+    if (is_left) return stop_task(reason);
     cancel(state_, port_, call_);
   }
 
  private:
   struct shared_state : asking_call {
     std::shared_ptr<integrations::mcp_call> running;
-    bool is_stopped = false, is_sent = false;
+    bool is_begun = false, is_stopped = false, is_sent = false;
     std::string reason;
 
     void answer(std::uint64_t number, integrations::mcp_answer given) {
@@ -88,6 +97,8 @@ class mcp_work final : public actors::tool_work {
     auto& state = *held;
     if (const auto* p = std::get_if<integrations::mcp_call_events::progress>(&event))
       return port.say_progress(call, what, p->message, p->progress, p->total);
+    if (const auto* n = std::get_if<integrations::mcp_call_events::named>(&event))
+      return port.keep_remote_task(call, what, n->task);
     if (!integrations::is_end(event)) {
       std::shared_ptr<call_questions> questions;
       {
@@ -100,7 +111,7 @@ class mcp_work final : public actors::tool_work {
     }
     if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event)) {
       // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
-      if (!f->sent || f->why.code == "mcp_refused")
+      if (!f->sent || f->why.code == "mcp_refused" || f->why.code == "a2a_refused")
         return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
       return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
                                                                                       "have done its work, or may "
@@ -114,6 +125,26 @@ class mcp_work final : public actors::tool_work {
                 [held, result = std::move(outcome.result)](const attachments& files) {
                   held->finish({true, with_result_files(result, files)});
                 });
+  }
+
+  static void cancel_there(const std::shared_ptr<integrations::mcp_call>& running,
+                           const std::shared_ptr<turn_port>& port, const operation_id& call,
+                           const std::string& reason) {
+    running->cancel(reason.empty() ? "cancelled by user" : reason,
+                    [port, call](const std::string& late) { port->record_late(call, late); });
+    port->later(std::chrono::milliseconds(hears_for), [running] { running->stop_waiting(); });
+  }
+
+  /// A task of an earlier life that this one must not even follow.
+  void stop_task(const std::string& reason) {
+    host_->when_ready(tool_.mcp_server, port_->who().operation,
+                      [port = port_, call = call_, task = task_,
+                       reason](const std::shared_ptr<integrations::mcp_server>& server, const std::string&) {
+                        const std::shared_ptr<integrations::mcp_call> running =
+                            server ? server->follow(task, {}) : nullptr;
+                        if (!running) return port->record_late(call, "ignored");
+                        cancel_there(running, port, call, reason);
+                      });
   }
 
   /// Ends the call here at once.
@@ -130,9 +161,7 @@ class mcp_work final : public actors::tool_work {
       if (!running && (is_sent || !state->done)) return; // being sent right now, or not started, or already reported
     }
     if (running) {
-      running->cancel(reason.empty() ? "cancelled by user" : reason,
-                      [port, call](const std::string& late) { port->record_late(call, late); });
-      port->later(std::chrono::milliseconds(hears_for), [running] { running->stop_waiting(); });
+      cancel_there(running, port, call, reason);
     } else {
       port->record_late(call, "not_sent");
     }
@@ -144,14 +173,16 @@ class mcp_work final : public actors::tool_work {
   operation_id call_;
   tool_definition tool_;
   tool_call what_;
+  const std::string task_; ///< of a remote agent, from an earlier life; "" = none
   std::shared_ptr<shared_state> state_ = std::make_shared<shared_state>();
 };
 
 } // namespace
 
 std::unique_ptr<actors::tool_work> mcp_host::work_for(std::shared_ptr<turn_port> port, const operation_id& call,
-                                                      const tool_definition& tool, const tool_call& what) {
-  return std::make_unique<mcp_work>(shared_from_this(), std::move(port), call, tool, what);
+                                                      const tool_definition& tool, const tool_call& what,
+                                                      const std::string& task) {
+  return std::make_unique<mcp_work>(shared_from_this(), std::move(port), call, tool, what, task);
 }
 
 } // namespace quell::controller::turns

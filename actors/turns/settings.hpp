@@ -47,7 +47,8 @@ struct agent_settings {
   std::string model;               ///< of `turn_settings::models`; "" for a command
   std::vector<std::string> models; ///< that a message can ask for instead of `model`
   std::string instructions;
-  /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
+  /// Names of tools; `mcp:NAME` = all of that server, `a2a:NAME` = that remote agent. Absent: all built-in ones and
+  /// none of these.
   std::optional<std::vector<std::string>> tools;
   std::optional<std::string> workspace; ///< absolute path on the worker; absent: the worker's work_dir
   workspace_mode mode = workspace_mode::shared;
@@ -81,9 +82,17 @@ struct approval_rule {
   friend bool operator==(const approval_rule&, const approval_rule&) = default;
 };
 
-/// Either `command` (stdio) or `url` (streamable HTTP).
+/// The name of a remote agent among the servers: `a2a:NAME`.
+constexpr std::string_view remote_agent_prefix = "a2a:";
+inline bool is_remote_agent(std::string_view server) { return server.starts_with(remote_agent_prefix); }
+/// For logs and people: "MCP server NAME" or "remote agent NAME".
+inline std::string server_title(const std::string& server) {
+  return is_remote_agent(server) ? "remote agent " + server.substr(remote_agent_prefix.size()) : "MCP server " + server;
+}
+
+/// Either `command` (stdio) or `url` (streamable HTTP); or a remote agent ([[a2a]]), which has a `url`.
 struct mcp_settings {
-  std::string name; ///< at most 32 characters
+  std::string name; ///< at most 32 characters; of a remote agent behind `a2a:`
   std::vector<std::string> command;
   std::string url;
   std::optional<std::string> worker;
@@ -97,6 +106,8 @@ struct mcp_settings {
   std::string client_secret_env;          ///< with `client_id`: quelld's variable that holds its secret
   std::string client_secret;              ///< secret, like `key`
   std::string client_metadata_url;        ///< with `url`: https address of a document about this client
+  std::string key_file;                   ///< of a remote agent: the file that holds the bearer token
+  milliseconds timeout{600'000};          ///< of a call of a remote agent; 0 = none
   friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
 };
 

@@ -2,6 +2,7 @@
 #include "actors/turns/sub_agent_rights.hpp"
 
 #include "actors/turns/has_name.hpp"
+#include "actors/turns/mcp_tools.hpp"
 #include "actors/turns/tool_catalogue.hpp"
 #include "protocol/nearest.hpp"
 
@@ -31,6 +32,7 @@ std::optional<std::string> not_owned(const std::vector<std::string>& names, cons
   for (const auto& name : names) {
     const bool is_owned = std::any_of(owned.begin(), owned.end(), [&](const std::string& o) {
       return o == name || (o == "exec" && goes_with_exec(name)) ||
+             (is_remote_agent(o) && name == a2a_offered_name(o)) ||
              (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
     });
     if (!is_owned) return name;

@@ -141,8 +141,13 @@ milliseconds built_in_time(std::string_view name) {
 milliseconds time_of(const turn_settings& settings, const std::string& offered, const std::string& server,
                      const std::string& own_name) {
   if (const auto at = settings.timeouts.find(offered); at != settings.timeouts.end()) return at->second;
-  if (!server.empty())
-    if (const auto at = settings.timeouts.find("mcp:" + server); at != settings.timeouts.end()) return at->second;
+  if (!server.empty()) {
+    const auto whole = is_remote_agent(server) ? server : "mcp:" + server;
+    if (const auto at = settings.timeouts.find(whole); at != settings.timeouts.end()) return at->second;
+  }
+  if (is_remote_agent(server))
+    for (const auto& one : settings.mcp)
+      if (one.name == server) return one.timeout;
   return built_in_time(own_name);
 }
 

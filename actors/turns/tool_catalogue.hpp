@@ -22,6 +22,8 @@ struct tool_definition {
   milliseconds most_timeout{0}; ///< the most that a call can ask for; 0 = no limit
   runs how = runs::task;
   std::string mcp_server, mcp_tool; ///< mcp: the server's name here, and the server's own name of the tool
+
+  bool is_remote_agent() const { return turns::is_remote_agent(mcp_server); }
 };
 
 constexpr std::size_t most_offers = 128;
@@ -47,7 +49,7 @@ struct mcp_tool_facts {
   bool destructive = false; ///< destructiveHint; if the server omits it, false
 };
 /// Offered as `mcp__SERVER__TOOL` in `[A-Za-z0-9_-]{1,64}`: equal names for the same two names, different ones
-/// otherwise.
+/// otherwise. A remote agent has one tool, `a2a__NAME`.
 tool_definition mcp_tool_definition(const turn_settings& settings, const std::string& server,
                                     const mcp_tool_facts& facts);
 

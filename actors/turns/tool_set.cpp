@@ -14,6 +14,7 @@ namespace {
 bool wants(const agent_settings& agent, const tool_definition& tool) {
   if (!agent.tools) return tool.mcp_server.empty() && !must_be_named(tool.offer.name);
   if (tool.mcp_server.empty() && goes_with_exec(tool.offer.name) && has_name(*agent.tools, "exec")) return true;
+  if (tool.is_remote_agent()) return has_name(*agent.tools, tool.mcp_server) || has_name(*agent.tools, tool.offer.name);
   return has_name(*agent.tools, tool.offer.name) ||
          (!tool.mcp_server.empty() && (has_name(*agent.tools, "mcp:" + tool.mcp_server) ||
                                        has_name(*agent.tools, "mcp__" + tool.mcp_server + "__" + tool.mcp_tool)));
@@ -51,6 +52,7 @@ std::vector<std::string> mcp_servers_of(const turn_settings& settings, const age
   if (!agent.tools) return servers;
   for (const auto& server : settings.mcp)
     if (std::any_of(agent.tools->begin(), agent.tools->end(), [&](const std::string& name) {
+          if (is_remote_agent(server.name)) return name == server.name || name == a2a_offered_name(server.name);
           return name == "mcp:" + server.name || name.starts_with("mcp__" + server.name + "__");
         }))
       servers.push_back(server.name);

@@ -217,6 +217,22 @@ event_text call_progress(const tool_call& what, milliseconds elapsed, const std:
                                       {"total", total ? json(*total) : json()}})};
 }
 
+event_text call_named(const tool_call& what, const std::string& task) {
+  return {"tool_progress", json_text({{"call", what.call},
+                                      {"name", what.name},
+                                      {"elapsed_ms", 0},
+                                      {"message", "the remote agent has begun task " + task},
+                                      {"progress", 0},
+                                      {"total", json()},
+                                      {"remote_task", task}})};
+}
+
+std::string task_named_by(const std::string& data) {
+  const auto read = json::parse(data, nullptr, false);
+  const auto task = read.is_object() ? read.find("remote_task") : read.end();
+  return read.is_object() && task != read.end() && task->is_string() ? task->get<std::string>() : std::string();
+}
+
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
   return {"approval_required",
           json_text(

@@ -66,6 +66,9 @@ struct printing {
 event_text call_running(const tool_call& what, milliseconds elapsed, const std::optional<printing>& so_far);
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total);
+/// The call is this task at a remote agent. `task_named_by` reads it from the event's data; "" = it names none.
+event_text call_named(const tool_call& what, const std::string& task);
+std::string task_named_by(const std::string& data);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
 /// `question`: the answered one; absent: the call waited to begin. `input`: JSON text, with which the call was approved
 /// instead of its own; "" = with its own.

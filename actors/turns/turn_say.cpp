@@ -114,6 +114,10 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
   publish(call_progress(what, elapsed, message, progress, total), {});
 }
 
+void turn_port::keep_remote_task(const operation_id& call, const tool_call& what, const std::string& task) {
+  runtime_->core.execute({commands::publish_event{event_about(call, call_named(what, task))}, {}});
+}
+
 /// The late outcome can arrive before the end that it is kept beside, so this waits for that end.
 void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
   runtime_->core.execute({commands::note_call_outcome{call, R"({"server":")" + late + R"("})", tries == 0},

@@ -187,7 +187,10 @@ std::unique_ptr<turn_scheduler> turn_scheduler::make(std::shared_ptr<agent_runti
                                                      std::unique_ptr<blocking_executor> repeats) {
   auto made = std::make_unique<real_turn_scheduler>(runtime, std::move(repeats));
   // Also hands the objects made here over to the thread of background reads.
-  runtime->background_reads->run([host = runtime->mcp](store_reader& store) { host->clear_leftovers(store); });
+  runtime->background_reads->run([host = runtime->mcp](store_reader& store) {
+    host->clear_leftovers(store);
+    host->read_cards();
+  });
   made->pick_up();
   return made;
 }

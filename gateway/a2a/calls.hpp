@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/a2a/push_config.hpp"
 #include "gateway/a2a/task_stream.hpp"
 #include "gateway/body.hpp"
 
@@ -25,5 +26,13 @@ awaitable<nlohmann::ordered_json> get_task(exchange& x, const nlohmann::json& pa
 awaitable<nlohmann::ordered_json> cancel_task(exchange& x, const nlohmann::json& params);
 awaitable<response> subscribe(exchange& x, const nlohmann::json& params, as_frame wrap);
 awaitable<nlohmann::ordered_json> list_tasks(exchange& x, const nlohmann::json& params); // task_list.cpp
+
+/// Answers when the config is on disk.
+awaitable<nlohmann::ordered_json> store_push_config(exchange& x, push_config config); // push_calls.cpp
+awaitable<nlohmann::ordered_json> create_push_config(exchange& x, const nlohmann::json& params);
+awaitable<nlohmann::ordered_json> get_push_config(exchange& x, const nlohmann::json& params);
+awaitable<nlohmann::ordered_json> list_push_configs(exchange& x, const nlohmann::json& params);
+/// Idempotent.
+awaitable<nlohmann::ordered_json> delete_push_config(exchange& x, const nlohmann::json& params);
 
 } // namespace quell::controller::http::a2a

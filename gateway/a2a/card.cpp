@@ -32,7 +32,7 @@ awaitable<response> get_card(exchange& x) {
                           "proven to be gone, and WORKING until then."},
       {"supportedInterfaces", ordered_json::array({over("JSONRPC"), over("HTTP+JSON")})},
       {"version", x.gw.options.version},
-      {"capabilities", {{"streaming", true}, {"pushNotifications", false}, {"extendedAgentCard", false}}},
+      {"capabilities", {{"streaming", true}, {"pushNotifications", true}, {"extendedAgentCard", false}}},
       {"securitySchemes", {{"token", {{"httpAuthSecurityScheme", {{"scheme", "Bearer"}}}}}}},
       {"securityRequirements", ordered_json::array({{{"schemes", {{"token", {{"list", ordered_json::array()}}}}}}})},
       {"defaultInputModes", modes},

@@ -102,8 +102,44 @@ awaitable<response> post_call(exchange& x) {
   co_return answer_with(task);
 }
 
+json params_of_config(const exchange& x) {
+  json params = params_of(x, {"pageSize", "pageToken", "tenant"});
+  params["taskId"] = x.arguments.at(1);
+  if (x.arguments.size() > 2) params["id"] = x.arguments.at(2);
+  return params;
+}
+
+awaitable<response> create_config_call(exchange& x) {
+  auto params = co_await checked_body(x, read_params);
+  params["taskId"] = x.arguments.at(1);
+  const auto made = co_await create_push_config(x, params);
+  co_return answer_with(made);
+}
+
+awaitable<response> list_configs_call(exchange& x) {
+  const auto params = params_of_config(x);
+  const auto all = co_await list_push_configs(x, params);
+  co_return answer_with(all);
+}
+
+awaitable<response> get_config_call(exchange& x) {
+  const auto params = params_of_config(x);
+  const auto one = co_await get_push_config(x, params);
+  co_return answer_with(one);
+}
+
+awaitable<response> delete_config_call(exchange& x) {
+  const auto params = params_of_config(x);
+  const auto nothing = co_await delete_push_config(x, params);
+  co_return answer_with(nothing);
+}
+
 } // namespace
 
+awaitable<response> post_push_config(exchange& x) { co_return co_await answered(x, create_config_call); }
+awaitable<response> get_push_configs(exchange& x) { co_return co_await answered(x, list_configs_call); }
+awaitable<response> get_one_push_config(exchange& x) { co_return co_await answered(x, get_config_call); }
+awaitable<response> delete_one_push_config(exchange& x) { co_return co_await answered(x, delete_config_call); }
 awaitable<response> post_send(exchange& x) { co_return co_await answered(x, send_call); }
 awaitable<response> post_stream(exchange& x) { co_return co_await answered(x, stream_call); }
 awaitable<response> get_tasks(exchange& x) { co_return co_await answered(x, list_call); }

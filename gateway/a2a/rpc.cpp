@@ -67,8 +67,14 @@ awaitable<response> dispatch(exchange& x, const rpc_call& call) {
     result = co_await get_task(x, call.params);
   else if (method == "ListTasks")
     result = co_await list_tasks(x, call.params);
-  else if (method.ends_with("TaskPushNotificationConfig") || method == "ListTaskPushNotificationConfigs")
-    throw a2a_error{push_not_supported, "this agent sends no push notifications"};
+  else if (method == "CreateTaskPushNotificationConfig")
+    result = co_await create_push_config(x, call.params);
+  else if (method == "GetTaskPushNotificationConfig")
+    result = co_await get_push_config(x, call.params);
+  else if (method == "ListTaskPushNotificationConfigs")
+    result = co_await list_push_configs(x, call.params);
+  else if (method == "DeleteTaskPushNotificationConfig")
+    result = co_await delete_push_config(x, call.params);
   else if (method == "GetExtendedAgentCard")
     throw a2a_error{unsupported_operation, "there is no extended agent card"};
   else

@@ -30,7 +30,6 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   sent_message sent;
   sent.agent = agent_of_path(x);
   if (request.task) co_await refuse_task(x, sent.agent, *request.task);
-  if (request.wants_push) throw a2a_error{push_not_supported, "this agent sends no push notifications"};
   sent.context = request.context.value_or(fresh_context(x.who.token_id, sent.agent.name, request.message_id));
   client_request wanted;
   wanted.agent = sent.agent.name;
@@ -46,6 +45,14 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   wanted.client_id = "a2a:" + request.message_id;
   wanted.outlives_client = true;
   sent.begun = co_await begin_client_turn(x, std::move(wanted));
+  if (!request.push || !sent.begun.decided.turn) co_return sent;
+  auto config = *request.push;
+  config.task = *sent.begun.decided.turn;
+  if (config.id.empty()) config.id = config.task.text();
+  config.by = x.who.token_id;
+  config.agent = sent.agent.name;
+  config.base = sent.agent.base;
+  co_await store_push_config(x, std::move(config));
   co_return sent;
 }
 

@@ -94,7 +94,10 @@ send_request read_send(const json& params) {
   found.text = fields.parts(*message);
   if (const auto* configuration = member(params, "configuration")) {
     found.returns_at_once = fields.flag(*configuration, "returnImmediately", "configuration.");
-    found.wants_push = member(*configuration, "taskPushNotificationConfig") != nullptr;
+    if (const auto* push = member(*configuration, "taskPushNotificationConfig")) {
+      found.push = read_push_config(*push);
+      if (!member(*push, "id")) found.push->id.clear(); // a repeat of the message must not make a second one
+    }
   }
   fields.finish();
   return found;

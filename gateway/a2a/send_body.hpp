@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/a2a/push_config.hpp"
 #include "gateway/a2a_error.hpp"
 
 namespace quell::controller::http::a2a {
@@ -18,7 +19,7 @@ struct send_request {
   std::optional<std::string> context, task; ///< contextId, taskId
   std::string text;
   bool returns_at_once = false;
-  bool wants_push = false;
+  std::optional<push_config> push; ///< where its task is to be notified
 };
 
 /// Throws `a2a_error`. Members that the protocol does not have are left unread, as it demands.

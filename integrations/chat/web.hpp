@@ -27,6 +27,9 @@ struct web_request {
   milliseconds timeout{30'000};    ///< for the whole request
   std::string ca_file{};           ///< "": the system's authorities
   std::size_t most_body = 4 << 20; ///< of the answer; a longer body ends the request as `unknown`
+  /// Somebody else has chosen the url: only addresses of the public internet are connected to (`not_sent` otherwise),
+  /// whatever the name resolves to, and no proxy is used.
+  bool public_only = false;
 };
 
 enum class web_end : std::uint8_t {

@@ -1,10 +1,13 @@
 // One request of a web_loop: its options, its answer, and the meaning of a broken one. Also forms and headers.
 #include "integrations/chat/web_transfer.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstdlib>
 
 #include "integrations/models/web_request.hpp"
+#include "protocol/public_address.hpp"
 
 namespace quell::integrations::chat {
 namespace {
@@ -30,6 +33,12 @@ bool never_sent(CURL* easy, CURLcode code) {
   curl_off_t connected = 0;
   curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
   return connected == 0; // timed out before there was a connection to send on
+}
+
+/// Judges the very address that is connected to, so that a name that resolves differently a second time gains nothing.
+curl_socket_t open_public(void*, curlsocktype, curl_sockaddr* address) {
+  if (!is_public_address(&address->addr)) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 int hex_digit(char c) {
@@ -68,6 +77,12 @@ void web_transfer::set_options() {
     if (request_.method != "POST") set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
   set_common_options(easy_, request_.connect_timeout, request_.ca_file, error_);
+  if (request_.public_only) {
+    set(CURLOPT_OPENSOCKETFUNCTION, &open_public);
+    set(CURLOPT_PROXY, "");
+    set(CURLOPT_FRESH_CONNECT, 1L); // a kept connection was not judged for this request
+    set(CURLOPT_FORBID_REUSE, 1L);
+  }
   set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(request_.timeout.count())));
   set(CURLOPT_HEADERFUNCTION, &web_transfer::on_header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));

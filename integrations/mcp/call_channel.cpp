@@ -11,7 +11,8 @@ const char* after(const mcp_call_event& event) {
   if (std::holds_alternative<mcp_call_events::finished>(event)) return "too_late";
   const auto* failed = std::get_if<mcp_call_events::failed>(&event);
   if (!failed) return nullptr;
-  return !failed->sent ? "not_sent" : failed->why.code == "mcp_refused" ? "done" : "ignored";
+  if (!failed->sent) return "not_sent";
+  return failed->why.code == "mcp_refused" || failed->why.code == "a2a_refused" ? "done" : "ignored";
 }
 
 } // namespace

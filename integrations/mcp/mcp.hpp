@@ -68,12 +68,16 @@ struct question {
 struct withdrawn {
   std::uint64_t number = 0;
 };
+/// A remote agent has named the task that this call is there; comes before any other event. `follow` finds it again.
+struct named {
+  std::string task; ///< at most 256 bytes, without control characters
+};
 } // namespace mcp_call_events
 
-/// Any number of `progress`, `question` and `withdrawn`, then exactly one of the others, unless the call is cancelled
-/// before.
+/// Any number of `progress`, `named`, `question` and `withdrawn`, then exactly one of the others, unless the call is
+/// cancelled before.
 using mcp_call_event = std::variant<mcp_call_events::progress, mcp_call_events::finished, mcp_call_events::failed,
-                                    mcp_call_events::question, mcp_call_events::withdrawn>;
+                                    mcp_call_events::question, mcp_call_events::withdrawn, mcp_call_events::named>;
 
 inline bool is_end(const mcp_call_event& event) {
   return std::holds_alternative<mcp_call_events::finished>(event) ||
@@ -90,6 +94,7 @@ struct mcp_answer {
 ///   `not_sent` the request was not sent yet: the server did nothing
 ///   `too_late` a result came after all, or had come before the cancel
 ///   `done`     the server answered that it ended the request without a result
+///   `failed`   a remote agent answered that the task failed: what is left of it is unknown
 ///   `refused`  the cancel could not be delivered, or the server would not take it
 ///   `ignored`  no answer came until the end of the wait, or none can come any more (HTTP, where the cancel closes the
 ///              response; or the server has gone)
@@ -131,6 +136,12 @@ class mcp_server {
   virtual std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
                                          std::function<void(mcp_call_event)> listener,
                                          const std::string& operation = {}) = 0;
+  /// The same for a task of an earlier life that a call's `named` event gave: nothing is sent but questions about it.
+  /// nullptr: this kind of server has no such tasks.
+  virtual std::unique_ptr<mcp_call> follow(const std::string& task, std::function<void(mcp_call_event)> listener) {
+    (void)task, (void)listener;
+    return nullptr;
+  }
 };
 
 /// Notifications of a server outside of any call. Each can be empty; they run on the listeners' thread.

@@ -26,6 +26,7 @@ bool may_spawn(const agent_settings& a) {
 
 bool has_tools_of(const agent_settings& a, const std::string& server) {
   return a.tools && std::any_of(a.tools->begin(), a.tools->end(), [&](const std::string& tool) {
+           if (is_remote_agent(server)) return tool == server || tool == "a2a__" + server.substr(4);
            return tool == "mcp:" + server || tool.starts_with("mcp__" + server + "__");
          });
 }
@@ -73,7 +74,8 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
     if (!is_used(s, m.name)) all.push_back("model \"" + m.name + "\" is used by no agent");
   for (const auto& m : s.mcp)
     if (std::none_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return has_tools_of(a, m.name); }))
-      all.push_back("MCP server \"" + m.name + "\" is used by no agent: add \"mcp:" + m.name +
+      all.push_back((is_remote_agent(m.name) ? "remote agent \"" + m.name.substr(4) : "MCP server \"" + m.name) +
+                    "\" is used by no agent: add \"" + (is_remote_agent(m.name) ? m.name : "mcp:" + m.name) +
                     "\" to the tools of one");
   if (std::all_of(s.agents.begin(), s.agents.end(), [](const auto& a) { return a.is_command(); }))
     all.push_back("no agent answers messages: each is a command");

@@ -9,6 +9,7 @@
 #include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
 #include "protocol/user_name.hpp"
+#include "quelld/settings/a2a_read.hpp"
 #include "quelld/settings/budget_read.hpp"
 #include "quelld/settings/model_read.hpp"
 #include "quelld/settings/toml_file.hpp"
@@ -359,6 +360,7 @@ result<turn_settings> read_settings_file(const std::string& file) {
   each(*root, "agents", most_agents, trouble, [&](toml_table& t) { read_agent(t, s, trouble); });
   each(*root, "approval", most_rules, trouble, [&](toml_table& t) { read_rule(t, s); });
   each(*root, "mcp", most_servers, trouble, [&](toml_table& t) { read_server(t, s); });
+  each(*root, "a2a", most_servers, trouble, [&](toml_table& t) { read_remote_agent(t, s); });
   each(*root, "budgets", most_budgets, trouble, [&](toml_table& t) { read_day_budget(t, s.costs); });
   if (const auto* costs = root->get("costs")) {
     if (const auto* table = costs->as_table()) {

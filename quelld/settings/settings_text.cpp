@@ -143,7 +143,18 @@ void print(std::ostream& out, const agent_settings& a) {
   if (a.acp) l.plain("acp", "true");
 }
 
+void print_remote_agent(std::ostream& out, const mcp_settings& m) {
+  out << "\n[[a2a]]\n";
+  lines l(out);
+  l.text("name", m.name.substr(remote_agent_prefix.size()));
+  l.text("url", m.url);
+  l.text("key_env", m.key_env);
+  l.text("key_file", m.key_file);
+  l.text("timeout", duration_text(m.timeout));
+}
+
 void print(std::ostream& out, const mcp_settings& m) {
+  if (is_remote_agent(m.name)) return print_remote_agent(out, m);
   out << "\n[[mcp]]\n";
   lines l(out);
   l.text("name", m.name);

@@ -46,6 +46,11 @@ std::string wrong_tool(const turn_settings& s, const std::string& name) {
     if (known(name.substr(4))) return {};
     return "names an MCP server that no [[mcp]] has; " + instead_of(name.substr(4), servers);
   }
+  if (is_remote_agent(name) || name.starts_with("a2a__")) {
+    const auto server = std::string(remote_agent_prefix) + name.substr(is_remote_agent(name) ? 4 : 5);
+    if (known(server)) return {};
+    return "names a remote agent that no [[a2a]] has; " + instead_of(server, servers);
+  }
   if (name.starts_with("mcp__")) {
     const bool of_one = std::any_of(servers.begin(), servers.end(), [&](const std::string& server) {
       return name.starts_with("mcp__" + server + "__") && is_configured_name(name);
@@ -53,7 +58,7 @@ std::string wrong_tool(const turn_settings& s, const std::string& name) {
     return of_one ? "" : "names a tool of an MCP server that no [[mcp]] has; the form is mcp__SERVER__TOOL";
   }
   auto words = built_in_tool_names();
-  for (const auto& server : servers) words.push_back("mcp:" + server);
+  for (const auto& server : servers) words.push_back(is_remote_agent(server) ? server : "mcp:" + server);
   return "is not a tool; " + instead_of(name, words) + " (built in: " + listed(built_in_tool_names()) + ")";
 }
 
@@ -169,6 +174,11 @@ bool is_used(const turn_settings& s, const std::string& model) {
 
 namespace {
 
+std::string place_of_server(const mcp_settings& m) {
+  if (is_remote_agent(m.name)) return "[[a2a]] \"" + m.name.substr(remote_agent_prefix.size()) + "\": ";
+  return "[[mcp]] \"" + m.name + "\": ";
+}
+
 /// Requires only the keys that agents use: a configuration can list models whose keys this machine does not have.
 std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std::string>& environment) {
   for (auto& m : s.models) {
@@ -219,11 +229,16 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     const auto take = [&](const std::string& from, const char* setting, std::string& to) -> std::optional<fault> {
       if (from.empty()) return std::nullopt;
       auto key = key_in_environment(from, environment, setting);
-      if (!key) return fault{"invalid_field", "[[mcp]] \"" + m.name + "\": " + key.error().detail, {}};
+      if (!key) return fault{"invalid_field", place_of_server(m) + key.error().detail, {}};
       to = std::move(*key);
       return std::nullopt;
     };
     if (auto wrong = take(m.key_env, "key_env", m.key)) return wrong;
+    if (!m.key_file.empty()) {
+      auto key = key_in_file(m.key_file);
+      if (!key) return fault{"invalid_field", place_of_server(m) + key.error().detail, {}};
+      m.key = std::move(*key);
+    }
     if (auto wrong = take(m.client_secret_env, "client_secret_env", m.client_secret)) return wrong;
   }
   return std::nullopt;
@@ -246,13 +261,14 @@ void add_what_is_not_named(turn_settings& s) {
 } // namespace
 
 const std::vector<std::string>& turn_sections() {
-  static const std::vector<std::string> all = {"models", "agents", "tools",   "approval", "mcp",
+  static const std::vector<std::string> all = {"models", "agents", "tools",   "approval", "mcp",       "a2a",
                                                "place",  "chat",   "budgets", "costs",    "web_search"};
   return all;
 }
 
 std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
-  for (auto twice : {named_twice(s.models, "models"), named_twice(s.agents, "agents"), named_twice(s.mcp, "mcp")})
+  for (auto twice :
+       {named_twice(s.models, "models"), named_twice(s.agents, "agents"), named_twice(s.mcp, "mcp]] or [[a2a")})
     if (twice) return twice;
   for (const auto& m : s.models)
     if (auto wrong = model_that_does_not_fit(s, m)) return wrong;

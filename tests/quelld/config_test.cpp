@@ -121,6 +121,18 @@ TEST_CASE("origins are a list in the file or a text with commas, each an origin 
   }
 }
 
+TEST_CASE("push origins are origins, each with its port", "[config]") {
+  config c;
+  c.http_push_origins = "http://10.1.2.3:8080, https://hooks.internal,http://[::1],http://[::1]:81";
+  CHECK(check_config(c));
+  CHECK(push_origins(c) == std::vector<std::string>{"http://10.1.2.3:8080", "https://hooks.internal:443",
+                                                    "http://[::1]:80", "http://[::1]:81"});
+  for (const auto* bad : {"10.1.2.3", "http://h/path", "*"}) {
+    c.http_push_origins = bad;
+    CHECK_FALSE(check_config(c));
+  }
+}
+
 TEST_CASE("a log level or format that does not exist is refused", "[config]") {
   config c;
   c.log_format = "json";

@@ -55,6 +55,7 @@ struct event_printer {
     std::printf("form %s %llu %s\n", id.c_str(), static_cast<unsigned long long>(e.number), e.form.c_str());
     std::printf("question %s %llu %s\n", id.c_str(), static_cast<unsigned long long>(e.number), e.message.c_str());
   }
+  void operator()(const mcp_call_events::named&) const {} // of remote agents only
   void operator()(const mcp_call_events::withdrawn& e) const {
     std::printf("withdrawn %s %llu\n", id.c_str(), static_cast<unsigned long long>(e.number));
   }

@@ -258,7 +258,7 @@ def test_errors_in_both_bindings(world):
     assert reason(c.api("GET", "/a2a/main/tasks")) == "VERSION_NOT_SUPPORTED"
     assert rpc(c, "message/send", {})["error"]["code"] == -32601
     assert rpc(c, "SendMessage", {})["error"]["code"] == -32602
-    assert rpc(c, "CreateTaskPushNotificationConfig", {})["error"]["code"] == -32003
+    assert rpc(c, "CreateTaskPushNotificationConfig", {})["error"]["code"] == -32602
     assert rpc(c, "GetExtendedAgentCard", {})["error"]["code"] == -32004
     bad = c.api("POST", "/a2a/main", raw=b"{", headers={"Content-Type": "application/json", **VERSION})
     assert bad.status == 200 and bad.json["error"]["code"] == -32700 and bad.json["id"] is None, bad.body

@@ -142,6 +142,10 @@ def test_turns_in_the_shapes_of_others(world):
     assert c.api("POST", f"/a2a/main/tasks/{task['id']}:cancel", {}, headers=a2a).status == 400
     endless = {"message": {**message["message"], "messageId": "m2", "parts": [{"text": "endless"}]}, "configuration": {"returnImmediately": True}}
     running = c.api("POST", "/a2a/main/message:send", endless, headers=a2a).json["task"]
+    push = f"/a2a/main/tasks/{running['id']}/pushNotificationConfigs"
+    assert c.api("POST", push, {"url": "https://hooks.invalid/x", "id": "one"}, headers=a2a).json["id"] == "one"
+    assert c.api("GET", push, headers=a2a).json["configs"] and c.api("GET", push + "/one", headers=a2a).json["url"]
+    assert c.api("DELETE", push + "/one", headers=a2a).status == 200
     assert c.api("POST", f"/a2a/main/tasks/{running['id']}:cancel", {}, headers=a2a).status == 200
     page = {"agent": "main", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
     answer = c.api("POST", "/v1/ui/chat", page)

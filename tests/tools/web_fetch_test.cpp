@@ -4,8 +4,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "protocol/public_address.hpp"
 #include "tests/tools/playground.hpp"
-#include "worker/tools/address.hpp"
 
 using namespace quell::testing;
 
@@ -53,7 +53,7 @@ std::string page(const std::string& body, const std::string& head = {}) {
   return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n" + head + "Connection: close\r\n\r\n" + body;
 }
 
-bool is_public(const char* text) {
+bool is_public_address(const char* text) {
   sockaddr_storage s{};
   auto* in = reinterpret_cast<sockaddr_in*>(&s);
   auto* in6 = reinterpret_cast<sockaddr_in6*>(&s);
@@ -61,7 +61,7 @@ bool is_public(const char* text) {
     s.ss_family = AF_INET;
   else if (::inet_pton(AF_INET6, text, &in6->sin6_addr) == 1)
     s.ss_family = AF_INET6;
-  return quell::worker::tools::is_public(reinterpret_cast<sockaddr*>(&s));
+  return quell::is_public_address(reinterpret_cast<sockaddr*>(&s));
 }
 
 } // namespace
@@ -102,12 +102,12 @@ TEST_CASE("bytes that are no text are refused", "[tools]") {
 TEST_CASE("what counts as public", "[tools]") {
   for (const char* a : {"8.8.8.8", "1.1.1.1", "172.15.0.1", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"}) {
     INFO(a);
-    CHECK(is_public(a));
+    CHECK(is_public_address(a));
   }
   for (const char* a : {"127.0.0.1", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
                         "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1",
                         "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:7f00:1::", "2001:db8::1", "ff02::1"}) {
     INFO(a);
-    CHECK_FALSE(is_public(a));
+    CHECK_FALSE(is_public_address(a));
   }
 }

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
+#include "protocol/public_address.hpp"
 #include "protocol/utf8.hpp"
-#include "worker/tools/address.hpp"
 #include "worker/tools/input_reader.hpp"
 #include "worker/tools/tool.hpp"
 
@@ -36,7 +36,7 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
 
 curl_socket_t open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   auto& p = *static_cast<page*>(user);
-  if (!p.limits->private_addresses && !is_public(&address->addr)) {
+  if (!p.limits->private_addresses && !is_public_address(&address->addr)) {
     p.refused = true;
     return CURL_SOCKET_BAD;
   }

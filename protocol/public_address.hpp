@@ -1,12 +1,12 @@
-// Decides from which addresses a page may be fetched.
+// Decides which addresses a request that others choose may go to.
 #pragma once
 
 #include <sys/socket.h>
 
-namespace quell::worker::tools {
+namespace quell {
 
 /// True for addresses of the public internet: not loopback, private, link-local (cloud metadata), shared, multicast,
 /// unspecified or reserved, nor any of these inside an IPv6 form (mapped, 6to4, NAT64).
-bool is_public(const sockaddr* address);
+bool is_public_address(const sockaddr* address);
 
-} // namespace quell::worker::tools
+} // namespace quell

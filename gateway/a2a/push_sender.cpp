@@ -1,0 +1,241 @@
+// One thread for all configs: it writes their files, looks at their tasks and posts.
+#include "gateway/a2a/push_sender.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "integrations/a2a/card.hpp"
+#include "integrations/ca_file.hpp"
+#include "integrations/host/private_file.hpp"
+#include "protocol/clock_now.hpp"
+
+namespace quell::controller::http::a2a {
+
+namespace {
+
+using integrations::chat::web_end;
+using integrations::chat::web_loop;
+
+constexpr milliseconds push_timeout{15'000}, push_connect_timeout{5'000};
+constexpr std::size_t most_push_answer = 64 << 10, most_push_file = 64 << 10, most_at_once = 32;
+
+std::string bounded_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(most_push_file, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+integrations::chat::web_request push_request(const push_config& config, const std::string& body, bool is_allowed) {
+  integrations::chat::web_request request;
+  request.url = config.url;
+  request.headers = {"Content-Type: application/a2a+json", "A2A-Version: 1.0"};
+  if (!config.scheme.empty()) request.headers.push_back("Authorization: " + config.scheme + " " + config.credentials);
+  if (!config.token.empty()) request.headers.push_back("X-A2A-Notification-Token: " + config.token);
+  request.body = body;
+  request.timeout = push_timeout;
+  request.connect_timeout = push_connect_timeout;
+  request.most_body = most_push_answer;
+  request.ca_file = integrations::named_ca_file();
+  request.public_only = !is_allowed;
+  return request;
+}
+
+} // namespace
+
+push_sender::entry_key push_sender::key_of(const operation_id& task, const std::string& by, const std::string& id) {
+  return task.text() + "\n" + by + "\n" + id;
+}
+
+result<web_loop*> push_sender::loop() {
+  const std::lock_guard lock(guard_);
+  if (is_over_) return failure("storage_unavailable", "quelld is ending");
+  if (!loop_) {
+    auto made = web_loop::start([this](boot_time) { return turn(); });
+    if (!made) return tl::unexpected(made.error());
+    loop_ = std::move(*made);
+  }
+  return loop_.get();
+}
+
+void push_sender::resume() {
+  std::error_code error;
+  if (edges_.state_directory.empty() || !std::filesystem::is_directory(folder(), error)) return;
+  std::vector<std::pair<push_config, std::string>> found;
+  for (const auto& file : std::filesystem::directory_iterator(folder(), error)) {
+    if (file.path().extension() != ".json" || found.size() >= most_push_configs) continue;
+    if (auto config = read_push_file(bounded_file(file.path().string())))
+      found.emplace_back(std::move(*config), file.path().string());
+    else
+      spdlog::warn("{} holds no push notification config and is left alone", file.path().string());
+  }
+  if (found.empty()) return;
+  const auto to = loop();
+  if (!to) return spdlog::error("no push notifications are sent: {}", to.error().detail);
+  (*to)->run([this, found = std::move(found)] {
+    for (const auto& [config, path] : found) add(config, path);
+  });
+}
+
+void push_sender::add(const push_config& config, std::string path) {
+  const auto key = key_of(config.task, config.by, config.id);
+  entries_.insert_or_assign(key, entry{config, push_delivery(config.last), std::move(path)});
+  const std::lock_guard lock(guard_);
+  if (shown_.insert_or_assign(key, config).second) ++tasks_[config.task.text()];
+  is_empty_ = false;
+}
+
+void push_sender::put(push_config config, stored done) {
+  const auto to = loop();
+  if (!to) return done(tl::unexpected(to.error()));
+  (*to)->run([this, config = std::move(config), done = std::move(done)] { keep(config, done); });
+}
+
+void push_sender::keep(push_config config, const stored& done) {
+  const auto found = entries_.find(key_of(config.task, config.by, config.id));
+  if (found == entries_.end()) {
+    std::size_t of_task = 0;
+    for (const auto& [key, one] : entries_) of_task += one.config.task == config.task ? 1 : 0;
+    if (of_task >= most_configs_of_task || entries_.size() >= most_push_configs)
+      return done(failure("too_many", of_task >= most_configs_of_task
+                                          ? "a task has at most 10 push notification configs; delete one"
+                                          : "too many tasks have push notification configs now; try again later"));
+  }
+  if (edges_.state_directory.empty())
+    return done(failure("storage_unavailable", "this quelld keeps no push notification configs: it has no directory"));
+  std::error_code error;
+  std::filesystem::create_directories(folder(), error);
+  std::filesystem::permissions(folder(), std::filesystem::perms::owner_all, error);
+  const auto path =
+      found != entries_.end() ? found->second.path : folder() + "/" + operation_id::fresh().text() + ".json";
+  if (auto written = write_private_file(path, push_file_text(config)); !written) return done(std::move(written));
+  add(config, path);
+  done({});
+}
+
+void push_sender::remove(const operation_id& task, const std::string& id, const std::string& by, stored done) {
+  const auto to = loop();
+  if (!to) return done(tl::unexpected(to.error()));
+  (*to)->run([this, key = key_of(task, by, id), done = std::move(done)] {
+    drop(key);
+    done({});
+  });
+}
+
+/// A file that cannot be removed is read by the next life, which removes it when its task is over.
+void push_sender::drop(const entry_key& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  std::error_code error;
+  std::filesystem::remove(found->second.path, error);
+  const auto task = found->second.config.task.text();
+  entries_.erase(found);
+  const std::lock_guard lock(guard_);
+  shown_.erase(key);
+  if (--tasks_[task] == 0) tasks_.erase(task);
+  is_empty_ = shown_.empty();
+}
+
+std::vector<push_config> push_sender::configs_of(const operation_id& task, const std::string& by) const {
+  std::vector<push_config> all;
+  const std::lock_guard lock(guard_);
+  for (const auto& [key, config] : shown_)
+    if (config.task == task && config.by == by) all.push_back(config);
+  std::sort(all.begin(), all.end(), [](const push_config& a, const push_config& b) { return a.id < b.id; });
+  return all;
+}
+
+void push_sender::on_event(const records::event_record& event) {
+  if (is_empty_ || is_over_ || event.type == "text_delta" || event.type == "thinking_delta") return;
+  const bool is_of_all = event.type.starts_with("cancel_");
+  web_loop* to = nullptr;
+  std::string task;
+  {
+    const std::lock_guard lock(guard_);
+    to = loop_.get();
+    if (event.operation && tasks_.contains(event.operation->text())) task = event.operation->text();
+    if (task.empty() && event.root && tasks_.contains(event.root->text())) task = event.root->text();
+  }
+  if (!to || (task.empty() && !is_of_all)) return;
+  to->run([this, task] {
+    for (auto& [key, one] : entries_)
+      if (task.empty() || one.config.task.text() == task) one.work.nudge();
+  });
+}
+
+std::optional<boot_time> push_sender::turn() {
+  const auto now = clock_now();
+  std::vector<entry_key> done;
+  std::optional<boot_time> next;
+  for (auto& [key, one] : entries_) {
+    if (one.work.is_done()) {
+      done.push_back(key);
+      continue;
+    }
+    if (one.work.wants_to_look(now.boot)) look(key, one);
+    if (const auto* body = one.work.to_send(now.boot); body && sending_ < most_at_once) post(key, one, *body);
+    if (const auto at = one.work.next_at(); at && (!next || *at < *next)) next = at;
+  }
+  for (const auto& key : done) drop(key);
+  if (!next) return std::nullopt;
+  // A delivery that waits for a place is looked at when another has ended.
+  return std::max(*next, now.boot + (sending_ < most_at_once ? milliseconds{0} : milliseconds{100}));
+}
+
+void push_sender::look(const entry_key& key, entry& one) {
+  one.work.looks();
+  edges_.look(one.config, [weak = weak_from_this(), key](const result<std::optional<push_look>>& look) {
+    const auto self = weak.lock();
+    const auto to = self ? self->loop() : result<web_loop*>(failure("internal", "quelld is ending"));
+    if (!to) return;
+    (*to)->run([all = self.get(), key, look] {
+      const auto found = all->entries_.find(key);
+      if (found == all->entries_.end()) return;
+      if (look)
+        found->second.work.took(*look, clock_now());
+      else
+        found->second.work.not_looked(clock_now().boot);
+    });
+  });
+}
+
+/// The state is written after its delivery: a crash in between delivers it again.
+void push_sender::post(const entry_key& key, entry& one, const std::string& body) {
+  const auto origin = integrations::a2a::origin_of(one.config.url);
+  const bool is_allowed =
+      std::find(edges_.origins.begin(), edges_.origins.end(), origin) != edges_.origins.end() && !origin.empty();
+  one.work.sends();
+  ++sending_;
+  loop_->fetch(push_request(one.config, body, is_allowed), [this, key](const integrations::chat::web_response& r) {
+    --sending_;
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return;
+    auto& work = found->second.work;
+    const auto before = work.last();
+    const auto sentence =
+        work.answered(r.what == web_end::answered ? r.status : 0, r.error, r.retry_after(), clock_now());
+    if (!sentence.empty())
+      spdlog::warn("the push notification receiver of task {} {}", found->second.config.task.text(), sentence);
+    if (work.last() == before || work.is_done()) return;
+    found->second.config.last = work.last();
+    if (auto written = write_private_file(found->second.path, push_file_text(found->second.config)); !written)
+      spdlog::warn("a push notification will be repeated after a restart: {}", written.error().detail);
+  });
+}
+
+void push_sender::stop() {
+  is_over_ = true;
+  web_loop* to = nullptr;
+  {
+    const std::lock_guard lock(guard_);
+    to = loop_.get();
+  }
+  if (to) to->stop();
+}
+
+} // namespace quell::controller::http::a2a
