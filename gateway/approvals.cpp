@@ -24,7 +24,7 @@ awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, 
                                                 const std::optional<operation_id>& about) {
   records::event_filter resolved_filter;
   resolved_filter.below = call;
-  resolved_filter.types = {"approval_resolved"};
+  resolved_filter.types = {event_type::approval_resolved};
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
   const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
   // One call can have waited to begin and then asked several questions.

@@ -1,6 +1,5 @@
 // GET /v1/events and /v1/operations/{id}/events: as SSE from any stored event on, or as JSON pages of stored events.
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "gateway/event_stream.hpp"
@@ -12,22 +11,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr auto known_types =
-    std::to_array<std::string_view>({"operation_created", "operation_started",    "operation_paused",
-                                     "operation_resumed", "operation_cancelling", "operation_completed",
-                                     "operation_failed",  "operation_cancelled",  "cancel_fenced",
-                                     "cancel_signalled",  "cancel_progress",      "cancel_settled",
-                                     "worker_joined",     "worker_unreachable",   "worker_lost",
-                                     "worker_draining",   "worker_removed",       "audit",
-                                     "turn_start",        "text_delta",           "tool_start",
-                                     "tool_progress",     "tool_timeout",         "tool_result",
-                                     "turn_abort",        "turn_complete",        "approval_required",
-                                     "approval_resolved", "message_decided",      "acknowledgement",
-                                     "worker_disputed",   "worker_key_changed",   "thinking_delta",
-                                     "model_queued",      "model_asked",          "model_retry",
-                                     "model_fallback",    "model_usage",          "tool_output",
-                                     "history_compacted", "turn_resumed",         "turn_steered"});
-
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {
     std::size_t from = 0;
@@ -35,12 +18,13 @@ void read_types(query_reader& query, events_request& into) {
       const auto comma = std::min(list.find(',', from), list.size());
       const auto type = list.substr(from, comma - from);
       from = comma + 1;
-      if (type == "output")
+      const auto listed = event_type_of(type);
+      if (listed == event_type::output)
         query.complain("types", "output is served by GET /v1/operations/{id}/output with Accept: text/event-stream");
-      else if (std::find(known_types.begin(), known_types.end(), type) == known_types.end())
+      else if (!listed)
         query.complain("types", "'" + type.substr(0, 64) + "' is not an event type");
       else
-        into.filter.types.push_back(type);
+        into.filter.types.push_back(*listed);
     }
   }
 }
@@ -73,8 +57,7 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   requested.filter.within = x.who.prefix;
   requested.filter.below = below ? below : requested.exactly ? requested.exactly : x.who.task;
   requested.sees_audit = x.who.role == role::admin && !x.who.prefix;
-  const auto& types = requested.filter.types;
-  if (!requested.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
+  if (!requested.sees_audit && requested.filter.names(event_type::audit))
     throw problem{.code = "forbidden",
                   .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
   requested.who = x.share_key();

@@ -81,7 +81,7 @@ awaitable<response> post_message(exchange& x) {
   if (decided->is_duplicate) after = 0;
   if (decided->decision == what::cancel) {
     requested.filter.scopes = {order.scope};
-    requested.filter.types = {"acknowledgement", "cancel_settled"};
+    requested.filter.types = {event_type::acknowledgement, event_type::cancel_settled};
     manner.until_stopped = stopped_story{*decided->message, *decided->cancel};
     answer.stream = [requested, after, manner = std::move(manner)](thread_context& here, stream_writer& to) {
       return stream_events(here, requested, after, manner, {}, to);

@@ -145,7 +145,7 @@ class output_events_stream {
   std::string envelope(const piece& p, std::uint64_t offset, std::string_view bytes) const {
     records::event_record event;
     event.id = position_;
-    event.type = "output";
+    event.type = event_type::output;
     event.at = p.at != wall_time{} ? p.at : std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     event.scope = row_.scope;
     event.operation = row_.id;

@@ -97,13 +97,17 @@ search search_for(const message_filter& f) {
 }
 
 result<search> search_for(const event_filter& f) {
-  if (f.scopes.size() + f.types.size() > most_values)
+  if (f.scopes.size() + f.types.size() + f.unlisted_types.size() > most_values)
     return failure("bad_request", "a list of events takes at most 500 filter values; ask for fewer at a time");
   search s{.table = "event", .key = "id", .ascending = true, .after = f.after, .limit = f.limit};
   const auto add = [&](fragment test) { s.conditions.push_back({std::move(test), {}, false, {}}); };
   if (!f.scopes.empty()) add(is_below_one_of("event.scope", f.scopes));
   if (f.within) add(is_below_one_of("event.scope", {*f.within}));
-  if (!f.types.empty()) add(is_one_of("event.type", f.types));
+  if (f.has_types()) {
+    auto texts = f.unlisted_types;
+    for (const auto type : f.types) texts.emplace_back(text_of(type));
+    add(is_one_of("event.type", texts));
+  }
   if (f.below) add(is_under("event.operation", *f.below));
   return s;
 }

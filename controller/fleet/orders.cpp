@@ -88,7 +88,7 @@ result<worker_view> fleet_impl::drain(const std::string& name, const std::string
   m->record.drain = std::move(state);
   put(*m);
   placement_.roster_changed();
-  announce("worker_draining", *m, now);
+  announce(event_type::worker_draining, *m, now);
   if (cancel) {
     m->drain_at.reset();
     stop_drained(*m, now);
@@ -139,7 +139,7 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
     put(*m);
   }
   placement_.roster_changed();
-  if (!again) announce("worker_draining", *m, now);
+  if (!again) announce(event_type::worker_draining, *m, now);
   // The work of a lost host gets no stop: it is dead by rule when its lease is over, and settles then.
   if (cancel) stop_drained(*m, now);
   const worker_view last = view(*m, now);

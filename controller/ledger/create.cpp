@@ -248,7 +248,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     call.operation = operations_[x].id;
     effects_.journal.emplace_back(records::put_call{std::move(call)});
   }
-  write_event("operation_created", x, now);
+  write_event(event_type::operation_created, x, now);
 
   if (order.supersede && superseding_[{operations_[x].scope, *order.supersede}].size() > 1) {
     enter_phase(x, phase::behind_older);

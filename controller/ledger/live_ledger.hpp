@@ -172,8 +172,8 @@ class live_ledger final : public ledger,
   void reserve_seqs();
   records::operation_hot hot_of(index x) const;
   void write_row(index x);
-  void write_event(std::string type, index x, moment now);
-  void write_event(std::string type, const cancel_run& run, moment now);
+  void write_event(event_type type, index x, moment now);
+  void write_event(event_type type, const cancel_run& run, moment now);
   void touch(cancel_run& run);
 
   // judge.cpp: the stop of an operation, and the cancels that count it
@@ -252,7 +252,7 @@ class live_ledger final : public ledger,
   // actors.cpp
   void close_call(index x, records::call_outcome outcome);
   void signal(index x, milliseconds grace);
-  void write_event_data(std::string type, std::string data, index x, moment now);
+  void write_event_data(event_type type, std::string data, index x, moment now);
   void asks_no_more(index x, moment now);
   void tell_turn_over(index x, const self_status& e, moment now);
   std::string still_running(index x) const;

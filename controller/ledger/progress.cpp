@@ -24,7 +24,7 @@ void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   run.record.durable = durable;
   run.record.report.fenced_ms = since_received(run, now);
   touch(run);
-  write_event("cancel_fenced", run, now);
+  write_event(event_type::cancel_fenced, run, now);
   check_signalled(run, now);
   check_settled(run.record.seq, now);
 }
@@ -38,7 +38,7 @@ void live_ledger::check_signalled(cancel_run& run, moment now) {
   run.record.report.signalled_ms = since_received(run, now);
   if (run.record.status == cancel_status::fenced) run.record.status = cancel_status::signalled;
   touch(run);
-  write_event("cancel_signalled", run, now);
+  write_event(event_type::cancel_signalled, run, now);
 }
 
 void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
@@ -48,7 +48,7 @@ void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
   check_signalled(run, now);
   run.record.status = cancel_status::settled;
   run.record.report.settled_ms = since_received(run, now);
-  write_event("cancel_settled", run, now);
+  write_event(event_type::cancel_settled, run, now);
   effects_.journal.emplace_back(records::put_cancel{run.record});
   changed_.insert(run.record.id);
   leave(run);

@@ -13,7 +13,7 @@ bool live_ledger::ask(const operation_id& id, paused_question what, moment now) 
   details(x).question = std::make_unique<paused_question>(std::move(what));
   operations_[x].waiting = reasons_.hold(answer_reason());
   write_row(x);
-  write_event("operation_paused", x, now);
+  write_event(event_type::operation_paused, x, now);
   return true;
 }
 
@@ -24,7 +24,7 @@ bool live_ledger::take_back(const operation_id& id, const operation_id& question
   tell_dropped(x, now);
   go_on(x);
   write_row(x);
-  write_event("operation_resumed", x, now);
+  write_event(event_type::operation_resumed, x, now);
   return true;
 }
 
@@ -35,9 +35,9 @@ outcome<operation_id> live_ledger::answer(const operation_id& id, const human_an
       operations_[x].details->question->id != what.question)
     return refused_with("not_paused", "operation " + id.text() + " does not ask this (any more)");
   go_on(x);
-  write_event_data("approval_resolved", what.event_data, x, now);
+  write_event_data(event_type::approval_resolved, what.event_data, x, now);
   write_row(x);
-  write_event("operation_resumed", x, now);
+  write_event(event_type::operation_resumed, x, now);
   return id;
 }
 
@@ -53,7 +53,7 @@ void live_ledger::go_on(index x) {
 void live_ledger::tell_dropped(index x, moment now) {
   std::optional<operation_id> question;
   if (asks(x)) question = operations_[x].details->question->id;
-  write_event_data("approval_resolved", dropped_question(operations_[x].id, question), x, now);
+  write_event_data(event_type::approval_resolved, dropped_question(operations_[x].id, question), x, now);
   if (question) operations_[x].details->question.reset();
 }
 

@@ -61,7 +61,7 @@ class end_reader final : public turn_translator {
   std::string on_thinking(const std::string&) override { return {}; }
   std::string on_call(const shown_call&) override { return {}; }
   std::string on_result(const shown_call&) override { return {}; }
-  std::string on_approval(const std::string&, const nlohmann::json&) override { return {}; }
+  std::string on_approval(event_type, const nlohmann::json&) override { return {}; }
   std::string on_end(const turn_end&) override { return {}; }
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/event_type.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
@@ -100,7 +101,7 @@ class host {
 /// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
 struct event {
   std::uint64_t id = 0;
-  std::string type; ///< `text_delta`, `turn_complete`, `acknowledgement`, …
+  event_type type = event_type::unlisted;
   scope_path scope;
   std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
   std::optional<operation_id> root;

@@ -298,10 +298,10 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   // ---- any thread --------------------------------------------------------------------------------------------------
   void on_event(const event& e) {
     {
-      if (e.type == "thinking_delta") return; // no chat shows it
+      if (e.type == event_type::thinking_delta) return; // no chat shows it
       // The link's thread has at most one pending job; the queue here is bounded.
       const std::lock_guard lock(mutex);
-      if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only unlimited kind
+      if (events.size() >= most_events_waiting && e.type == event_type::text_delta) return; // the only unlimited kind
       events.push_back(e);
       if (events.size() > 1) return;
     }

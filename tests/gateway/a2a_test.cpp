@@ -56,7 +56,7 @@ int refusal_of(const json& params) {
 rendered_event event(const operation_id& of, const std::string& type, const json& data) {
   rendered_event e;
   e.record.id = 1;
-  e.record.type = type;
+  e.record.type = event_type_of(type).value();
   e.record.operation = of;
   e.json = std::make_shared<const std::string>(json{{"type", type}, {"data", data}}.dump());
   return e;

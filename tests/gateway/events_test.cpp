@@ -17,9 +17,10 @@ struct sse_event {
 };
 
 /// An event without scope.
-records::event_record plain_event(std::string type, std::string data) {
+records::event_record plain_event(std::string_view type, std::string data) {
   records::event_record event;
-  event.type = std::move(type);
+  event.type = event_type_of(type).value_or(event_type::unlisted);
+  if (event.type == event_type::unlisted) event.unlisted_type = type;
   event.data = std::move(data);
   return event;
 }
@@ -106,6 +107,38 @@ TEST_CASE("filters by scope, types and operation let nothing else through") {
   CHECK(next_event(*by_tree).type == "operation_completed");
   CHECK(next_event(*by_tree).data["operation"] == root.text());
   CHECK(next_event(*by_operation).type == "operation_failed");
+}
+
+TEST_CASE("an event of a type that this quelld does not list is served as it was stored") {
+  gateway_world world;
+  auto live = watch(world, "/v1/events");
+  world.controller->add_event(plain_event("of_another_version", R"({"n":1})"));
+  world.controller->add_event(plain_event("worker_joined", R"({"name":"w1"})"));
+  const auto seen = next_event(*live);
+  CHECK(seen.type == "of_another_version");
+  CHECK(seen.data["type"] == "of_another_version");
+  CHECK(seen.data["data"]["n"] == 1);
+  const auto events = world.get("/v1/events").json()["events"];
+  REQUIRE(events.size() == 2);
+  CHECK(events[0]["type"] == "of_another_version");
+  const auto joined = world.get("/v1/events?types=worker_joined").json()["events"];
+  REQUIRE(joined.size() == 1);
+  CHECK(joined[0]["type"] == "worker_joined");
+}
+
+TEST_CASE("a filter takes the listed types and no other text") {
+  gateway_world world;
+  for (const auto& row : listed_event_types) {
+    INFO(row.text);
+    const auto answer = world.get("/v1/events?types=" + std::string(row.text));
+    CHECK(answer.status == (row.type == event_type::output ? 422 : 200));
+  }
+  for (const std::string text : {"of_another_version", "unlisted", "audit,nothing"}) {
+    INFO(text);
+    const auto answer = world.get("/v1/events?types=" + text);
+    CHECK(answer.status == 422);
+    CHECK(answer.body.find("is not an event type") != std::string::npos);
+  }
 }
 
 TEST_CASE("a cancel's events carry the cancel with its report") {

@@ -95,7 +95,7 @@ class fake_controller : public service {
   void post(std::function<void()> work);
   void commit(std::vector<records::entry> batch);
   void run();
-  records::event_record event_of(const std::string& type, const records::operation_record& row);
+  records::event_record event_of(event_type type, const records::operation_record& row);
   void publish(records::event_record event, std::vector<records::entry> batch);
   operation_id insert(const create_order& order);
   bool lives(const cancel_order& order);

@@ -92,7 +92,7 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
         if (view.record.status != cancel_status::settled) open_[view.record.id] = view;
       }
       records::event_record event;
-      event.type = "cancel_fenced";
+      event.type = event_type::cancel_fenced;
       event.at = now();
       event.cancel = view.record.id;
       if (const auto* scope = std::get_if<records::target_scope>(&order.target)) event.scope = scope->scope;

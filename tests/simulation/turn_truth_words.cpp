@@ -108,7 +108,7 @@ void turn_truth::check_resolved(const records::event_record& e) {
 }
 
 void turn_truth::published(const records::event_record& e) {
-  if (e.type == "approval_required" && e.operation) world_.chat.on_approval_required(*e.operation);
+  if (e.type == event_type::approval_required && e.operation) world_.chat.on_approval_required(*e.operation);
 }
 
 /// The decision about a message is told once.

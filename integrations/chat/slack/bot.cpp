@@ -86,7 +86,7 @@ bool bot::is_admitted(const std::string& team, const std::string& user) {
 }
 
 void bot::hear(const event& e) {
-  if (e.type != "turn_start") return;
+  if (e.type != event_type::turn_start) return;
   threads_.add(e.scope.text());
   // From now on its thread is fetched after a restart.
   if (const auto texts = texts_of(e.scope); texts && texts->size() == 4)

@@ -219,7 +219,7 @@ class command_player {
   operation_id a_turn() { return one_of(turns_); }
   records::event_record event() {
     records::event_record e;
-    e.type = "tool_call_progress";
+    e.type = event_type::tool_start;
     e.data = "{}";
     return e;
   }
