@@ -52,9 +52,9 @@ std::string text_of(const ordered_json& document) {
 
 a2a_error from_problem(const problem& p) {
   a2a_error e{task_not_found, p.detail, p.errors};
-  if (p.code == "operation_not_found") return e;
+  if (p.code == error_code::operation_not_found) return e;
   const auto status = kind_of_problem(p.code).status;
-  const int code = p.code == "bad_json" ? -32700 : status >= 500 ? -32603 : -32602;
+  const int code = p.code == error_code::bad_json ? -32700 : status >= 500 ? -32603 : -32602;
   // A field that is wrong is 400 in this protocol.
   const auto shown = status == 422 ? 400 : status;
   e.kind = {code, shown, name_of_status(shown), ""};
@@ -76,9 +76,9 @@ response error_answer(const a2a_error& e) {
 
 response problem_answer(const problem& p, const request& req) {
   auto e = from_problem(p);
-  if (p.code == "not_found" && req.path.find("/pushNotificationConfigs") != std::string::npos)
+  if (p.code == error_code::not_found && req.path.find("/pushNotificationConfigs") != std::string::npos)
     e = {push_not_supported, "this agent sends no push notifications"};
-  if (p.code == "not_found" && req.path.ends_with("/extendedAgentCard"))
+  if (p.code == error_code::not_found && req.path.ends_with("/extendedAgentCard"))
     e = {unsupported_operation, "there is no extended agent card"};
   auto answer = error_answer(e);
   answer.headers = p.headers;

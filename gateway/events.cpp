@@ -50,7 +50,8 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   if (!x.req.last_event_id.empty()) {
     const auto last = event_id(x.req.last_event_id);
     if (!last)
-      throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
+      throw problem{.code = error_code::bad_request,
+                    .detail = "Last-Event-ID must be the id of an event, a decimal number"};
     requested.after = last; // on a reconnect this is newer than the parameter in the original address
   }
   for (const auto& scope : requested.filter.scopes) need_scope(x, scope);
@@ -58,7 +59,7 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   requested.filter.below = below ? below : requested.exactly ? requested.exactly : x.who.task;
   requested.sees_audit = x.who.role == role::admin && !x.who.prefix;
   if (!requested.sees_audit && requested.filter.names(event_type::audit))
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
   requested.who = x.share_key();
   return requested;
@@ -69,7 +70,7 @@ awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
   if (after == 0) co_return;
   const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](store_reader& q) { return q.oldest_event(); });
   if (!oldest || after + 1 >= *oldest) co_return;
-  throw problem{.code = "events_expired",
+  throw problem{.code = error_code::events_expired,
                 .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
                           std::to_string(*oldest) + ": read the operations anew and follow from there",
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};

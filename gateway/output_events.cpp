@@ -39,7 +39,7 @@ events_request read_output_events_request(const exchange& x) {
   if (!last.empty()) {
     const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), requested.after);
     if (error != std::errc{} || end != last.data() + last.size())
-      throw problem{.code = "bad_request",
+      throw problem{.code = error_code::bad_request,
                     .detail = "Last-Event-ID must be the id of an output event of this operation"};
   }
   return requested;

@@ -133,6 +133,10 @@ constexpr bool are_complete() {
 static_assert(are_complete());
 } // namespace event_type_checks
 
+/// JSON libraries would write the number of an enumerator, which means nothing outside: write `text_of`.
+template <class Json>
+void to_json(Json&, event_type) = delete;
+
 /// True for the events that say how an operation ended.
 constexpr bool ends_operation(event_type type) {
   return type == event_type::operation_completed || type == event_type::operation_failed ||

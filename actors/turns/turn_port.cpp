@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t most_kept_with_call = 64 << 10;
 
 fault low_on_space() {
-  return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
+  return coded_fault{
+      error_code::storage_unavailable, "the state directory is almost full: free some space, then ask again", {}};
 }
 
 } // namespace

@@ -10,11 +10,12 @@ namespace quell::controller::commands {
 
 begin_history_change::answer apply(const begin_history_change& command, const context& with) {
   if (with.storage_low)
-    return refused_with("storage_unavailable", "the state directory is low on space, so nothing is changed");
+    return refused_with(error_code::storage_unavailable, "the state directory is low on space, so nothing is changed");
   for (const auto& scope : command.scopes)
     if (with.talks.length(scope) > 0)
-      return refused_with("turn_running", "a turn of scope " + scope.text() +
-                                              " runs or waits; cancel it or wait for its end, then try again");
+      return refused_with(error_code::turn_running,
+                          "a turn of scope " + scope.text() +
+                              " runs or waits; cancel it or wait for its end, then try again");
   for (const auto& scope : command.scopes) with.talks.enter({command.change, scope});
   return with.operations.last_seq();
 }

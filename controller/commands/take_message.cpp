@@ -135,9 +135,11 @@ taken_message take_turn(const take_message& command, const context& with, const 
   const auto& order = command.order;
   if (!command.agent) return {tl::unexpected(command.agent.error())};
   if (with.storage_low)
-    return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
+    return {
+        refused_with(error_code::storage_unavailable, "the state directory is low on space, so nothing new is begun")};
   const auto before = with.talks.length(order.scope);
-  if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
+  if (before >= most_waiting)
+    return {refused_with(error_code::too_many_operations, "1,000 turns of this scope wait already")};
   const auto met = before > 0 && !command.again ? meet_running_turn(order, with) : met_turn{};
   auto kept = kept_of(command, reason);
   kept.during = met.manner;
@@ -170,7 +172,7 @@ taken_message take_turn(const take_message& command, const context& with, const 
 /// The new turn and the end of the old exchange are one transaction: no crash leaves both, or neither.
 taken_message ask_again(const take_message& command, const context& with) {
   if (!with.talks.is_alone(command.again->change, command.order.scope))
-    return {refused_with("turn_running", "another message came first; nothing was done")};
+    return {refused_with(error_code::turn_running, "another message came first; nothing was done")};
   auto taken = take_turn(command, with, {"regenerated", {}});
   if (taken.answer) with.rows.emplace_back(records::discard_message{command.again->discarded});
   return taken;

@@ -12,12 +12,12 @@ namespace quell::controller::live {
 outcome<operation_id> live_ledger::start_local(const operation_id& id, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].is_over())
-    return refused_with("already_terminal", "operation " + id.text() + " has ended");
+    return refused_with(error_code::already_terminal, "operation " + id.text() + " has ended");
   if (const auto stop = stop_of(x))
     return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
   begin(x, now.wall, now);
   if (!operations_[x].has_begun())
-    return refused_with("stale_start", "operation " + id.text() + " may not begin and is being stopped");
+    return refused_with(error_code::stale_start, "operation " + id.text() + " may not begin and is being stopped");
   return id;
 }
 
@@ -35,13 +35,14 @@ bool live_ledger::pause(const operation_id& id, moment now) {
 outcome<operation_id> live_ledger::decide(const operation_id& id, const decision& d,
                                           const records::call_outcome& denied_result, moment now) {
   const index x = find(id);
-  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with(error_code::operation_not_found, "there is no live operation " + id.text());
   operation_node& n = operations_[x];
   if (n.now != status::paused || stop_of(x))
-    return refused_with("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " does not wait for a human (any more)");
   if (asks(x))
-    return refused_with("not_paused", "operation " + id.text() + " asks question " + n.details->question->id.text() +
-                                          ": say that it is this one that is answered");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " asks question " +
+                                                    n.details->question->id.text() +
+                                                    ": say that it is this one that is answered");
   go_on(x);
   write_event_data(event_type::approval_resolved, d.event_data, x, now);
   write_row(x);

@@ -24,9 +24,10 @@ outcome<records::cancel_target> live_ledger::resolve_target(const cancel_order& 
   records::cancel_target target = order.target;
   if (std::holds_alternative<records::target_operation>(target)) return target;
   if (order.by_token.task)
-    return refused_with("forbidden", "a task's token cancels single operations below its own; name one by its id");
+    return refused_with(error_code::forbidden,
+                        "a task's token cancels single operations below its own; name one by its id");
   const auto outside = [&](const scope_path& scope) {
-    return refused_with("scope_forbidden",
+    return refused_with(error_code::scope_forbidden,
                         "scope " + scope.text() + " lies outside " + order.by_token.prefix->text() +
                             ", which this token is for",
                         "/scope");
@@ -81,7 +82,7 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
     const auto* known = open != run_of_.end() ? &runs_.at(open->second).record : settled_.find(*order.id);
     if (known != nullptr) {
       if (known->fingerprint != order.fingerprint)
-        return refused_with("id_conflict",
+        return refused_with(error_code::id_conflict,
                             "cancel " + order.id->text() + " exists already with another body; choose a fresh id",
                             "/id");
       return *view_cancel(known->id, now);
@@ -111,9 +112,10 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
     // A dry run must not distinguish other callers' operations from unknown ids.
     const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
     if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
-    if (!sees(order.by_token, x)) return refused_with("operation_not_found", "there is no operation " + id.text());
+    if (!sees(order.by_token, x))
+      return refused_with(error_code::operation_not_found, "there is no operation " + id.text());
     if (order.by_token.task && id == *order.by_token.task)
-      return refused_with("forbidden",
+      return refused_with(error_code::forbidden,
                           "a task's token cancels what lies below its own operation, not the operation itself");
   }
   cancel_run run = draft(order, std::move(r));
@@ -142,7 +144,9 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
 
 outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, records::cancel_record r,
                                                 const operation_id& id, moment now) {
-  const auto unknown = [&] { return refused_with("operation_not_found", "there is no operation " + id.text()); };
+  const auto unknown = [&] {
+    return refused_with(error_code::operation_not_found, "there is no operation " + id.text());
+  };
   const caller& by = order.by_token;
   bool leaves_tombstone = false;
   cancel_run run;
@@ -172,7 +176,7 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
     const auto used = tombstones_of_.find(by.token_id);
     if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
         used->second >= settings_.max_tombstones_per_token)
-      return refused_with("too_many_operations",
+      return refused_with(error_code::too_many_operations,
                           "this token has cancelled " + std::to_string(used->second) +
                               " unknown operations, which is the limit; their tombstones expire");
   }

@@ -30,10 +30,10 @@ bool live_ledger::take_back(const operation_id& id, const operation_id& question
 
 outcome<operation_id> live_ledger::answer(const operation_id& id, const human_answer& what, moment now) {
   const index x = find(id);
-  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with(error_code::operation_not_found, "there is no live operation " + id.text());
   if (operations_[x].now != status::paused || stop_of(x) || !asks(x) ||
       operations_[x].details->question->id != what.question)
-    return refused_with("not_paused", "operation " + id.text() + " does not ask this (any more)");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " does not ask this (any more)");
   go_on(x);
   write_event_data(event_type::approval_resolved, what.event_data, x, now);
   write_row(x);

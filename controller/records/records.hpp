@@ -27,7 +27,9 @@ struct person {
 };
 
 struct operation_error {
-  std::string code; ///< error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted
+  /// error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted; of a turn also a `failure_code`, and
+  /// of an external operation whatever its owner says. A text, because anything may come.
+  std::string code;
   std::string message;
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };

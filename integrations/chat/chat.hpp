@@ -132,8 +132,9 @@ struct web_call {
 
 /// Whether the same delivery can succeed later despite this fault of the host.
 inline bool is_transient(const fault& why) {
-  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
-         why.code == "internal" || why.code == "too_many_operations";
+  return has_code(why, error_code::shutting_down) || has_code(why, error_code::storage_unavailable) ||
+         has_code(why, error_code::rate_limited) || has_code(why, error_code::internal) ||
+         has_code(why, error_code::too_many_operations);
 }
 
 struct web_answer {

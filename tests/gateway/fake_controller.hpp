@@ -91,7 +91,9 @@ class fake_controller : public service {
   bool storage_low() const override;
 
  private:
-  static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
+  static refusal none_here() {
+    return {{error_code::operation_not_found, "there are no external operations here", {}}, {}, {}};
+  }
   void post(std::function<void()> work);
   void commit(std::vector<records::entry> batch);
   void run();

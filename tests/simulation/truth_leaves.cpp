@@ -116,7 +116,8 @@ void oracle::output_closed(const operation_id& id) {
 void oracle::create_answered(const create_order& order, const operation_id& id, const outcome<created>& answer) {
   answered_.insert(id);
   if (!answer) {
-    world_.note("client", [&] { return world_.label(id) + " is refused: " + answer.error().error.code; });
+    world_.note("client",
+                [&] { return world_.label(id) + " is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   (void)order;
@@ -129,7 +130,7 @@ void oracle::cancel_requested(const cancel_order&) {}
 
 void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_view>& answer) {
   if (!answer) {
-    world_.note("client", [&] { return "a cancel is refused: " + answer.error().error.code; });
+    world_.note("client", [&] { return "a cancel is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   const auto& record = answer->record;

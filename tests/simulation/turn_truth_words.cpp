@@ -29,7 +29,7 @@ turn_truth::look turn_truth::look_at(const chat_message& m) const {
 void turn_truth::answered(const chat_message& m, const look& sent, const outcome<message_answer>& answer) {
   if (world_.failed()) return;
   if (!answer) {
-    world_.note(m.order.author.id, [&] { return "is refused: " + answer.error().error.code; });
+    world_.note(m.order.author.id, [&] { return "is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   const auto& a = *answer;

@@ -170,7 +170,7 @@ TEST_CASE("a call waits for its human, who decides once, and not before its agen
   CHECK_FALSE(w.done(commands::decide_call{call, yes, {}, false}));
   CHECK(w.now_of(call) == status::paused);
   CHECK(w.done(commands::decide_call{call, yes, {}, true}).value());
-  CHECK(w.done(commands::decide_call{call, yes, {}, true}).value().error().error.code == "not_paused");
+  CHECK(w.done(commands::decide_call{call, yes, {}, true}).value().error().error.code == error_code::not_paused);
 }
 
 TEST_CASE("nobody is asked about a call that was stopped right before") {
@@ -196,14 +196,14 @@ TEST_CASE("a running call asks, takes back, asks again and is answered once") {
   CHECK(w.done(commands::ask_question{call, {second, "{}"}, w.event(event_type::approval_required, call)}));
   const human_answer answer{second, true, false, "{}", "", {"ann", "Ann"}, R"({"decision":"approved"})"};
   CHECK(w.done(commands::answer_question{call, answer}));
-  CHECK(w.done(commands::answer_question{call, answer}).error().error.code == "not_paused");
+  CHECK(w.done(commands::answer_question{call, answer}).error().error.code == error_code::not_paused);
   CHECK(w.now_of(call) == status::running);
 }
 
 TEST_CASE("what has begun goes on while the disk is almost full") {
   turns_world w;
   w.edges.low = true;
-  CHECK(w.done(w.task()).error().error.code == "storage_unavailable");
+  CHECK(w.done(w.task()).error().error.code == error_code::storage_unavailable);
   w.add(kind::model_call, w.turn);
 }
 
