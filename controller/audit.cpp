@@ -14,7 +14,7 @@ records::event_record audit_event(std::string_view action, std::string_view targ
       {"via", {{"channel", channel}, {"token", through.token_name}, {"token_id", through.token_id}}},
       {"reason", reason}};
   records::event_record e;
-  e.type = "audit";
+  e.type = event_type::audit;
   e.data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return e;
 }

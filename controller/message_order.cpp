@@ -76,7 +76,7 @@ std::string decision_json(const message_order& order, const message_answer& a) {
 
 records::event_record decision_event(const message_order& order, const message_answer& answer) {
   records::event_record e;
-  e.type = "message_decided";
+  e.type = event_type::message_decided;
   e.scope = order.scope;
   e.cancel = answer.cancel;
   e.data = decision_json(order, answer);

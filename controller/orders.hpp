@@ -69,7 +69,7 @@ struct create_order {
 
 /// A refused order: the error and, for stale starts, the cancel that refuses it.
 struct refusal {
-  fault error;
+  coded_fault error;
   std::optional<records::cancel_record> cancel;
   std::optional<operation_id> operation;
 };

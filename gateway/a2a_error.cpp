@@ -52,9 +52,9 @@ std::string text_of(const ordered_json& document) {
 
 a2a_error from_problem(const problem& p) {
   a2a_error e{task_not_found, p.detail, p.errors};
-  if (p.code == "operation_not_found") return e;
+  if (p.code == error_code::operation_not_found) return e;
   const auto status = kind_of_problem(p.code).status;
-  const int code = p.code == "bad_json" ? -32700 : status >= 500 ? -32603 : -32602;
+  const int code = p.code == error_code::bad_json ? -32700 : status >= 500 ? -32603 : -32602;
   // A field that is wrong is 400 in this protocol.
   const auto shown = status == 422 ? 400 : status;
   e.kind = {code, shown, name_of_status(shown), ""};

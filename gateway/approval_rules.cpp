@@ -21,7 +21,7 @@ namespace {
 wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
 problem no_such_rule(const std::string& id) {
-  return {.code = "not_found",
+  return {.code = error_code::not_found,
           .detail = "there is no standing approval " + id +
                     " (any more), or not for this token to see; `quell "
                     "approvals` lists them"};
@@ -31,11 +31,11 @@ problem no_such_rule(const std::string& id) {
 template <class T>
 awaitable<T> with_rules(exchange& x, std::function<T(standing_rules&)> what) {
   auto& gw = x.gw;
-  if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  if (!gw.options.turns) throw problem{.code = error_code::not_found, .detail = "this quelld answers no messages"};
   std::function<void(std::function<void(result<T>)>)> call = [&gw, what](auto reply) {
     gw.options.turns->with_rules([what, reply](standing_rules* rules) {
       if (rules) return reply(what(*rules));
-      reply(failure("not_found", "this quelld keeps no standing approvals"));
+      reply(failure(error_code::not_found, "this quelld keeps no standing approvals"));
     });
   };
   auto answer = co_await gw.template answer<result<T>>(call);
@@ -75,7 +75,9 @@ awaitable<standing_rule> rule_of(exchange& x, records::operation_record call) {
     throw from_errors({{"invalid_field", "/always",
                         "is for the call as its agent makes it; a person approved this one with another input"}});
   auto rule = turns::standing_rule_for(call, agent);
-  if (!rule) throw from_errors({{"invalid_field", "/always", "is for a call about which a rule of [[approval]] asks"}});
+  if (!rule)
+    throw from_errors(
+        {{error_code::invalid_field, "/always", "is for a call about which a rule of [[approval]] asks"}});
   co_return std::move(*rule);
 }
 

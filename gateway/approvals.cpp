@@ -47,7 +47,7 @@ awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, 
                                                 const std::optional<operation_id>& about) {
   records::event_filter resolved_filter;
   resolved_filter.below = call;
-  resolved_filter.types = {"approval_resolved"};
+  resolved_filter.types = {event_type::approval_resolved};
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
   const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
   // One call can have waited to begin and then asked several questions.
@@ -84,7 +84,7 @@ awaitable<response> decide(exchange& x, bool approved) {
   }
   auto row = co_await visible_row(x, id);
   if (!gw.options.turns || row.kind != kind::tool_call)
-    throw problem{.code = "not_paused",
+    throw problem{.code = error_code::not_paused,
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
   if (!d.input.empty() && turns::sorted_input(d.input) == own_input(row)) d.input.clear(); // nothing was changed
@@ -108,7 +108,7 @@ awaitable<response> decide(exchange& x, bool approved) {
   if (!done) repeated = co_await is_from_decision(x, id, approved, question);
   const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, approved);
   if (!done && !repeated.value_or(was_decided))
-    throw problem{.code = "not_paused",
+    throw problem{.code = error_code::not_paused,
                   .detail = shown.row.hot.now == status::paused
                                 ? done.error().error.detail
                                 : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
@@ -137,7 +137,7 @@ void need_to_decide(const exchange& x) {
   const auto role_of = x.who.role;
   if (role_of == role::operator_ || role_of == role::admin) return;
   if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
-  throw problem{.code = "forbidden",
+  throw problem{.code = error_code::forbidden,
                 .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
                           "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
                           (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};

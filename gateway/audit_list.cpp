@@ -55,7 +55,8 @@ awaitable<> write_lines(thread_context& gw, std::string who, std::uint64_t after
     if (!follow) co_return;
     co_await wake->wait_until(std::chrono::steady_clock::now() + look_interval);
   }
-  if (!follow && gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld ends; ask for the rest again"};
+  if (!follow && gw.stopping)
+    throw problem{.code = error_code::shutting_down, .detail = "quelld ends; ask for the rest again"};
 }
 
 } // namespace

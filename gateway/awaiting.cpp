@@ -34,14 +34,14 @@ awaitable<bool> signal::wait_until(wait_deadline until) {
 void post_to(io_context& io, std::function<void()> work) { boost::asio::post(io, std::move(work)); }
 
 void give_up_waiting() {
-  throw problem{.code = "internal",
+  throw problem{.code = error_code::internal,
                 .detail =
                     "the controller did not answer within 30 s, so it is not known whether this was done; look, or "
                     "repeat the request with the same id"};
 }
 
 void say_withdrawn() {
-  throw problem{.code = "storage_unavailable",
+  throw problem{.code = error_code::storage_unavailable,
                 .detail = "the controller did not begin with this within 30 s, so it was withdrawn: nothing was done; "
                           "repeat the request",
                 .headers = {{"Retry-After", "1"}}};

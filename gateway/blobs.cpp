@@ -16,12 +16,12 @@ namespace quell::controller::http {
 namespace {
 
 problem no_such_blob(const std::string& id) {
-  return {.code = "blob_not_found",
+  return {.code = error_code::blob_not_found,
           .detail = "there is no file " + id + ", it is no longer kept, or the token does not see it"};
 }
 
 blob_store& blobs_of(const exchange& x) {
-  if (!x.gw.options.blobs) throw problem{.code = "not_found", .detail = "this quelld takes no files"};
+  if (!x.gw.options.blobs) throw problem{.code = error_code::not_found, .detail = "this quelld takes no files"};
   return *x.gw.options.blobs;
 }
 
@@ -64,7 +64,7 @@ std::shared_ptr<void> place_for_reading(const exchange& x, const blob_facts& f) 
   if (f.bytes <= large) return nullptr;
   auto place = places.take(x.share_key());
   if (!place)
-    throw problem{.code = "rate_limited",
+    throw problem{.code = error_code::rate_limited,
                   .detail = "too many large files are being read; come again in a second",
                   .headers = {{"Retry-After", "1"}}};
   return place;
@@ -83,7 +83,8 @@ awaitable<response> post_blob(exchange& x) {
   need_scope(x, what->scope);
   const auto& text = what->scope.text();
   if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+    throw from_errors(
+        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
   const auto put = co_await x.gw.answer<result<put_blob>>(
       [&blobs, what](auto reply) { blobs.put(std::move(*what), std::move(reply)); });
   if (!put) throw from_fault(put.error());
@@ -128,7 +129,7 @@ void use_blobs(exchange& x, turns::message_order& order) {
     const auto id = blob_id::parse(file.blob);
     const auto facts = id ? blobs.find(*id) : std::nullopt;
     if (!facts || !sees_blob(x, *facts) || !order.scope.is_at_or_below(facts->scope)) {
-      errors.push_back({"invalid_field", "/attachments/" + std::to_string(i) + "/blob",
+      errors.push_back({error_code::invalid_field, "/attachments/" + std::to_string(i) + "/blob",
                         "there is no such file for scope " + order.scope.text() +
                             "; upload it for this scope, or for one above it, with POST /v1/blobs"});
       continue;

@@ -79,27 +79,27 @@ void drop_nulls(nlohmann::json& value) {
 }
 
 tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_members nulls) {
-  const auto bad = [](std::string code, std::string detail) {
-    return tl::unexpected<problem>(problem{.code = std::move(code), .detail = std::move(detail)});
+  const auto bad = [](error_code code, std::string detail) {
+    return tl::unexpected<problem>(problem{.code = code, .detail = std::move(detail)});
   };
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return nlohmann::json::object();
   if (!is_utf8(text))
-    return bad("bad_json",
+    return bad(error_code::bad_json,
                "the body is not UTF-8 at " + position(text, first_bad_byte(text)) + "; send the JSON as UTF-8");
   if (nesting(text) > max_json_depth)
-    return bad("bad_json",
+    return bad(error_code::bad_json,
                "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
   try {
     auto body = nlohmann::json::parse(text);
     if (!body.is_object())
-      return tl::unexpected<problem>(from_errors({{"invalid_field", "", "must be a JSON object"}}));
+      return tl::unexpected<problem>(from_errors({{error_code::invalid_field, "", "must be a JSON object"}}));
     if (nulls == null_members::dropped) drop_nulls(body);
     return body;
   } catch (const nlohmann::json::parse_error& e) {
-    return bad("bad_json", "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) + ": " +
-                               reason(e.what()));
+    return bad(error_code::bad_json, "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) +
+                                         ": " + reason(e.what()));
   } catch (const nlohmann::json::exception& e) {
-    return bad("bad_json", "the body is not valid JSON: " + reason(e.what()));
+    return bad(error_code::bad_json, "the body is not valid JSON: " + reason(e.what()));
   }
 }
 
@@ -121,8 +121,8 @@ std::string pointer_part(std::string_view text) {
   return out;
 }
 
-void body_reader::complain(std::string_view name, std::string message, std::string code) {
-  if (errors_.size() < most_errors) errors_.push_back({std::move(code), pointer(name), std::move(message)});
+void body_reader::complain(std::string_view name, std::string message, error_code code) {
+  if (errors_.size() < most_errors) errors_.push_back({code, pointer(name), std::move(message)});
 }
 
 const nlohmann::json* body_reader::take(const char* name) {
@@ -187,7 +187,7 @@ std::optional<scope_path> body_reader::scope(const char* name) {
   }
   auto parsed = scope_path::parse(value->get_ref<const std::string&>());
   if (parsed) return std::move(*parsed);
-  complain(name, parsed.error().detail, "bad_scope");
+  complain(name, parsed.error().detail, error_code::bad_scope);
   return std::nullopt;
 }
 
@@ -244,7 +244,7 @@ const nlohmann::json* body_reader::object(const char* name) {
 void body_reader::finish() {
   for (const auto& [name, value] : object_.items())
     if (errors_.size() < most_errors && !known_.contains(name))
-      complain(pointer_part(name), "is not a field of this request", "unknown_field");
+      complain(pointer_part(name), "is not a field of this request", error_code::unknown_field);
 }
 
 } // namespace quell::controller::http

@@ -46,7 +46,7 @@ class body_reader {
 
   bool has(const char* name) const { return object_.contains(name); }
   std::string pointer(std::string_view name) const { return pointer_ + "/" + std::string(name); }
-  void complain(std::string_view name, std::string message, std::string code = "invalid_field");
+  void complain(std::string_view name, std::string message, error_code code = error_code::invalid_field);
 
   /// The member, marked as known; nullptr if absent.
   const nlohmann::json* take(const char* name);
@@ -66,7 +66,7 @@ class body_reader {
     const auto given = text(name, 0, std::numeric_limits<std::size_t>::max());
     if (!given) return std::nullopt;
     auto parsed = Id::parse(*given);
-    if (!parsed) complain(name, "must be a UUIDv7: 36 characters, lower case", "bad_id");
+    if (!parsed) complain(name, "must be a UUIDv7: 36 characters, lower case", error_code::bad_id);
     return parsed;
   }
   template <class Enum>

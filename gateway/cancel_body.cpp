@@ -31,7 +31,7 @@ void read_target(body_reader& fields, records::cancel_target& into, std::vector<
   const int targets = (operation ? 1 : 0) + (by_scope ? 1 : 0) + (owner ? 1 : 0) + (everything == true ? 1 : 0);
   if (targets != 1 || everything == false || (scope && (operation || everything))) {
     errors.push_back(
-        {"no_target", "",
+        {error_code::no_target, "",
          "must name exactly one target: operation, scope, owner (with or without scope), or everything: true"});
     return;
   }

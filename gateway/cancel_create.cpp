@@ -17,7 +17,7 @@ void check_rights(exchange& x, cancel_order& order) {
     target = records::target_everything{x.who.prefix};
   }
   if (x.who.task && !std::holds_alternative<records::target_operation>(target))
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token may cancel operations below its own only, one by one; name an /operation"};
   if (const auto* scope = std::get_if<records::target_scope>(&target)) need_scope(x, scope->scope);
   if (auto* owner = std::get_if<records::target_owner>(&target)) {
@@ -65,7 +65,7 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
   if (!known) co_return std::nullopt;
   const bool visible = co_await sees(x, known->record);
   if (!visible || known->record.fingerprint != order.fingerprint)
-    throw problem{.code = "id_conflict",
+    throw problem{.code = error_code::id_conflict,
                   .detail = "the id " + order.id->text() +
                             " belongs to another cancel; choose a fresh id, or send the same body"};
   const auto status_code = cancel_http_status(*known);
@@ -79,10 +79,11 @@ awaitable<> check_own_id(exchange& x, const cancel_order& order) {
   const operation_id same{order.id->bytes};
   const auto* target = std::get_if<records::target_operation>(&order.target);
   if (target && target->id == same)
-    throw from_errors({{"bad_id", "/id", "is the id of the operation to cancel; the cancel needs one of its own"}});
+    throw from_errors(
+        {{error_code::bad_id, "/id", "is the id of the operation to cancel; the cancel needs one of its own"}});
   const auto taken = co_await find_row(x.gw, same, lane::urgent);
   if (taken)
-    throw problem{.code = "id_conflict",
+    throw problem{.code = error_code::id_conflict,
                   .detail =
                       "the id " + order.id->text() + " belongs to an operation; every object has an id of its own"};
 }
@@ -111,7 +112,8 @@ awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request
   auto answered = co_await order_cancel(gw, requested.order, service::may_target::live_target);
   if (!answered) {
     const bool is_of_one = std::holds_alternative<records::target_operation>(requested.order.target);
-    if (!is_of_one || answered.error().error.code != "operation_not_found") throw from_refusal(answered.error());
+    if (!is_of_one || answered.error().error.code != error_code::operation_not_found)
+      throw from_refusal(answered.error());
     co_return std::nullopt;
   }
   if (requested.order.dry_run) co_return co_await dry_run(x, std::move(*answered));
@@ -130,14 +132,14 @@ awaitable<response> cancel_absent(exchange& x, cancel_request requested, operati
   if (row && !visible && !is_hidden) throw no_such_operation(id);
   if (visible) {
     if (x.who.task == row->id)
-      throw problem{.code = "forbidden",
+      throw problem{.code = error_code::forbidden,
                     .detail = "a task's token may cancel what is below its operation, not the operation itself"};
     if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
     order.must_exist = true; // it ended between the two checks: that must not leave a tombstone
   }
   auto answered = co_await order_cancel(gw, order);
   if (!answered) {
-    if (answered.error().error.code == "operation_not_found") {
+    if (answered.error().error.code == error_code::operation_not_found) {
       row = co_await find_row(gw, id, lane::urgent);
       if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
     }

@@ -11,7 +11,7 @@ namespace quell::controller::http {
 namespace {
 
 problem no_such_cancel(const cancel_id& id) {
-  return {.code = "cancel_not_found",
+  return {.code = error_code::cancel_not_found,
           .detail = "cancel " + id.text() +
                     " is unknown, no longer kept (store.keep_operations), or not for this token to see; `quell "
                     "cancels` lists what there is"};

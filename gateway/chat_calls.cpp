@@ -7,7 +7,7 @@ namespace quell::controller::http {
 namespace {
 
 problem nothing_here(const exchange& x) {
-  return {.code = "not_found",
+  return {.code = error_code::not_found,
           .detail = "no chat service answers at " + x.req.path.substr(0, 200) +
                     "; the sections of the configuration say which are connected"};
 }

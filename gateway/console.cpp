@@ -61,7 +61,7 @@ bool is_of_console(std::string_view path, std::string_view accept) {
 awaitable<response> get_console(exchange& x) {
   const auto found = files().find(name_of_file(x.req.path));
   if (found == files().end())
-    throw problem{.code = "not_found", .detail = "this quelld was built without the web console"};
+    throw problem{.code = error_code::not_found, .detail = "this quelld was built without the web console"};
   const auto& file = found->second;
   response answer;
   add_safeguards(answer);

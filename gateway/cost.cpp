@@ -47,7 +47,7 @@ void write_sums(json_writer& to, const records::cost_row& row) {
 awaitable<response> get_cost(exchange& x) {
   need(x, right::read);
   if (x.who.task)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token sees its own operation and what lies below it; no costs of a scope"};
   query_reader query(x.req);
   const utc_day today = costs::day_of(clock_now().wall);

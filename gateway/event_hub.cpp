@@ -13,10 +13,6 @@ constexpr std::size_t max_unrendered = 100'000;
 constexpr std::size_t most_waiting_moments = 1'000; ///< beyond this, events that are not stored are skipped
 constexpr std::size_t most_behind_moments = 8;      ///< a watcher with more to write is not shown them
 
-bool ends_an_operation(const std::string& type) {
-  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
-}
-
 /// Removes one waiter when its ticket is destroyed.
 template <class Map>
 std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomic<int>& interested) {
@@ -31,10 +27,6 @@ std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomi
 
 namespace {
 
-bool names(const records::event_filter& filter, const std::string& type) {
-  return std::find(filter.types.begin(), filter.types.end(), type) != filter.types.end();
-}
-
 bool is_within(const records::event_filter& filter, const records::event_record& event) {
   // A caller limited to a scope sees only events with a scope, live as in the store: a resumed stream must not differ
   // from an uninterrupted one.
@@ -47,7 +39,7 @@ bool is_within(const records::event_filter& filter, const records::event_record&
 /// An event of this moment, which is not stored, goes only to who asked for it.
 bool wants(const event_watcher& watcher, const records::event_record& event) {
   if (!is_of_this_moment(event)) return passes(watcher.filter, watcher.sees_audit, event);
-  const bool is_requested_for = watcher.filter.types.empty() ? watcher.shows_live : names(watcher.filter, event.type);
+  const bool is_requested_for = watcher.filter.has_types() ? watcher.filter.names(event) : watcher.shows_live;
   return is_requested_for && is_within(watcher.filter, event);
 }
 
@@ -55,12 +47,12 @@ bool wants(const event_watcher& watcher, const records::event_record& event) {
 
 bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event) {
   if (event.id <= filter.after) return false;
-  if (event.type == "audit" && !sees_audit) return false;
-  return (filter.types.empty() || names(filter, event.type)) && is_within(filter, event);
+  if (event.type == event_type::audit && !sees_audit) return false;
+  return (!filter.has_types() || filter.names(event)) && is_within(filter, event);
 }
 
 void event_hub::publish(const records::event_record& event) {
-  const bool matters_to_polls = polls_.load() > 0 && (event.cancel || ends_an_operation(event.type));
+  const bool matters_to_polls = polls_.load() > 0 && (event.cancel || ends_operation(event.type));
   if (!matters_to_polls && following_.load() == 0) return;
   bool wake = false;
   {
@@ -99,7 +91,7 @@ void event_hub::drain() {
     fresh.swap(inbox_);
   }
   for (auto& event : fresh) {
-    if (event.operation && ends_an_operation(event.type)) {
+    if (event.operation && ends_operation(event.type)) {
       const auto [first, last] = by_operation_.equal_range(*event.operation);
       for (auto it = first; it != last; ++it) it->second->notify();
     }
@@ -160,7 +152,7 @@ std::string frame_of(std::uint64_t id, std::string_view type, std::string_view j
 }
 
 void event_hub::distribute(rendered_event fresh) {
-  fresh.frame = frame_of(fresh.record.id, fresh.record.type, *fresh.json);
+  fresh.frame = frame_of(fresh.record.id, text_of(fresh.record), *fresh.json);
   const auto event = std::make_shared<const rendered_event>(std::move(fresh));
   for (auto& weak : streams_) {
     const auto watcher = weak.lock();

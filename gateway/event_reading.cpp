@@ -41,7 +41,7 @@ awaitable<kept_events> read_shown_events(thread_context& gw, records::event_filt
   const auto last = part.cut_at ? *part.cut_at : seen.events.empty() ? filter.after : seen.events.back().id;
   found.looked_to = found.is_whole ? std::max(last, seen.newest) : last;
   if (filter.after > 0 && seen.oldest && *seen.oldest > filter.after + 1) found.lost = *seen.oldest - filter.after - 1;
-  const bool sees_audit = std::find(filter.types.begin(), filter.types.end(), "audit") != filter.types.end();
+  const bool sees_audit = filter.names(event_type::audit);
   std::erase_if(seen.events, [&](const auto& e) { return !passes(filter, sees_audit, e); });
   auto rendered = co_await render_events(gw, std::move(seen.events));
   for (auto& one : rendered) found.events.push_back({one.record.id, one.record.at, *one.json});

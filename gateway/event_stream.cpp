@@ -16,8 +16,7 @@ constexpr std::uint32_t replay_page = 250;
 constexpr std::size_t write_bytes = 64 * 1024;
 
 bool is_end_of(const records::event_record& e, const operation_id& id) {
-  return e.operation == id &&
-         (e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled");
+  return e.operation == id && ends_operation(e.type);
 }
 
 } // namespace
@@ -48,7 +47,7 @@ awaitable<kept_page> read_kept(thread_context& gw, const events_request& request
 }
 
 bool text_merger::add(const rendered_event& event) {
-  if (event.record.type != "text_delta" && event.record.type != "thinking_delta") return false;
+  if (event.record.type != event_type::text_delta && event.record.type != event_type::thinking_delta) return false;
   const auto data = nlohmann::json::parse(event.record.data, nullptr, false);
   if (!data.is_object() ||
       (!text_.empty() && (last_.operation != event.record.operation || last_.type != event.record.type)))
@@ -63,7 +62,7 @@ std::string text_merger::take() {
   if (text_.empty()) return {};
   const auto optional_text = [](const auto& id) { return id ? nlohmann::json(id->text()) : nlohmann::json(); };
   const nlohmann::json envelope = {{"id", std::to_string(last_.id)},
-                                   {"type", last_.type},
+                                   {"type", text_of(last_)},
                                    {"at", instant_text(last_.at)},
                                    {"scope", optional_text(last_.scope)},
                                    {"operation", optional_text(last_.operation)},
@@ -72,7 +71,7 @@ std::string text_merger::take() {
                                    {"worker", nullptr},
                                    {"data", {{"offset", offset_}, {"text", text_}}}};
   std::string frames;
-  frames = frame_of(last_.id, last_.type, envelope.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  frames = frame_of(last_.id, text_of(last_), envelope.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   text_.clear();
   return frames;
 }
@@ -150,11 +149,12 @@ bool event_stream::is_exact(const records::event_record& event) const {
 
 bool event_stream::is_of_story(const records::event_record& event) const {
   if (event.cancel != how_.until_stopped->cancel) return false;
-  return event.type != "acknowledgement" || event.data.find(how_.until_stopped->message.text()) != std::string::npos;
+  return event.type != event_type::acknowledgement ||
+         event.data.find(how_.until_stopped->message.text()) != std::string::npos;
 }
 
 void event_stream::note_story(const records::event_record& event) {
-  if (event.type == "acknowledgement")
+  if (event.type == event_type::acknowledgement)
     is_acknowledged_ = !turns::more_follows(event.data);
   else
     is_settled_ = true;
@@ -195,7 +195,7 @@ void event_stream::append(std::string& frames, const rendered_event& event) {
   if (how_.as_frame)
     frames += how_.as_frame(event);
   else
-    frames += event.frame.empty() ? frame_of(event.record.id, event.record.type, *event.json) : event.frame;
+    frames += event.frame.empty() ? frame_of(event.record.id, text_of(event.record), *event.json) : event.frame;
   has_ended_ = how_.until_end && is_end_of(event.record, *how_.until_end);
   if (how_.until_stopped) note_story(event.record);
 }

@@ -1,6 +1,5 @@
 // GET /v1/events and /v1/operations/{id}/events: as SSE from any stored event on, or as JSON pages of stored events.
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "gateway/event_stream.hpp"
@@ -12,22 +11,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr auto known_types =
-    std::to_array<std::string_view>({"operation_created", "operation_started",    "operation_paused",
-                                     "operation_resumed", "operation_cancelling", "operation_completed",
-                                     "operation_failed",  "operation_cancelled",  "cancel_fenced",
-                                     "cancel_signalled",  "cancel_progress",      "cancel_settled",
-                                     "worker_joined",     "worker_unreachable",   "worker_lost",
-                                     "worker_draining",   "worker_removed",       "audit",
-                                     "turn_start",        "text_delta",           "tool_start",
-                                     "tool_progress",     "tool_timeout",         "tool_result",
-                                     "turn_abort",        "turn_complete",        "approval_required",
-                                     "approval_resolved", "message_decided",      "acknowledgement",
-                                     "worker_disputed",   "worker_key_changed",   "thinking_delta",
-                                     "model_queued",      "model_asked",          "model_retry",
-                                     "model_fallback",    "model_usage",          "tool_output",
-                                     "history_compacted", "turn_resumed",         "turn_steered"});
-
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {
     std::size_t from = 0;
@@ -35,12 +18,13 @@ void read_types(query_reader& query, events_request& into) {
       const auto comma = std::min(list.find(',', from), list.size());
       const auto type = list.substr(from, comma - from);
       from = comma + 1;
-      if (type == "output")
+      const auto listed = event_type_of(type);
+      if (listed == event_type::output)
         query.complain("types", "output is served by GET /v1/operations/{id}/output with Accept: text/event-stream");
-      else if (std::find(known_types.begin(), known_types.end(), type) == known_types.end())
+      else if (!listed)
         query.complain("types", "'" + type.substr(0, 64) + "' is not an event type");
       else
-        into.filter.types.push_back(type);
+        into.filter.types.push_back(*listed);
     }
   }
 }
@@ -66,16 +50,16 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   if (!x.req.last_event_id.empty()) {
     const auto last = event_id(x.req.last_event_id);
     if (!last)
-      throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
+      throw problem{.code = error_code::bad_request,
+                    .detail = "Last-Event-ID must be the id of an event, a decimal number"};
     requested.after = last; // on a reconnect this is newer than the parameter in the original address
   }
   for (const auto& scope : requested.filter.scopes) need_scope(x, scope);
   requested.filter.within = x.who.prefix;
   requested.filter.below = below ? below : requested.exactly ? requested.exactly : x.who.task;
   requested.sees_audit = x.who.role == role::admin && !x.who.prefix;
-  const auto& types = requested.filter.types;
-  if (!requested.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
-    throw problem{.code = "forbidden",
+  if (!requested.sees_audit && requested.filter.names(event_type::audit))
+    throw problem{.code = error_code::forbidden,
                   .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
   requested.who = x.share_key();
   return requested;
@@ -86,7 +70,7 @@ awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
   if (after == 0) co_return;
   const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](store_reader& q) { return q.oldest_event(); });
   if (!oldest || after + 1 >= *oldest) co_return;
-  throw problem{.code = "events_expired",
+  throw problem{.code = error_code::events_expired,
                 .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
                           std::to_string(*oldest) + ": read the operations anew and follow from there",
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};

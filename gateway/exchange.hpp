@@ -115,7 +115,7 @@ Id path_id(const exchange& x, std::size_t index = 0) {
   const auto parsed = Id::parse(x.arguments.at(index));
   if (!parsed)
     throw problem{
-        .code = "bad_id",
+        .code = error_code::bad_id,
         .detail =
             "'" + x.arguments.at(index).substr(0, 64) +
             "' in the path is not an id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};

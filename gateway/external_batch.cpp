@@ -92,7 +92,7 @@ awaitable<response> create_batch(exchange& x) {
       answers[i].operation = *at->second;
     else
       answers[i] =
-          refused({.code = "internal",
+          refused({.code = error_code::internal,
                    .detail = "the operation " + shown_as[i]->text() + " was accepted, but its row cannot be read"});
   }
   co_return json_answer(results_json(gw, answers, x.req.id));

@@ -39,7 +39,7 @@ void read_words(nlohmann::json object, owner_report& report, const std::string& 
 
 tl::expected<owner_report, problem> read_item(nlohmann::json item) {
   std::vector<field_error> errors;
-  if (!item.is_object()) return tl::unexpected(from_errors({{"invalid_field", "", "must be a JSON object"}}));
+  if (!item.is_object()) return tl::unexpected(from_errors({{error_code::invalid_field, "", "must be a JSON object"}}));
   owner_report report;
   int words = 0;
   const auto take = [&](const char* name, owner_word what) {
@@ -50,7 +50,7 @@ tl::expected<owner_report, problem> read_item(nlohmann::json item) {
     if (at->is_object())
       read_words(*at, report, std::string("/") + name, errors);
     else
-      errors.push_back({"invalid_field", std::string("/") + name, "must be an object"});
+      errors.push_back({error_code::invalid_field, std::string("/") + name, "must be an object"});
     *at = true;
   };
   take("complete", owner_word::complete);
@@ -62,7 +62,7 @@ tl::expected<owner_report, problem> read_item(nlohmann::json item) {
   const auto id = fields.id<operation_id>("id");
   if (!id && errors.size() == before_id) fields.complain("id", "is missing: name the operation");
   for (const char* name : {"complete", "fail", "stopped"}) (void)fields.take(name);
-  if (words != 1) errors.push_back({"invalid_field", "", "needs exactly one of complete, fail and stopped"});
+  if (words != 1) errors.push_back({error_code::invalid_field, "", "needs exactly one of complete, fail and stopped"});
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   report.operation = *id;
@@ -130,7 +130,8 @@ tl::expected<heartbeat_order, problem> read_heartbeat(std::string_view body) {
         if (known)
           order.operations.push_back(*known);
         else
-          fields.complain("ids/" + std::to_string(i), "must be a UUIDv7: 36 characters, lower case", "bad_id");
+          fields.complain("ids/" + std::to_string(i), "must be a UUIDv7: 36 characters, lower case",
+                          error_code::bad_id);
       }
     }
   } else if (!order.session && errors.empty()) {

@@ -18,11 +18,11 @@ awaitable<heartbeat_answer> beat(gateway_context& gw, heartbeat_order order) {
 awaitable<> explain_not_live(exchange& x, operation_id id) {
   auto row = co_await visible_row(x, id);
   if (row.kind != kind::external)
-    throw problem{.code = "not_external",
+    throw problem{.code = error_code::not_external,
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             ": quell itself knows whether it lives"};
   const auto shown = co_await present_one(x.gw, std::move(row));
-  throw problem{.code = "already_terminal",
+  throw problem{.code = error_code::already_terminal,
                 .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                           (shown.row.hot.error ? " (" + shown.row.hot.error->code + ")" : std::string()) +
                           ": stop working on it",

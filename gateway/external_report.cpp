@@ -14,14 +14,14 @@ namespace {
 std::string shown_text(gateway_context& gw, const shown_operation& op) { return operation_text(gw, op); }
 
 problem not_external(const records::operation_record& row) {
-  return {.code = "not_external",
+  return {.code = error_code::not_external,
           .detail = "operation " + row.id.text() + " is a " + std::string(name_of(row.kind)) +
                     ": quell runs it and knows itself how it goes"};
 }
 
 problem has_ended(gateway_context& gw, const shown_operation& op) {
   const bool is_over = is_terminal(op.row.hot.now);
-  return {.code = "already_terminal",
+  return {.code = error_code::already_terminal,
           .detail = "operation " + op.row.id.text() + " is " + std::string(name_of(op.row.hot.now)) +
                     (op.row.hot.ended_at ? " since " + instant_text(*op.row.hot.ended_at) : std::string()) +
                     (is_over ? "; nothing was changed"
@@ -31,7 +31,7 @@ problem has_ended(gateway_context& gw, const shown_operation& op) {
 
 /// It was cancelled before it had started: the same answer to a start, whether or not that is recorded already.
 awaitable<problem> was_stale(gateway_context& gw, shown_operation op) {
-  problem p{.code = "stale_start",
+  problem p{.code = error_code::stale_start,
             .detail = "operation " + op.row.id.text() + " was cancelled before it was started. Nothing was started.",
             .members = {{"operation", shown_text(gw, op)}}};
   if (!op.row.hot.stop || !op.row.hot.stop->cancel) co_return p;
@@ -64,7 +64,7 @@ awaitable<std::map<operation_id, shown_operation>> shown_rows(exchange& x, std::
 }
 
 problem lost_between(const operation_id& id) {
-  return {.code = "storage_unavailable",
+  return {.code = error_code::storage_unavailable,
           .detail = "operation " + id.text() + " is being written; repeat the request",
           .headers = {{"Retry-After", "1"}}};
 }
@@ -78,14 +78,15 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
   if (op.row.kind != kind::external) return refused(not_external(op.row));
   if (ended) return {.status = 200, .operation = op, .error = {}};
   const auto& why = ended.error();
-  const bool is_over = why.error.code == "operation_not_found" || why.error.code == "already_terminal";
+  const bool is_over =
+      why.error.code == error_code::operation_not_found || why.error.code == error_code::already_terminal;
   if (!is_over) {
     auto p = from_fault(why.error);
     p.cancel = why.cancel;
     return refused(std::move(p));
   }
   if (!is_terminal(op.row.hot.now))
-    return refused(why.error.code == "already_terminal" ? has_ended(gw, op) : lost_between(report.operation));
+    return refused(why.error.code == error_code::already_terminal ? has_ended(gw, op) : lost_between(report.operation));
   if (op.row.hot.now == wanted_by(report.what)) return {.status = 200, .operation = op, .error = {}};
   if (op.row.hot.late.empty()) gw.controller.note_late_report(report);
   return refused(has_ended(gw, op));
@@ -146,7 +147,7 @@ awaitable<response> start_external(exchange& x) {
   const auto id = path_id<operation_id>(x);
   value_or_throw(read_nothing(x.req.body));
   if (gw.controller.storage_low())
-    throw problem{.code = "storage_unavailable",
+    throw problem{.code = error_code::storage_unavailable,
                   .detail = "the state directory is low on space, so nothing is started; free some space",
                   .headers = {{"Retry-After", "5"}}};
   auto call = [&gw, &x, id](auto reply) { gw.controller.start_external(id, x.who, std::move(reply)); };
@@ -160,14 +161,15 @@ awaitable<response> start_external(exchange& x) {
   if (ended) co_return json_answer(operation_text(gw, op));
   const auto& why = ended.error();
   const bool never_began = is_terminal(op.row.hot.now) && op.row.hot.stop && !op.row.hot.started_at;
-  if (why.error.code == "stale_start" || (why.error.code == "operation_not_found" && never_began)) {
+  if (why.error.code == error_code::stale_start || (why.error.code == error_code::operation_not_found && never_began)) {
     auto stale = co_await was_stale(gw, op);
     if (why.cancel && !stale.cancel) stale.cancel = why.cancel;
     throw stale;
   }
-  if (why.error.code == "already_terminal" || (why.error.code == "operation_not_found" && is_terminal(op.row.hot.now)))
+  if (why.error.code == error_code::already_terminal ||
+      (why.error.code == error_code::operation_not_found && is_terminal(op.row.hot.now)))
     throw has_ended(gw, op);
-  if (why.error.code == "operation_not_found") throw lost_between(id);
+  if (why.error.code == error_code::operation_not_found) throw lost_between(id);
   throw from_fault(why.error);
 }
 

@@ -155,7 +155,7 @@ void end_with_token(exchange& x, response& answer) {
                                                                                stream_writer& to) -> awaitable<> {
     guarded_writer writer(*here.io, *guard, to);
     co_await inner(here, writer);
-    if (guard->has_ended()) throw problem{.code = "unauthenticated", .detail = "its token has ended"};
+    if (guard->has_ended()) throw problem{.code = error_code::unauthenticated, .detail = "its token has ended"};
   };
 }
 

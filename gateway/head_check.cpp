@@ -15,7 +15,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-problem bad(std::string detail) { return {.code = "bad_request", .detail = std::move(detail)}; }
+problem bad(std::string detail) { return {.code = error_code::bad_request, .detail = std::move(detail)}; }
 
 } // namespace
 
@@ -46,7 +46,7 @@ std::optional<problem> foreign_host(const std::string& host, const std::vector<s
   in_addr address{};
   if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return std::nullopt;
   if (std::find(own.begin(), own.end(), name) != own.end() || (is_certified && is_certified(name))) return std::nullopt;
-  return problem{.code = "unknown_host",
+  return problem{.code = error_code::unknown_host,
                  .detail = "the request is for the host '" + name.substr(0, 253) +
                            "', which is not a name of this quelld; if it is one, for example behind a proxy, add it to "
                            "http.hosts (http.advertise_url and the names of the certificate count, too)"};

@@ -23,7 +23,7 @@ void read_expected(body_reader& fields, turns::history_order& order) {
     if (const auto id = message_id::parse(given->get_ref<const std::string&>()))
       order.expect_id = *id;
     else
-      fields.complain("expect", "must be the seq or the id of the newest message that you saw", "bad_id");
+      fields.complain("expect", "must be the seq or the id of the newest message that you saw", error_code::bad_id);
   } else {
     fields.complain("expect", "must be the seq (a number) or the id (a string) of the newest message that you saw");
   }

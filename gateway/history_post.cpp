@@ -13,7 +13,8 @@ void need_conversation(exchange& x, const scope_path& scope, const char* field) 
   need_scope(x, scope);
   const auto& text = scope.text();
   if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors({{"bad_scope", field, "is reserved for quell's own work; choose one outside of quell/"}});
+    throw from_errors(
+        {{error_code::bad_scope, field, "is reserved for quell's own work; choose one outside of quell/"}});
 }
 
 std::string answer_text(const turns::history_order& order, const turns::history_answer& a) {
@@ -30,7 +31,7 @@ std::string answer_text(const turns::history_order& order, const turns::history_
 
 awaitable<response> change_history(exchange& x) {
   auto& gw = x.gw;
-  if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  if (!gw.options.turns) throw problem{.code = error_code::not_found, .detail = "this quelld answers no messages"};
   need(x, right::converse);
   auto order = value_or_throw(read_history_change(x.req.body));
   need_conversation(x, order.scope, "/scope");

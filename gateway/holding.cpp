@@ -11,7 +11,7 @@ std::shared_ptr<void> exchange::hold() {
   auto& held = gw.held[key];
   if (is_limited && held >= gw.options.streams_per_token) {
     ++gw.metrics.refused_for_rate;
-    throw problem{.code = "rate_limited",
+    throw problem{.code = error_code::rate_limited,
                   .detail = "token '" + who.token_name + "' has " + std::to_string(held) +
                             " streams and long polls open (limits.streams_per_token); close some, or watch many "
                             "operations with one stream of their scope",
@@ -30,7 +30,7 @@ void exchange::charge(std::size_t requests) {
   if (most <= 0 || (!token && !who.task) || requests == 0) return;
   if (gw.rates.take(share_key(), static_cast<double>(requests), req.received)) return;
   ++gw.metrics.refused_for_rate;
-  throw problem{.code = "rate_limited",
+  throw problem{.code = error_code::rate_limited,
                 .detail = "each item of a batch counts as a request, and token '" + who.token_name +
                           "' sends more than " + std::to_string(static_cast<std::uint64_t>(most)) +
                           " a second (limits.requests_per_second); wait a second, or send smaller batches",

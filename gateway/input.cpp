@@ -13,11 +13,11 @@ awaitable<shown_operation> running_task(exchange& x, operation_id id) {
   need(x, right::steer);
   auto row = co_await visible_row(x, id);
   if (x.who.task == id)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token may steer what is below its operation, not the operation itself"};
   auto shown = co_await present_one(x.gw, std::move(row));
   if (is_terminal(shown.row.hot.now))
-    throw problem{.code = "already_terminal",
+    throw problem{.code = error_code::already_terminal,
                   .detail = "operation " + id.text() + " has ended, nothing reads its input any more",
                   .members = {{"operation", '"' + id.text() + '"'}}};
   co_return shown;
@@ -25,7 +25,7 @@ awaitable<shown_operation> running_task(exchange& x, operation_id id) {
 
 void need_started(const shown_operation& op) {
   if (op.row.hot.worker && op.row.hot.now != status::pending) return;
-  throw problem{.code = "not_started",
+  throw problem{.code = error_code::not_started,
                 .detail = "operation " + op.row.id.text() + " has not started yet; try again when it runs"};
 }
 
@@ -59,8 +59,8 @@ awaitable<response> post_input(exchange& x) {
   query.finish();
   const auto op = co_await running_task(x, id);
   if (!op.row.task.stdin_open && !op.row.task.pty)
-    throw from_errors(
-        {{"invalid_field", "/task/stdin", "was not asked for when the task was created: its stdin is /dev/null"}});
+    throw from_errors({{error_code::invalid_field, "/task/stdin",
+                        "was not asked for when the task was created: its stdin is /dev/null"}});
   need_started(op);
   auto& output = gw.output;
   const auto worker = *op.row.hot.worker;
@@ -71,7 +71,8 @@ awaitable<response> post_input(exchange& x) {
   };
   const auto taken = co_await gw.read<result<std::uint64_t>>(job);
   if (!taken) {
-    if (taken.error().code == "not_found") throw problem{.code = "already_terminal", .detail = taken.error().detail};
+    if (has_code(taken.error(), error_code::not_found))
+      throw problem{.code = error_code::already_terminal, .detail = taken.error().detail};
     throw from_fault(taken.error());
   }
   const auto reached = co_await handed_over(gw, id, *taken);
@@ -89,7 +90,7 @@ awaitable<response> post_resize(exchange& x) {
   const auto op = co_await running_task(x, id);
   if (!op.row.task.pty)
     throw from_errors(
-        {{"invalid_field", "/task/pty", "was not asked for when the task was created: it has no window"}});
+        {{error_code::invalid_field, "/task/pty", "was not asked for when the task was created: it has no window"}});
   need_started(op);
   const auto done = co_await gw.answer<result<void>>(
       [&gw, id, size](auto reply) { gw.controller.resize(id, size.rows, size.columns, std::move(reply)); });

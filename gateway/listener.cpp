@@ -15,7 +15,7 @@ namespace quell::controller::http {
 namespace {
 
 using boost::asio::generic::stream_protocol;
-using boost::system::error_code;
+using listener_error = boost::system::error_code;
 
 tl::unexpected<fault> bad_address(const std::string& address, const std::string& why) {
   return failure("bad_address",
@@ -25,7 +25,7 @@ tl::unexpected<fault> bad_address(const std::string& address, const std::string&
 /// True if a process answers on this Unix socket.
 bool is_alive(boost::asio::execution_context& context, const boost::asio::local::stream_protocol::endpoint& at) {
   boost::asio::local::stream_protocol::socket probe(static_cast<boost::asio::io_context&>(context));
-  error_code error;
+  listener_error error;
   probe.connect(at, error);
   return !error;
 }
@@ -44,7 +44,7 @@ result<listening_port> listen_tcp(any_acceptor& acceptor, const std::string& add
   auto host = bound.host;
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
-  error_code error;
+  listener_error error;
   const auto ip = boost::asio::ip::make_address(host, error);
   if (error) return bad_address(address, "'" + host + "' is not an IP address");
   bound.is_loopback = ip.is_loopback();
@@ -81,10 +81,10 @@ result<void> listen_unix(any_acceptor& acceptor, const std::string& path) {
       return failure("address_in_use", "cannot listen on " + path + ": another process answers there; stop it first");
     ::unlink(path.c_str());
   }
-  error_code error;
+  listener_error error;
   acceptor.open(at.protocol(), error);
   if (!error) acceptor.bind(stream_protocol::endpoint(at), error);
-  if (!error && ::chmod(path.c_str(), 0600) != 0) error = error_code(errno, boost::system::system_category());
+  if (!error && ::chmod(path.c_str(), 0600) != 0) error = listener_error(errno, boost::system::system_category());
   if (!error) acceptor.listen(1024, error);
   if (error) return failure("bad_address", "cannot listen on the Unix socket " + path + ": " + error.message());
   return {};

@@ -18,7 +18,7 @@ namespace {
 mcp_accounts& accounts_of(exchange& x) {
   need_whole_cluster(x);
   auto* all = x.gw.options.turns ? x.gw.options.turns->accounts() : nullptr;
-  if (!all) throw problem{.code = "mcp_server_not_found", .detail = "no MCP servers are configured"};
+  if (!all) throw problem{.code = error_code::mcp_server_not_found, .detail = "no MCP servers are configured"};
   return *all;
 }
 

@@ -96,7 +96,7 @@ void write_message(json_writer& to, const records::kept_message& kept) {
 awaitable<response> list_messages(exchange& x) {
   need(x, right::read);
   if (x.who.task)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token sees its own operation and what lies below it; no conversations"};
   query_reader query(x.req);
   const auto scopes = query.scopes("scope");

@@ -40,7 +40,7 @@ void settle(owned_turn& owned, const event_stream& events, const stream_writer& 
 
 awaitable<response> post_message(exchange& x) {
   auto& gw = x.gw;
-  if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  if (!gw.options.turns) throw problem{.code = error_code::not_found, .detail = "this quelld answers no messages"};
   need(x, right::converse);
   auto request = co_await checked_body(x, read_message);
   auto& order = request.order;
@@ -49,7 +49,8 @@ awaitable<response> post_message(exchange& x) {
     throw *x.too_often;
   const auto& text = order.scope.text();
   if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+    throw from_errors(
+        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
   use_blobs(x, order);
   order.by = x.who;
   const bool streams = x.req.wants_event_stream();
@@ -81,7 +82,7 @@ awaitable<response> post_message(exchange& x) {
   if (decided->is_duplicate) after = 0;
   if (decided->decision == what::cancel) {
     requested.filter.scopes = {order.scope};
-    requested.filter.types = {"acknowledgement", "cancel_settled"};
+    requested.filter.types = {event_type::acknowledgement, event_type::cancel_settled};
     manner.until_stopped = stopped_story{*decided->message, *decided->cancel};
     answer.stream = [requested, after, manner = std::move(manner)](thread_context& here, stream_writer& to) {
       return stream_events(here, requested, after, manner, {}, to);

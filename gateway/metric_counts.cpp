@@ -34,10 +34,10 @@ void add_use(std::map<std::string, metric_counts::model_use>& models, const std:
 void metric_counts::on_event(const records::event_record& event) {
   const std::lock_guard lock(mutex_);
   ++events_[event.type];
-  if (event.type == "turn_complete") ++turns_["complete"];
-  if (event.type == "turn_abort") ++turns_[reason_of(event.data)];
-  if (event.type == "model_usage") add_use(models_, event.data);
-  if (event.type != "cancel_settled" || !event.cancel) return;
+  if (event.type == event_type::turn_complete) ++turns_["complete"];
+  if (event.type == event_type::turn_abort) ++turns_[reason_of(event.data)];
+  if (event.type == event_type::model_usage) add_use(models_, event.data);
+  if (event.type != event_type::cancel_settled || !event.cancel) return;
   if (unread_.size() < most_untimed)
     unread_.push_back(*event.cancel);
   else
@@ -60,9 +60,11 @@ void metric_counts::answered(std::string_view method, std::string_view route, do
   requests[{std::string(method), std::string(route)}].observe(seconds);
 }
 
-std::map<std::string, std::uint64_t> metric_counts::events_by_type() const {
+std::map<std::string_view, std::uint64_t> metric_counts::events_by_type() const {
+  std::map<std::string_view, std::uint64_t> by_text;
   const std::lock_guard lock(mutex_);
-  return events_;
+  for (const auto& [type, count] : events_) by_text.emplace(text_of(type), count);
+  return by_text;
 }
 
 std::map<std::string, metric_counts::model_use> metric_counts::use_by_model() const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/records/records.hpp"
@@ -27,7 +28,7 @@ class metric_counts {
   /// Counts an answered request of this route (its pattern).
   void answered(std::string_view method, std::string_view route, double seconds);
 
-  std::map<std::string, std::uint64_t> events_by_type() const;
+  std::map<std::string_view, std::uint64_t> events_by_type() const;
   std::map<std::string, std::uint64_t> turns_by_end() const;
   /// Of the model calls that have ended, by the model's configured name.
   struct model_use {
@@ -47,7 +48,7 @@ class metric_counts {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::uint64_t> events_; // under mutex_, like the next three
+  std::map<event_type, std::uint64_t> events_; // under mutex_, like the next three
   std::map<std::string, std::uint64_t> turns_;
   std::map<std::string, model_use> models_;
   std::vector<cancel_id> unread_;

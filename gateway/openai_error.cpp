@@ -19,11 +19,11 @@ const char* type_of(unsigned status) {
 }
 
 std::string code_of(const problem& p) {
-  if (p.code == "unauthenticated") return "invalid_api_key";
+  if (p.code == error_code::unauthenticated) return "invalid_api_key";
   const auto about = p.errors.empty() ? std::string() : p.errors.front().pointer;
-  if (p.code == "not_found" && about == "/model") return "model_not_found";
-  if (p.code == "too_large" && about == "/messages") return "context_length_exceeded";
-  return p.code;
+  if (p.code == error_code::not_found && about == "/model") return "model_not_found";
+  if (p.code == error_code::too_large && about == "/messages") return "context_length_exceeded";
+  return std::string(text_of(p.code));
 }
 
 /// `/messages/3/content` as `messages[3].content`.

@@ -105,7 +105,7 @@ tl::expected<std::vector<tl::expected<create_order, problem>>, problem> read_cre
     if (item.is_object())
       orders.push_back(read_order(item));
     else
-      orders.push_back(tl::unexpected(from_errors({{"invalid_field", "", "must be a JSON object"}})));
+      orders.push_back(tl::unexpected(from_errors({{error_code::invalid_field, "", "must be a JSON object"}})));
   }
   return orders;
 }

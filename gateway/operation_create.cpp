@@ -22,14 +22,14 @@ namespace {
 awaitable<> confine_to_task(exchange& x, create_order& order) {
   const auto task = *x.who.task;
   if (order.on_parent_end == on_parent_end::detach)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
   if (!order.parent) order.parent = task;
   const auto parent = *order.parent;
   if (parent == task) co_return;
   const bool below = co_await x.gw.read<bool>([parent, task](store_reader& q) { return q.is_below(parent, task); });
   if (!below)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token creates below its own operation " + task.text() +
                             " only; leave out /parent, or name an operation below it"};
 }
@@ -39,7 +39,8 @@ void keep_out_of_reserved(const exchange& x, const create_order& order) {
   if (!order.scope || x.who.task) return;
   const auto& text = order.scope->text();
   if (text != "quell" && !text.starts_with("quell/")) return;
-  throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  throw from_errors(
+      {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
 }
 
 /// Fills in the fields that the create leaves open.
@@ -57,7 +58,8 @@ void seal_secrets(const exchange& x, create_order& order) {
     all += "\n" + name + "=" + sha256_hex(contents);
     auto sealed = seal_secret(key, name, contents);
     if (!sealed)
-      throw problem{.code = "internal", .detail = "the secrets cannot be sealed: this machine gives no random bytes"};
+      throw problem{.code = error_code::internal,
+                    .detail = "the secrets cannot be sealed: this machine gives no random bytes"};
     OPENSSL_cleanse(contents.data(), contents.size());
     contents = std::move(*sealed);
   }
@@ -78,9 +80,10 @@ void check_rights(exchange& x, create_order& order) {
 /// Checks an id that is already in the store, ended or not; the ledger knows only live ones.
 void check_existing(const records::operation_record& row, bool visible, const create_order& order) {
   if (!visible)
-    throw problem{.code = "id_conflict", .detail = "the id " + row.id.text() + " is taken; choose a fresh one"};
+    throw problem{.code = error_code::id_conflict,
+                  .detail = "the id " + row.id.text() + " is taken; choose a fresh one"};
   if (row.fingerprint == order.fingerprint) return;
-  throw problem{.code = "id_conflict",
+  throw problem{.code = error_code::id_conflict,
                 .detail = "the id " + row.id.text() + " belongs to another operation (" + row.name + " in scope " +
                           row.scope.text() + ", created " + instant_text(row.created_at) +
                           "); choose a fresh id, or send the same body"};
@@ -93,11 +96,11 @@ awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_
   const bool visible = co_await sees(x, *row);
   if (!visible) co_return std::nullopt;
   if (row->hot.now != status::cancelled)
-    co_return problem{.code = "parent_ended",
+    co_return problem{.code = error_code::parent_ended,
                       .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) +
                                 " since " + (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
                                 ". Nothing was started: leave out /parent or name a live one."};
-  problem stale{.code = "stale_start",
+  problem stale{.code = error_code::stale_start,
                 .detail = "the parent " + parent.text() + " was cancelled. Nothing was started."};
   if (row->hot.stop && row->hot.stop->cancel) {
     const auto cancel = co_await find_cancel(x.gw, *row->hot.stop->cancel);
@@ -127,7 +130,7 @@ awaitable<> keep_user(exchange& x, create_order& order) {
   order.task.cpu_millis = tighter(order.task.cpu_millis, own->task.cpu_millis);
   if (!own->task.user) co_return;
   if (order.task.user && order.task.user != own->task.user)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task that runs as " + *own->task.user +
                             " starts others as that user only; leave out /task/user"};
   order.task.user = own->task.user;
@@ -167,17 +170,17 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
       co_return at->second;
     }
     if (known.cancels.contains(*order.id))
-      throw problem{.code = "id_conflict",
+      throw problem{.code = error_code::id_conflict,
                     .detail = "the id " + order.id->text() + " belongs to a cancel; every object has an id of its own"};
     const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     if (distance > id_window || distance < -id_window)
       throw from_errors(
-          {{"bad_id", "/id",
+          {{error_code::bad_id, "/id",
             "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
   }
   if (gw.controller.storage_low())
     throw problem{
-        .code = "storage_unavailable",
+        .code = error_code::storage_unavailable,
         .detail =
             "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
         .headers = {{"Retry-After", "5"}}};
@@ -187,24 +190,25 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
     auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
     const auto worker = co_await gw.answer<std::optional<worker_view>>(call);
     if (!worker)
-      throw problem{.code = "no_such_worker",
+      throw problem{.code = error_code::no_such_worker,
                     .detail = "there is no worker " + name + "; `quell workers` lists them. Nothing was started.",
-                    .errors = {{"no_such_worker", "/task/worker", "names an unknown worker"}}};
+                    .errors = {{error_code::no_such_worker, "/task/worker", "names an unknown worker"}}};
   }
   co_return std::nullopt;
 }
 
 awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent) {
-  if (parent && (refused.error.code == "stale_start" || refused.error.code == "parent_ended")) {
+  if (parent && (refused.error.code == error_code::stale_start || refused.error.code == error_code::parent_ended)) {
     // The ledger remembers how a parent ended, but not who may see it: an operation invisible to the token must look
     // absent.
     const auto row = co_await find_row(x.gw, *parent);
     const bool is_hidden = row && !co_await sees(x, *row);
     if (is_hidden)
-      refused = {fault{"operation_not_found", "there is no operation " + parent->text(), "/parent"}, {}, {}};
+      refused = {
+          coded_fault{error_code::operation_not_found, "there is no operation " + parent->text(), "/parent"}, {}, {}};
     if (is_hidden) co_return from_refusal(refused);
   }
-  if (parent && refused.error.code == "operation_not_found") {
+  if (parent && refused.error.code == error_code::operation_not_found) {
     auto why = co_await explain_missing_parent(x, *parent);
     if (why) co_return std::move(*why);
   }
@@ -233,7 +237,7 @@ awaitable<response> create_operation(exchange& x) {
   gw.titles.put(outcome_of_it->id, title);
   auto row = co_await find_row(gw, outcome_of_it->id);
   if (!row)
-    throw problem{.code = "internal",
+    throw problem{.code = error_code::internal,
                   .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
   const auto shown = co_await present_one(gw, std::move(*row));
   auto answer = json_answer(operation_text(gw, shown), outcome_of_it->existed ? 200 : 201);

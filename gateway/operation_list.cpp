@@ -95,7 +95,7 @@ awaitable<response> list_operations(exchange& x) {
     bool visible = false;
     if (cancel) visible = co_await sees(x, cancel->record);
     if (!visible)
-      throw problem{.code = "cancel_not_found",
+      throw problem{.code = error_code::cancel_not_found,
                     .detail = "there is no cancel " + list.filter.covered_by->text() + " that this token may see"};
   }
   json_writer to;

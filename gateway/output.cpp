@@ -75,7 +75,8 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
     }
     co_await idle_wait.pause_if_idle(*wake);
   }
-  if (!follow && gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld ends; ask for the rest again"};
+  if (!follow && gw.stopping)
+    throw problem{.code = error_code::shutting_down, .detail = "quelld ends; ask for the rest again"};
   if (follow && !to.closed() && !gw.stopping) to.end_with("Quell-End", "true");
 }
 
@@ -84,16 +85,17 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
 awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
                                            std::size_t limit) {
   auto& output = gw.output;
-  auto slice = co_await gw.read<output_store::slice>(
-      [&output, id, which, offset, limit](store_reader&) -> result<output_store::slice> {
-        auto read = output.read(id, which, offset, limit);
-        if (!read && (read.error().code == "not_found" || read.error().code == "operation_not_found")) {
-          output_store::slice none;
-          none.offset = offset;
-          return none;
-        }
-        return read;
-      });
+  auto slice = co_await gw.read<output_store::slice>([&output, id, which, offset,
+                                                      limit](store_reader&) -> result<output_store::slice> {
+    auto read = output.read(id, which, offset, limit);
+    if (!read &&
+        (has_code(read.error(), error_code::not_found) || has_code(read.error(), error_code::operation_not_found))) {
+      output_store::slice none;
+      none.offset = offset;
+      return none;
+    }
+    return read;
+  });
   if (slice.end && slice.size == 0) { // an operation not yet sent to a worker has no stream that could have ended
     const auto row = co_await find_row(gw, id);
     slice.end = !row || is_terminal(row->hot.now);

@@ -39,7 +39,7 @@ events_request read_output_events_request(const exchange& x) {
   if (!last.empty()) {
     const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), requested.after);
     if (error != std::errc{} || end != last.data() + last.size())
-      throw problem{.code = "bad_request",
+      throw problem{.code = error_code::bad_request,
                     .detail = "Last-Event-ID must be the id of an output event of this operation"};
   }
   return requested;
@@ -145,7 +145,7 @@ class output_events_stream {
   std::string envelope(const piece& p, std::uint64_t offset, std::string_view bytes) const {
     records::event_record event;
     event.id = position_;
-    event.type = "output";
+    event.type = event_type::output;
     event.at = p.at != wall_time{} ? p.at : std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     event.scope = row_.scope;
     event.operation = row_.id;

@@ -227,7 +227,7 @@ static awaitable<std::optional<cancel_view>> cancel_of_event(thread_context& gw,
 std::vector<operation_id> operations_of(const std::vector<records::event_record>& events) {
   std::vector<operation_id> ids;
   for (const auto& event : events)
-    if (event.operation && event.type.starts_with("operation_")) ids.push_back(*event.operation);
+    if (event.operation && text_of(event).starts_with("operation_")) ids.push_back(*event.operation);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
@@ -247,19 +247,20 @@ awaitable<std::vector<rendered_event>> render_events(thread_context& gw, std::ve
   std::vector<rendered_event> rendered;
   for (auto& event : events) {
     std::string data = event.data;
-    if (event.operation && event.type.starts_with("operation_")) {
+    const auto type = text_of(event); // one that is not listed is shown like its neighbours
+    if (event.operation && type.starts_with("operation_")) {
       const auto at =
           std::lower_bound(shown.begin(), shown.end(), *event.operation,
                            [](const shown_operation& op, const operation_id& id) { return op.row.id < id; });
       if (at != shown.end() && at->row.id == *event.operation) {
-        const auto event_status = parse_name<status>(std::string_view(event.type).substr(sizeof("operation_") - 1));
+        const auto event_status = parse_name<status>(type.substr(sizeof("operation_") - 1));
         if (event_status && is_terminal(*event_status)) at->row.hot.now = *event_status;
         data = operation_text(gw, *at);
       }
-    } else if (event.cancel && event.type.starts_with("cancel_")) {
+    } else if (event.cancel && type.starts_with("cancel_")) {
       auto view = co_await cancel_of_event(gw, *event.cancel);
       if (view) data = co_await cancel_text(gw, std::move(*view), max_unproven_listed);
-    } else if (event.worker && event.type.starts_with("worker_") && data.empty()) {
+    } else if (event.worker && type.starts_with("worker_") && data.empty()) {
       const auto name = *event.worker;
       auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
       const auto worker = co_await gw.answer<std::optional<worker_view>>(call);

@@ -15,7 +15,7 @@ namespace quell::controller::http {
 
 /// One bad field. `code` decides the problem's code; only pointer and message are sent.
 struct field_error {
-  std::string code;
+  error_code code = error_code::invalid_field;
   std::string pointer;
   std::string message;
 };
@@ -23,7 +23,7 @@ struct field_error {
 /// The content of an error answer. The gateway's handlers throw it to end a request early; the router turns it into the
 /// answer, so it never leaves this folder.
 struct problem {
-  std::string code;
+  error_code code = error_code::internal;
   std::string detail;
   std::vector<field_error> errors = {};
   std::optional<records::cancel_record> cancel = {};
@@ -33,15 +33,17 @@ struct problem {
 
 /// One row of the table of all codes.
 struct problem_kind {
-  std::string_view code;
+  error_code code;
   unsigned status;
   std::string_view title;
 };
 
-/// The row of `code`; an unknown code is `internal`.
-const problem_kind& kind_of_problem(std::string_view code);
+/// The row of `code`: every code has one.
+const problem_kind& kind_of_problem(error_code code);
 
+/// A code that is not listed, as of a fault that should not have left its room, is `internal`.
 problem from_fault(const fault& f);
+problem from_fault(const coded_fault& f);
 problem from_refusal(const refusal& r);
 /// All bad fields of one request as one problem: `unknown_field` if there is one, the common code if all agree, else
 /// `invalid_field`.

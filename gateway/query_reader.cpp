@@ -60,7 +60,7 @@ std::vector<scope_path> query_reader::scopes(const char* name) {
     if (parsed)
       all.push_back(std::move(*parsed));
     else
-      complain(name, parsed.error().detail, "bad_scope");
+      complain(name, parsed.error().detail, error_code::bad_scope);
   }
   return all;
 }
@@ -96,15 +96,15 @@ std::uint64_t query_reader::cursor(bool is_ascending) {
   return 0;
 }
 
-void query_reader::complain(const char* name, std::string message, std::string code) {
-  errors_.push_back({std::move(code), "?" + std::string(name), std::move(message)});
+void query_reader::complain(const char* name, std::string message, error_code code) {
+  errors_.push_back({code, "?" + std::string(name), std::move(message)});
 }
 
 void query_reader::finish() {
   for (const auto& [key, value] : parameters_) {
     if (known_.contains(key)) continue;
     known_.insert(key);
-    complain(key.substr(0, 64).c_str(), "is not a parameter of this request", "unknown_field");
+    complain(key.substr(0, 64).c_str(), "is not a parameter of this request", error_code::unknown_field);
   }
   if (!errors_.empty()) throw from_errors(std::move(errors_));
 }

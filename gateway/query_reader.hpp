@@ -32,7 +32,7 @@ class query_reader {
   bool ascending();
   /// `cursor` of a listing in this order: the seq after which to continue, 0 = from the start.
   std::uint64_t cursor(bool is_ascending);
-  void complain(const char* name, std::string message, std::string code = "invalid_field");
+  void complain(const char* name, std::string message, error_code code = error_code::invalid_field);
   /// Throws the problem if anything was wrong or unknown.
   void finish();
 
@@ -49,7 +49,7 @@ class query_reader {
       if (const auto parsed = Id::parse(text))
         all.push_back(*parsed);
       else
-        complain(name, "must be a UUIDv7: 36 characters, lower case", "bad_id");
+        complain(name, "must be a UUIDv7: 36 characters, lower case", error_code::bad_id);
     }
     return all;
   }

@@ -169,20 +169,20 @@ struct read_pool::threads {
 };
 
 void throw_read_fault(const fault& f) {
-  if (f.code == "abandoned") throw problem{.code = "bad_request", .detail = "the client has gone"};
+  if (f.code == "abandoned") throw problem{.code = error_code::bad_request, .detail = "the client has gone"};
   if (f.code == "too_slow")
-    throw problem{.code = "storage_unavailable",
+    throw problem{.code = error_code::storage_unavailable,
                   .detail = "this list reads too much; narrow it: by scope, owner, parent, root or status=live"};
   if (f.code == "too_many_lists")
-    throw problem{.code = "rate_limited",
+    throw problem{.code = error_code::rate_limited,
                   .detail = std::to_string(most_waiting_lists) +
                             " lists of this token wait already; wait for their answers, or watch events instead",
                   .headers = {{"Retry-After", "1"}}};
-  throw problem{.code = "storage_unavailable", .detail = f.detail};
+  throw problem{.code = error_code::storage_unavailable, .detail = f.detail};
 }
 
 void give_up_reading() {
-  throw problem{.code = "storage_unavailable",
+  throw problem{.code = error_code::storage_unavailable,
                 .detail = "the store did not answer within 30 s; nothing was done, try again",
                 .headers = {{"Retry-After", "5"}}};
 }

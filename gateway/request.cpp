@@ -54,7 +54,7 @@ std::string channel_of(const request& req) {
 
 result<void> read_target(std::string_view target, request& into) {
   if (target.empty() || target.front() != '/')
-    return failure("bad_request", "the request target must be a path that begins with /");
+    return failure(error_code::bad_request, "the request target must be a path that begins with /");
   const auto mark = target.find('?');
   into.path = std::string(target.substr(0, mark));
   into.query.clear();
@@ -70,14 +70,14 @@ result<void> read_target(std::string_view target, request& into) {
     auto value = equals == std::string_view::npos ? std::optional<std::string>("")
                                                   : percent_decoded(item.substr(equals + 1), true);
     if (!name || !value)
-      return failure("bad_request", "the query string holds a broken % escape in '" + std::string(item.substr(0, 80)) +
-                                        "'; write % itself as %25");
+      return failure(error_code::bad_request, "the query string holds a broken % escape in '" +
+                                                  std::string(item.substr(0, 80)) + "'; write % itself as %25");
     if (!is_utf8(*name) || !is_utf8(*value))
-      return failure("bad_request", "the query string is not UTF-8; encode it as UTF-8 before escaping it");
+      return failure(error_code::bad_request, "the query string is not UTF-8; encode it as UTF-8 before escaping it");
     if (name->find('\0') != std::string::npos || value->find('\0') != std::string::npos)
-      return failure("bad_request", "the query string holds a NUL byte; leave out %00");
+      return failure(error_code::bad_request, "the query string holds a NUL byte; leave out %00");
     if (into.query.size() == max_parameters)
-      return failure("bad_request", "the query string has more than 256 parameters; ask in several requests");
+      return failure(error_code::bad_request, "the query string has more than 256 parameters; ask in several requests");
     into.query.emplace_back(std::move(*name), std::move(*value));
   }
   return {};

@@ -13,7 +13,7 @@ awaitable<response> resolve_operation(exchange& x) {
   const auto row = co_await visible_row(x, id);
   const auto refuse_ended = [&](const records::operation_record& ended) {
     if (is_terminal(ended.hot.now))
-      throw problem{.code = "already_terminal",
+      throw problem{.code = error_code::already_terminal,
                     .detail = "operation " + id.text() + " is " + std::string(name_of(ended.hot.now)) +
                               " already; there is nothing to declare",
                     .members = {{"operation", '"' + id.text() + '"'}}};
@@ -24,7 +24,7 @@ awaitable<response> resolve_operation(exchange& x) {
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
   auto now = co_await visible_row(x, id);
   if (!done) {
-    if (done.error().error.code == "operation_not_found") refuse_ended(now); // it ended meanwhile
+    if (done.error().error.code == error_code::operation_not_found) refuse_ended(now); // it ended meanwhile
     throw from_refusal(done.error());
   }
   const auto shown = co_await present_one(gw, std::move(now));

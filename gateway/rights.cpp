@@ -36,7 +36,7 @@ std::string_view name_of_right(right what) {
 }
 
 problem unauthenticated(std::string detail) {
-  return {.code = "unauthenticated",
+  return {.code = error_code::unauthenticated,
           .detail = std::move(detail),
           .headers = {{"WWW-Authenticate", "Bearer realm=\"quell\""}}};
 }
@@ -125,7 +125,7 @@ awaitable<> authenticate(exchange& x) {
 
 void need(const exchange& x, right what) {
   if (may(x.who.role, what)) return;
-  throw problem{.code = "forbidden",
+  throw problem{.code = error_code::forbidden,
                 .detail = "the role " + std::string(name_of(x.who.role)) + " of token '" + x.who.token_name +
                           "' may not " + std::string(name_of_right(what)) + "; use a token with a wider role"};
 }
@@ -133,27 +133,27 @@ void need(const exchange& x, right what) {
 void need_whole_cluster(const exchange& x) {
   need(x, right::administer);
   if (!x.who.prefix) return;
-  throw problem{.code = "forbidden",
+  throw problem{.code = error_code::forbidden,
                 .detail = "workers and MCP servers belong to the whole cluster and this admin token only to scope " +
                           x.who.prefix->text() + "; use an admin token without scope"};
 }
 
 void need_scope(const exchange& x, const scope_path& named) {
   if (!x.who.prefix || named.is_at_or_below(*x.who.prefix)) return;
-  throw problem{.code = "scope_forbidden",
+  throw problem{.code = error_code::scope_forbidden,
                 .detail = "scope " + named.text() + " lies outside the token's scope " + x.who.prefix->text() +
                           "; name a scope at or below it"};
 }
 
 void need_to_act_for_others(const exchange& x, std::string_view field) {
   if (x.who.role == role::chat || x.who.role == role::operator_ || x.who.role == role::admin) return;
-  throw problem{.code = "forbidden",
+  throw problem{.code = error_code::forbidden,
                 .detail = "the role " + std::string(name_of(x.who.role)) + " may not act for others; leave out " +
                           std::string(field)};
 }
 
 problem no_such_operation(const operation_id& id) {
-  return {.code = "operation_not_found",
+  return {.code = error_code::operation_not_found,
           .detail = "operation " + id.text() +
                     " is unknown, no longer kept (store.keep_operations), or not for this token to see; `quell ps "
                     "--all` lists what there is"};

@@ -168,10 +168,10 @@ const route& find_route(exchange& x) {
     return console_route;
   }
   if (allowed.empty())
-    throw problem{.code = "not_found",
+    throw problem{.code = error_code::not_found,
                   .detail = "there is nothing at " + x.req.path.substr(0, 200) +
                             "; GET /v1/openapi.json lists what there is"};
-  throw problem{.code = "method_not_allowed",
+  throw problem{.code = error_code::method_not_allowed,
                 .detail = x.req.method.substr(0, 20) + " is not possible at " + x.req.path.substr(0, 200) +
                           "; possible: " + allowed,
                 .headers = {{"Allow", allowed}}};
@@ -180,7 +180,7 @@ const route& find_route(exchange& x) {
 /// An empty content type with an empty body is accepted, because there is nothing to misread.
 void check_content_type(const exchange& x, const route& to) {
   if (to.body == body_kind::small && x.req.body.size() > large_body_bytes)
-    throw problem{.code = "too_large",
+    throw problem{.code = error_code::too_large,
                   .detail = "the body is larger than " + std::to_string(large_body_bytes) +
                             " bytes, which nothing that is asked here needs"};
   if (to.body == body_kind::bytes || to.body == body_kind::none || x.req.body.empty()) return;
@@ -189,7 +189,7 @@ void check_content_type(const exchange& x, const route& to) {
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   while (!type.empty() && type.back() == ' ') type.pop_back();
   if (type == "application/json" || (type == "application/a2a+json" && a2a::speaks_a2a(x.req.path))) return;
-  throw problem{.code = "unsupported_media_type",
+  throw problem{.code = error_code::unsupported_media_type,
                 .detail = "the body is " + (type.empty() ? "of no stated type" : type.substr(0, 64)) +
                           "; send JSON with the header Content-Type: application/json"};
 }
@@ -200,7 +200,7 @@ void check_rate(exchange& x, const route& to) {
   auto& gw = x.gw;
   if (gw.options.requests_per_second <= 0 || to.rate == load::cancel || (!x.token && !x.who.task)) return;
   if (gw.rates.take(x.share_key(), 1, x.req.received)) return;
-  problem p{.code = "rate_limited",
+  problem p{.code = error_code::rate_limited,
             .detail = "token '" + x.who.token_name + "' sends more than " +
                       std::to_string(static_cast<std::uint64_t>(gw.options.requests_per_second)) +
                       " requests a second (limits.requests_per_second); wait a second, or watch events instead of "
@@ -214,7 +214,7 @@ void check_rate(exchange& x, const route& to) {
 /// While all ordinary connections are at work, the reserved ones serve only cancels.
 void check_reserve(exchange& x, const route& to) {
   if (to.rate == load::cancel || !x.req.client || !x.req.client->is_reserved()) return;
-  problem p{.code = "rate_limited",
+  problem p{.code = error_code::rate_limited,
             .detail = "there are " + std::to_string(x.gw.options.max_connections) +
                       " connections, which is the limit, and all are at work; come again later. Cancels are always "
                       "taken.",
@@ -229,7 +229,7 @@ void check_bytes(exchange& x, const route& to) {
   if (gw.options.bytes_per_day <= 0 || x.req.body.empty() || to.rate == load::cancel || (!x.token && !x.who.task))
     return;
   if (gw.bytes.take(x.share_key(), static_cast<double>(x.req.body.size()), x.req.received)) return;
-  problem p{.code = "rate_limited",
+  problem p{.code = error_code::rate_limited,
             .detail = "token '" + x.who.token_name +
                       "' has sent what it may in a day (limits.bytes_per_day); wait, or ask an admin. Cancels are "
                       "always taken.",
@@ -243,7 +243,7 @@ awaitable<response> handle(exchange& x) {
   const auto& to = find_route(x);
   check_reserve(x, to);
   if (x.gw.stopping && to.who == access::token)
-    throw problem{.code = "shutting_down",
+    throw problem{.code = error_code::shutting_down,
                   .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
@@ -260,10 +260,10 @@ awaitable<response> handle(exchange& x) {
 void log_problem(const exchange& x, const problem& p, unsigned status) {
   if (status >= 500)
     spdlog::warn("request {} ({} {}) failed with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200),
-                 status, p.code, p.detail);
+                 status, text_of(p.code), p.detail);
   else
     spdlog::debug("request {} ({} {}) was refused with {} {}: {}", x.req.id.text(), x.req.method,
-                  x.req.path.substr(0, 200), status, p.code, p.detail);
+                  x.req.path.substr(0, 200), status, text_of(p.code), p.detail);
 }
 
 } // namespace
@@ -304,9 +304,9 @@ awaitable<response> answer_request(gateway_context& gw, request req) {
   } catch (const std::exception& e) {
     spdlog::error("request {} ({} {}) broke off: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200),
                   e.what());
-    answer = refused_with(
-        {.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"},
-        x.req);
+    answer = refused_with({.code = error_code::internal,
+                           .detail = "an unexpected error; the log of quelld says more under the id in /request"},
+                          x.req);
   }
   add_cors_headers(gw.options, x.req, answer);
   ++gw.metrics.answers_by_status[answer.status];

@@ -275,9 +275,9 @@ class running_gateway : public gateway {
       auto found = co_await read_shown_events(*gw->watching, std::move(filter));
       done(std::move(found));
     } catch (const problem& p) {
-      failed = fault{p.code, p.detail, {}};
+      failed = coded_fault{p.code, p.detail};
     } catch (const std::exception& e) {
-      failed = fault{"internal", e.what(), {}};
+      failed = coded_fault{error_code::internal, e.what()};
     }
     if (failed) done(tl::unexpected(*failed));
   }
@@ -355,7 +355,7 @@ result<std::unique_ptr<gateway>> gateway::start(gateway_options options, service
     if (auto started = running->start(); !started) return tl::unexpected(started.error());
     return running;
   } catch (const std::exception& e) {
-    return failure("internal", std::string("the gateway could not start: ") + e.what());
+    return failure(error_code::internal, std::string("the gateway could not start: ") + e.what());
   }
 }
 

@@ -224,11 +224,11 @@ class session_loop final : public client_link {
     if (error == beast::http::error::body_limit)
       p = too_large_body(upload_ ? most_body_bytes(gw_->options) : gw_->options.max_body_bytes);
     else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
-      p = {.code = "too_large",
+      p = {.code = error_code::too_large,
            .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
     else if (error.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
              error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
-      p = {.code = "bad_request", .detail = "this is not an HTTP/1.1 request: " + error.message()};
+      p = {.code = error_code::bad_request, .detail = "this is not an HTTP/1.1 request: " + error.message()};
     else
       co_return; // closed, reset or timed out
     co_await refuse(std::move(p), id);

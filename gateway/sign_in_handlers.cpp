@@ -29,14 +29,15 @@ wall_time wall() { return std::chrono::floor<milliseconds>(std::chrono::system_c
 std::string fresh_secret(std::string_view prefix) {
   const auto bytes = random_bytes(secret_bytes);
   if (!bytes)
-    throw problem{.code = "internal", .detail = "the kernel gave no random bytes; nothing was made, try again"};
+    throw problem{.code = error_code::internal,
+                  .detail = "the kernel gave no random bytes; nothing was made, try again"};
   return std::string(prefix) + base64url(*bytes);
 }
 
 std::string file_of(const gateway_context& gw) { return gw.options.state_directory + "/sessions"; }
 
 problem foreign_page() {
-  return {.code = "forbidden",
+  return {.code = error_code::forbidden,
           .detail =
               "the page that sent this is of another origin than this quelld (header Origin); a cookie is for the "
               "console's own pages, so use a token: Authorization: Bearer TOKEN"};
@@ -176,12 +177,12 @@ awaitable<response> create_session(exchange& x) {
     auto known = authenticate(x);
     co_await std::move(known);
     if (x.who.task)
-      throw problem{.code = "forbidden",
+      throw problem{.code = error_code::forbidden,
                     .detail = "the token of a task is for that task; sign in with one of your own"};
   } else {
     const auto link = gw.sign_ins.take_link(*requested.link, wall());
     if (!link || !act_for(x, link->token, link->token_hash))
-      throw problem{.code = "unauthenticated",
+      throw problem{.code = error_code::unauthenticated,
                     .detail =
                         "the link was used, is older than an hour, or its token has ended; `quell console` prints "
                         "a new one"};
@@ -233,7 +234,7 @@ awaitable<response> create_session_link(exchange& x) {
     return true;
   }));
   if (x.who.task)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "the token of a task is for that task; make a link with one of your own"};
   const auto secret = fresh_secret("ql_");
   const auto now = wall();

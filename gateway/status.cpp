@@ -72,7 +72,8 @@ awaitable<response> get_config(exchange& x) {
 awaitable<response> reload_configuration(exchange& x) {
   need_whole_cluster(x);
   query_reader(x.req).finish();
-  if (!x.gw.options.reload) throw problem{.code = "not_found", .detail = "this quelld has no configuration to reload"};
+  if (!x.gw.options.reload)
+    throw problem{.code = error_code::not_found, .detail = "this quelld has no configuration to reload"};
   auto call = [&x](auto reply) { x.gw.options.reload(std::move(reply)); };
   const auto done = co_await x.gw.answer<result<std::vector<std::string>>>(call);
   if (!done) throw from_fault(done.error());
@@ -128,7 +129,7 @@ awaitable<response> get_health(exchange&) { co_return json_answer("{\"healthy\":
 
 awaitable<response> get_ready(exchange& x) {
   if (x.gw.stopping)
-    throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
+    throw problem{.code = error_code::shutting_down, .detail = "quelld is shutting down; ask again when it is back"};
   // The controller answers once its tables are built and it takes orders: with a million live operations that is
   // seconds after the port is open.
   bool is_ready = false;
@@ -136,14 +137,14 @@ awaitable<response> get_ready(exchange& x) {
     co_await look_at_cluster(x.gw);
     is_ready = true;
   } catch (const problem& p) {
-    if (p.code != "internal") throw;
+    if (p.code != error_code::internal) throw;
   }
   if (!is_ready)
-    throw problem{.code = "not_ready",
+    throw problem{.code = error_code::not_ready,
                   .detail = "quelld still reads its store; orders wait until it has",
                   .headers = {{"Retry-After", "1"}}};
   if (x.gw.controller.storage_low())
-    throw problem{.code = "storage_unavailable",
+    throw problem{.code = error_code::storage_unavailable,
                   .detail = "the state directory is almost full: cancels are taken, starts are refused until there is "
                             "space (store.reserve)",
                   .headers = {{"Retry-After", "5"}}};

@@ -80,7 +80,7 @@ awaitable<response> delete_token(exchange& x) {
   query_reader(x.req).finish();
   const auto* record = gw.tokens.by_id(id);
   if (!record || !handles(x, *record))
-    throw problem{.code = "token_not_found",
+    throw problem{.code = error_code::token_not_found,
                   .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
   const auto kept = *record;
   // Dropped here first: from now on nobody gets in with it, and no record of its use is written after its end.

@@ -42,7 +42,8 @@ std::optional<operation_id> verify_task_token(std::string_view token, std::strin
 result<std::string> fresh_token_secret() {
   const auto bytes = random_bytes(32);
   if (!bytes)
-    return failure("internal", "the kernel gave no random bytes for a new token; nothing was made, try again");
+    return failure(error_code::internal,
+                   "the kernel gave no random bytes for a new token; nothing was made, try again");
   return std::string(stored_prefix) + base64url(*bytes);
 }
 

@@ -60,7 +60,7 @@ awaitable<bool> cancel_turn(exchange& x, operation_id id) {
     gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
     co_return done->record.outcome != cancel_outcome::already_finished;
   }
-  if (done.error().error.code != "operation_not_found") throw from_refusal(done.error());
+  if (done.error().error.code != error_code::operation_not_found) throw from_refusal(done.error());
   co_return false;
 }
 
@@ -106,7 +106,7 @@ awaitable<response> abort_turn(exchange& x) {
   const bool visible = co_await sees(x, *row);
   if (!visible) co_return no_such_turn();
   if (x.who.task == row->id)
-    throw problem{.code = "forbidden",
+    throw problem{.code = error_code::forbidden,
                   .detail = "a task's token may cancel what is below its operation, not the operation itself"};
   if (has_completed(*row)) co_return no_such_turn();
   bool is_cancelled = row->hot.now == status::cancelled;

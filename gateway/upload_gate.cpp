@@ -31,7 +31,7 @@ body_admission admit_body(gateway_context& gw, const body_head& head) {
     admitted.limit = options.max_blob_bytes;
     const bool is_large = !head.length || *head.length > options.max_body_bytes;
     const auto refuse = [&admitted] {
-      admitted.refused = problem{.code = "rate_limited",
+      admitted.refused = problem{.code = error_code::rate_limited,
                                  .detail = "too many large files are being uploaded; come again in a second",
                                  .headers = {{"Retry-After", "1"}}};
     };
@@ -56,7 +56,7 @@ body_admission admit_body(gateway_context& gw, const body_head& head) {
 }
 
 problem too_large_body(std::size_t limit) {
-  return {.code = "too_large",
+  return {.code = error_code::too_large,
           .detail = "the body is larger than " + std::to_string(limit) +
                     " bytes; pass long data in a file or on stdin, or split the request"};
 }

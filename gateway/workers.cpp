@@ -30,7 +30,7 @@ bool is_loopback_only(const std::vector<std::string>& endpoints) {
 }
 
 problem no_such_worker_here(const std::string& name) {
-  return {.code = "worker_not_found",
+  return {.code = error_code::worker_not_found,
           .detail = "there is no worker " + name.substr(0, 64) + "; `quell workers` lists them"};
 }
 

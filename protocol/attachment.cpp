@@ -72,16 +72,17 @@ std::string_view media_type_of_bytes(std::string_view bytes) {
 result<void> check_media(std::string_view type, std::string_view bytes) {
   const auto kind = media_kind_of(type);
   if (kind == media_kind::other)
-    return failure("unsupported_media_type", "'" + std::string(type.substr(0, 64)) +
-                                                 "' is not a type that models are sent; send one of " +
-                                                 std::string(accepted_media_types()) + " as Content-Type");
-  if (bytes.empty()) return failure("invalid_field", "the body is empty: send the bytes of the file");
+    return failure(error_code::unsupported_media_type, "'" + std::string(type.substr(0, 64)) +
+                                                           "' is not a type that models are sent; send one of " +
+                                                           std::string(accepted_media_types()) + " as Content-Type");
+  if (bytes.empty()) return failure(error_code::invalid_field, "the body is empty: send the bytes of the file");
   const bool is_sound = kind == media_kind::text ? is_utf8(bytes) && bytes.find('\0') == std::string_view::npos
                                                  : bytes.size() > least_of_signed && has_signature(type, bytes);
   if (is_sound) return {};
-  return failure("invalid_field", "the bytes are not " + std::string(type) +
-                                      (kind == media_kind::text ? " in UTF-8" : ", as their beginning shows") +
-                                      "; give the Content-Type that the file has");
+  return failure(error_code::invalid_field,
+                 "the bytes are not " + std::string(type) +
+                     (kind == media_kind::text ? " in UTF-8" : ", as their beginning shows") +
+                     "; give the Content-Type that the file has");
 }
 
 std::string attachment_line(const attachment& one, std::string_view why_not_shown) {

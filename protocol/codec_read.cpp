@@ -191,8 +191,8 @@ tl::unexpected<fault> bad_frame(std::string why) { return failure("bad_frame", "
 /// The tree of values in `bytes`, an array of at least `least` elements. The tree points into `bytes`.
 result<msgpack::object_handle> parse(std::string_view bytes, std::uint32_t least) {
   if (bytes.size() > max_frame_bytes)
-    return failure("too_large", "frame refused: " + std::to_string(bytes.size()) + " bytes, more than " +
-                                    std::to_string(max_frame_bytes) + "; send long lists in several frames");
+    return failure(error_code::too_large, "frame refused: " + std::to_string(bytes.size()) + " bytes, more than " +
+                                              std::to_string(max_frame_bytes) + "; send long lists in several frames");
   try {
     limits_visitor limits;
     std::size_t offset = 0;

@@ -34,7 +34,7 @@ result<milliseconds> parse_duration(std::string_view text) {
     for (const auto& u : time_units)
       if (rest == u.name && *number <= most / u.factor)
         return milliseconds{static_cast<std::int64_t>(*number * u.factor)};
-  return failure("invalid_field",
+  return failure(error_code::invalid_field,
                  "'" + std::string(text) +
                      "' is not a duration: write 250ms, 30s, 5m, 2h or 1d (0 without a unit), at most 3650d");
 }
@@ -45,7 +45,8 @@ result<std::uint64_t> parse_size(std::string_view text) {
   if (number)
     for (const auto& u : size_units)
       if (rest == u.name && *number <= most / u.factor) return *number * u.factor;
-  return failure("invalid_field", "'" + std::string(text) + "' is not a size: write bytes, or 64KiB, 1MiB, 2GiB");
+  return failure(error_code::invalid_field,
+                 "'" + std::string(text) + "' is not a size: write bytes, or 64KiB, 1MiB, 2GiB");
 }
 
 std::string duration_text(milliseconds d) {

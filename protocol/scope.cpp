@@ -35,7 +35,7 @@ std::string shown(std::string_view text) {
 }
 
 tl::unexpected<fault> bad_scope(std::string_view text, const std::string& why) {
-  return failure("bad_scope", "scope " + shown(text) + ": " + why);
+  return failure(error_code::bad_scope, "scope " + shown(text) + ": " + why);
 }
 
 std::string ordinal(std::size_t index) { return "segment " + std::to_string(index + 1); }

@@ -54,7 +54,7 @@ result<flat> flattened(const std::string& text) {
   try {
     flatten(toml::parse(text), "", all);
   } catch (const toml::parse_error& e) {
-    return failure("internal", "the printed configuration cannot be read: " + std::string(e.description()));
+    return failure(error_code::internal, "the printed configuration cannot be read: " + std::string(e.description()));
   }
   return all;
 }

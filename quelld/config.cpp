@@ -55,7 +55,7 @@ config_key flag_key(std::string section, std::string name, bool config::*field, 
   config_key k{std::move(section), std::move(name), std::move(meaning),
                [field](config& c, const std::string& t) -> result<void> {
                  if (t != "true" && t != "false")
-                   return failure("invalid_field", "'" + t + "' is neither true nor false");
+                   return failure(error_code::invalid_field, "'" + t + "' is neither true nor false");
                  c.*field = t == "true";
                  return {};
                },
@@ -70,7 +70,7 @@ config_key scope_key() {
             const auto scope = scope_path::parse(t);
             if (!scope) return tl::unexpected(scope.error());
             if (t == "quell" || t.starts_with("quell/"))
-              return failure("invalid_field", "'" + t + "' is reserved for quell's own work");
+              return failure(error_code::invalid_field, "'" + t + "' is reserved for quell's own work");
             c.defaults_scope = t;
             return {};
           },
@@ -85,7 +85,8 @@ config_key containment_key() {
             if (t.empty()) return {};
             c.defaults_min_containment = parse_name<containment>(t);
             if (!c.defaults_min_containment)
-              return failure("invalid_field", "'" + t + "' is not a level: cgroup+pidns, cgroup, pidns or group");
+              return failure(error_code::invalid_field,
+                             "'" + t + "' is not a level: cgroup+pidns, cgroup, pidns or group");
             return {};
           },
           [](const config& c) {
@@ -96,8 +97,8 @@ config_key containment_key() {
 tl::unexpected<fault> unknown_key(const std::string& key) {
   std::vector<std::string> known;
   for (const auto& k : config_keys()) known.push_back(k.section + "." + k.name);
-  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + nearest(key, known) +
-                                      " (`quelld --print-config` lists all)");
+  return failure(error_code::invalid_field, "unknown key " + key + "; the nearest known one is " + nearest(key, known) +
+                                                " (`quelld --print-config` lists all)");
 }
 
 /// The sections that turns and chat services read.
@@ -165,17 +166,20 @@ result<void> read_file(config& c, const std::string& file, std::set<std::string>
     if (is_read_elsewhere(section.str())) continue; // `read_turn_settings`, `read_chat_settings`
     const auto* keys = node.as_table();
     if (node.is_array_of_tables())
-      return failure("invalid_field", file + ": " + unknown_section(std::string(section.str())));
+      return failure(error_code::invalid_field, file + ": " + unknown_section(std::string(section.str())));
     if (!keys)
-      return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
+      return failure(error_code::invalid_field,
+                     file + ": " + std::string(section.str()) + " stands outside of a [section]");
     if (const auto why = unknown_table(std::string(section.str())); !why.empty())
-      return failure("invalid_field", file + ": " + why);
+      return failure(error_code::invalid_field, file + ": " + why);
     for (const auto& [name, value] : *keys) {
       const auto key = std::string(section.str()) + "." + std::string(name.str());
       const auto text = scalar(value);
       if (!text)
-        return failure("invalid_field", file + ": " + key + " must be a string, a whole number, true or false");
-      if (auto set = set_config(c, key, *text); !set) return failure("invalid_field", file + ": " + set.error().detail);
+        return failure(error_code::invalid_field,
+                       file + ": " + key + " must be a string, a whole number, true or false");
+      if (auto set = set_config(c, key, *text); !set)
+        return failure(error_code::invalid_field, file + ": " + set.error().detail);
     }
   }
   return {};
@@ -190,7 +194,7 @@ result<void> check_origin(const std::string& origin, const std::string& key = "h
   if ((scheme == "http" || scheme == "https") && !rest.empty() && is_lower &&
       rest.find_first_of("/*?# \t\r\n@") == std::string::npos)
     return {};
-  return failure("invalid_field",
+  return failure(error_code::invalid_field,
                  key + ": '" + origin +
                      "' is not an origin; write each as browsers send it, lower case and without a path: "
                      "https://bots.example or http://localhost:3000 (there is no *)");
@@ -285,7 +289,7 @@ const std::vector<config_key>& config_keys() {
 result<void> set_config(config& c, const std::string& key, const std::string& text) {
   for (const auto& k : config_keys()) {
     if (k.section + "." + k.name != key) continue;
-    if (auto read = k.read(c, text); !read) return failure("invalid_field", key + ": " + read.error().detail);
+    if (auto read = k.read(c, text); !read) return failure(error_code::invalid_field, key + ": " + read.error().detail);
     return {};
   }
   return unknown_key(key);
@@ -303,7 +307,7 @@ result<config> load_config(const std::string& file, const std::map<std::string, 
     const auto it = environment.find(variable);
     if (it == environment.end()) continue;
     if (auto read = k.read(c, it->second); !read)
-      return failure("invalid_field", variable + ": " + read.error().detail);
+      return failure(error_code::invalid_field, variable + ": " + read.error().detail);
   }
   return c;
 }
@@ -322,14 +326,15 @@ std::string config_text(const config& c) {
 
 result<void> check_config(const config& c) {
   if (c.workers_heartbeat < milliseconds{50})
-    return failure("invalid_field", "workers.heartbeat must be at least 50ms");
+    return failure(error_code::invalid_field, "workers.heartbeat must be at least 50ms");
   if (c.workers_lease < 3 * c.workers_heartbeat)
-    return failure("invalid_field", "workers.lease must be at least three heartbeats (" +
-                                        duration_text(3 * c.workers_heartbeat) +
-                                        "), or one lost message would kill work");
-  if (c.workers_lease > std::chrono::days{7}) return failure("invalid_field", "workers.lease must be at most 7d");
+    return failure(error_code::invalid_field, "workers.lease must be at least three heartbeats (" +
+                                                  duration_text(3 * c.workers_heartbeat) +
+                                                  "), or one lost message would kill work");
+  if (c.workers_lease > std::chrono::days{7})
+    return failure(error_code::invalid_field, "workers.lease must be at most 7d");
   if (c.limits_blob_bytes == 0 || c.limits_blob_bytes > 32ULL << 20)
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "limits.blob_bytes must be at least 1 and at most 32MiB: a file is in memory while it "
                    "is sent");
   if (auto sound = host::check_log(c.log_level, c.log_format); !sound) return sound;
@@ -339,14 +344,15 @@ result<void> check_config(const config& c) {
     if (auto sound = check_origin(origin, "http.push_origins"); !sound) return sound;
   for (const auto& host : split(c.http_hosts))
     if (host.find_first_of("/:*?#@ \t\r\n") != std::string::npos)
-      return failure("invalid_field", "http.hosts: '" + host +
-                                          "' is not a host name; write names only, such as quell.example, without "
-                                          "scheme, port or *");
+      return failure(error_code::invalid_field,
+                     "http.hosts: '" + host +
+                         "' is not a host name; write names only, such as quell.example, without "
+                         "scheme, port or *");
   if (c.http_tls_cert.empty() != c.http_tls_key.empty())
-    return failure("invalid_field", "http.tls_cert and http.tls_key go together: set both or none");
+    return failure(error_code::invalid_field, "http.tls_cert and http.tls_key go together: set both or none");
   if (!is_loopback(c.http_listen) && c.http_tls_cert.empty() && !c.http_insecure)
     return failure(
-        "invalid_field",
+        error_code::invalid_field,
         "http.listen " + c.http_listen +
             " is not loopback: tokens would travel in clear. Set http.tls_cert and http.tls_key, or http.insecure=true "
             "(--insecure) if a proxy in front does TLS");

@@ -21,9 +21,9 @@ result<void> check_variables(const std::map<std::string, std::string>& environme
   for (const auto& [name, value] : environment) {
     if (!name.starts_with("QUELLD_") || named.contains(name)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return failure("invalid_field", "the environment variable " + name.substr(0, 128) +
-                                        " sets nothing; the nearest known one is " + nearest(name, known) +
-                                        " (QUELLD_<SECTION>_<KEY>; `quelld --print-config` lists all keys)");
+    return failure(error_code::invalid_field, "the environment variable " + name.substr(0, 128) +
+                                                  " sets nothing; the nearest known one is " + nearest(name, known) +
+                                                  " (QUELLD_<SECTION>_<KEY>; `quelld --print-config` lists all keys)");
   }
   return {};
 }

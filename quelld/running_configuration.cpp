@@ -26,8 +26,9 @@ reload_result running_configuration::take_new(turns::turn_scheduler& scheduler) 
   std::copy_if(changed->begin(), changed->end(), std::back_inserter(fixed),
                [](const std::string& place) { return !can_be_reloaded(place); });
   if (!fixed.empty())
-    return failure("needs_restart", "nothing was changed, because these settings take effect only at a restart: " +
-                                        listed(fixed) + ". Restart quelld, or put them back and reload again.");
+    return failure(error_code::needs_restart,
+                   "nothing was changed, because these settings take effect only at a restart: " + listed(fixed) +
+                       ". Restart quelld, or put them back and reload again.");
   host::set_log_level(next->settings.log_level);
   words_->reload(next->turns.chat);
   scheduler.reload(next->turns);
@@ -46,7 +47,7 @@ void running_configuration::reload(turns::turn_scheduler& scheduler) {
 }
 
 void running_configuration::close() {
-  for (const auto& answer : requests_.take()) answer(failure("shutting_down", "quelld stops"));
+  for (const auto& answer : requests_.take()) answer(failure(error_code::shutting_down, "quelld stops"));
 }
 
 } // namespace quell::controller

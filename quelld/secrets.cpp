@@ -44,10 +44,11 @@ result<std::string> load_or_make(const std::string& path, std::string (*make)())
   errno = 0;
   std::ifstream in(path);
   if (!in && errno != ENOENT)
-    return failure("storage_unavailable", path + " in the state directory cannot be read: " + std::strerror(errno));
+    return failure(error_code::storage_unavailable,
+                   path + " in the state directory cannot be read: " + std::strerror(errno));
   std::string text;
   std::getline(in, text);
-  if (in.bad()) return failure("storage_unavailable", path + " in the state directory cannot be read");
+  if (in.bad()) return failure(error_code::storage_unavailable, path + " in the state directory cannot be read");
   if (!text.empty()) return text;
   text = make();
   if (auto written = write_private_file(path, text + "\n"); !written) return tl::unexpected(written.error());
@@ -63,7 +64,7 @@ result<state_secrets> load_secrets(const std::string& directory) {
   auto pair = key_pair::from_secret(*curve);
   if (!pair)
     return failure(
-        "invalid_field",
+        error_code::invalid_field,
         directory +
             "/controller.key holds no CURVE key. Restore it from a backup: workers know this controller by it.");
   s.curve = *pair;
@@ -88,7 +89,7 @@ std::optional<key_pair> next_controller_key(const std::string& directory) {
 
 result<std::string> prepare_controller_key(const std::string& directory) {
   if (!controller_key(directory))
-    return failure("not_found",
+    return failure(error_code::not_found,
                    directory + " holds no controller.key; name the state directory of quelld with --state");
   if (const auto there = next_controller_key(directory)) return there->public_key;
   const auto fresh = key_pair::generate();
@@ -100,10 +101,11 @@ result<std::string> prepare_controller_key(const std::string& directory) {
 result<std::string> finish_controller_key(const std::string& directory) {
   const auto next = next_controller_key(directory);
   if (!next)
-    return failure("not_found", directory + " holds no next key; prepare one with quelld --state " + directory +
-                                    " --rotate-key, and finish when the workers know it");
+    return failure(error_code::not_found, directory + " holds no next key; prepare one with quelld --state " +
+                                              directory + " --rotate-key, and finish when the workers know it");
   if (::rename((directory + "/controller.key.next").c_str(), (directory + "/controller.key").c_str()) != 0)
-    return failure("storage_unavailable", directory + "/controller.key cannot be replaced: " + std::strerror(errno));
+    return failure(error_code::storage_unavailable,
+                   directory + "/controller.key cannot be replaced: " + std::strerror(errno));
   if (const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
     (void)::fsync(folder);
     ::close(folder);
@@ -113,7 +115,8 @@ result<std::string> finish_controller_key(const std::string& directory) {
 
 result<void> replace_admin_token(const std::string& directory) {
   if (first_line(directory + "/admin.token").empty())
-    return failure("not_found", directory + " holds no admin.token; name the state directory of quelld with --state");
+    return failure(error_code::not_found,
+                   directory + " holds no admin.token; name the state directory of quelld with --state");
   const auto token = "qk_" + random_hex(32);
   if (auto written = write_private_file(directory + "/admin.token", token + "\n"); !written) return written;
   std::ifstream in(directory + "/client.json");

@@ -186,7 +186,7 @@ result<search> search_for(const operation_filter& f, const std::optional<cancel_
   if (f.scopes.size() + f.ended_statuses.size() + f.kinds.size() + f.names.size() + f.owners.size() + f.workers.size() +
           f.labels.size() + f.parents.size() + f.roots.size() >
       most_values)
-    return failure("bad_request", "a list takes at most 500 filter values in all; ask for fewer at a time");
+    return failure(error_code::bad_request, "a list takes at most 500 filter values in all; ask for fewer at a time");
   search s{.table = "operation", .key = "seq", .ascending = f.ascending, .after = f.after_seq, .limit = f.limit};
   auto& all = s.conditions;
   const auto plain = [&](fragment test) { all.push_back({std::move(test), {}, false, {}}); };

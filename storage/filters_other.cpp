@@ -47,7 +47,7 @@ std::string covers(const std::string& operation_id_sql) {
 
 result<search> search_for(const cancel_filter& f) {
   if (f.scopes.size() > most_values)
-    return failure("bad_request", "a list takes at most 500 scopes; ask for fewer at a time");
+    return failure(error_code::bad_request, "a list takes at most 500 scopes; ask for fewer at a time");
   search s{.table = "cancel", .key = "seq", .ascending = f.ascending, .after = f.after_seq, .limit = f.limit};
   for (const auto& scopes : {f.scopes, f.within ? std::vector{*f.within} : std::vector<scope_path>{}}) {
     if (scopes.empty()) continue;
@@ -97,13 +97,18 @@ search search_for(const message_filter& f) {
 }
 
 result<search> search_for(const event_filter& f) {
-  if (f.scopes.size() + f.types.size() > most_values)
-    return failure("bad_request", "a list of events takes at most 500 filter values; ask for fewer at a time");
+  if (f.scopes.size() + f.types.size() + f.unlisted_types.size() > most_values)
+    return failure(error_code::bad_request,
+                   "a list of events takes at most 500 filter values; ask for fewer at a time");
   search s{.table = "event", .key = "id", .ascending = true, .after = f.after, .limit = f.limit};
   const auto add = [&](fragment test) { s.conditions.push_back({std::move(test), {}, false, {}}); };
   if (!f.scopes.empty()) add(is_below_one_of("event.scope", f.scopes));
   if (f.within) add(is_below_one_of("event.scope", {*f.within}));
-  if (!f.types.empty()) add(is_one_of("event.type", f.types));
+  if (f.has_types()) {
+    auto texts = f.unlisted_types;
+    for (const auto type : f.types) texts.emplace_back(text_of(type));
+    add(is_one_of("event.type", texts));
+  }
   if (f.below) add(is_under("event.operation", *f.below));
   return s;
 }

@@ -180,14 +180,9 @@ const std::string event_columns = "id, type, at, scope, operation, root, cancel,
 
 void write_event(SQLite::Statement& put, const event_record& record) {
   const auto scope = stored(record.scope);
+  const std::string type(text_of(record));
   binder to(put);
-  to.count(record.id)
-      .text(record.type)
-      .time(record.at)
-      .text(scope)
-      .id(record.operation)
-      .id(record.root)
-      .id(record.cancel);
+  to.count(record.id).text(type).time(record.at).text(scope).id(record.operation).id(record.root).id(record.cancel);
   to.text(record.worker).text(record.data);
   run(put);
 }
@@ -196,7 +191,11 @@ event_record read_event(SQLite::Statement& row) {
   columns from(row);
   event_record record;
   record.id = from.count();
-  record.type = from.text();
+  auto type = from.text();
+  if (const auto listed = event_type_of(type))
+    record.type = *listed;
+  else
+    record.unlisted_type = std::move(type); // of another version: it is shown and kept as it is
   record.at = from.time();
   record.scope = maybe_scope(from);
   record.operation = from.maybe_id<operation_id>();

@@ -84,7 +84,7 @@ struct writer::statements {
   }
   void operator()(const records::put_event& e) {
     write_event(put_event, e.record);
-    if (e.record.type == "audit") append_audit(newest_audit, put_audit, prune_audit, e.record);
+    if (e.record.type == event_type::audit) append_audit(newest_audit, put_audit, prune_audit, e.record);
   }
   void operator()(const reserve_seq& e) {
     binder(reserve).count(e.limit);

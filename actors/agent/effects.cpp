@@ -39,7 +39,7 @@ bool agent::perform(turn_effects::ask_model& e) {
 void agent::ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened) {
   if (!opened) {
     // A stale start: its stop is already on the way to this agent.
-    if (!is_over() && opened.error().code != "stale_start") take(turn_.fail(opened.error(), loop_.now()));
+    if (!is_over() && !has_code(opened.error(), error_code::stale_start)) take(turn_.fail(opened.error(), loop_.now()));
     return;
   }
   model_call_ = *opened;

@@ -96,9 +96,11 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
 
   void say(chat_in::incoming_message message, std::function<void(result<chat_in::decision>)> done) override {
     constexpr std::size_t most_text = 64 << 10, most_id = 128;
-    if (message.text.size() > most_text) return done(failure("too_large", "a message has at most 64 KiB of text"));
-    if (message.id.size() > most_id) return done(failure("invalid_field", "a message's id has at most 128 bytes"));
-    if (message.author.id.empty()) return done(failure("invalid_field", "a message needs an author"));
+    if (message.text.size() > most_text)
+      return done(failure(error_code::too_large, "a message has at most 64 KiB of text"));
+    if (message.id.size() > most_id)
+      return done(failure(error_code::invalid_field, "a message's id has at most 128 bytes"));
+    if (message.author.id.empty()) return done(failure(error_code::invalid_field, "a message needs an author"));
     auto offered = std::move(message.files);
     auto source = std::move(message.source);
     auto order = order_of(std::move(message));
@@ -158,7 +160,8 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
         return done(
             chat_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
       // A button below an answer that ended long ago.
-      if (v.error().error.code == "operation_not_found") return done(chat_in::stop_answer{{}, "already_finished", 0});
+      if (v.error().error.code == error_code::operation_not_found)
+        return done(chat_in::stop_answer{{}, "already_finished", 0});
       done(tl::unexpected(v.error().error));
     });
   }

@@ -64,7 +64,7 @@ commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_reques
     m.text = text;
   }
   auto& e = made.event;
-  e.type = "acknowledgement";
+  e.type = event_type::acknowledgement;
   e.scope = stop.scope;
   e.cancel = stop.cancel;
   nlohmann::ordered_json data = {{"message", stop.message.text()},

@@ -101,8 +101,7 @@ class returning : public std::enable_shared_from_this<returning> {
   void launch(const std::shared_ptr<agent_context>& who, model_history reported, const left_work& left) {
     auto plan = plan_resume(reported, left, who->tools, runtime_->core.now());
     auto stated = turn_resumed(resumed_from(reported));
-    auto step = resuming(row_.id, reported, plan,
-                         agent_runtime::event_of(*who, std::move(stated.type), std::move(stated.data)));
+    auto step = resuming(row_.id, reported, plan, agent_runtime::event_of(*who, stated.type, std::move(stated.data)));
     const auto refused = [self = shared_from_this()](const commands::turn_begun& begun) {
       if (begun.may_run) return;
       self->runtime_->mcp->user_over(self->row_.id);

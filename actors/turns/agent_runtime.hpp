@@ -82,7 +82,7 @@ struct agent_runtime {
   /// The caller that quell uses to act for `owner`.
   static caller acting_for(const records::person& owner);
   /// An event of this agent.
-  static records::event_record event_of(const agent_context& who, std::string type, std::string data);
+  static records::event_record event_of(const agent_context& who, event_type type, std::string data);
 };
 
 } // namespace quell::controller::turns

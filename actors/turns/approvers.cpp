@@ -14,21 +14,23 @@ bool is_named(const chat_options& chat_rules, const std::string& entry) {
 
 } // namespace
 
-std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
-                                    const records::operation_record& call) {
+std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
+                                          const records::operation_record& call) {
   const auto chat_rules = options_in(everywhere, call.scope);
   if (!call.scope.is_at_or_below(who.place))
-    return fault{"operation_not_found", "nothing of that id waits for approval here", {}};
+    return coded_fault{error_code::operation_not_found, "nothing of that id waits for approval here", {}};
   const auto service = who.place.text().substr(0, who.place.text().find('/'));
   if (who.account.empty())
-    return fault{"forbidden", service + " does not say for certain who you are; approve or deny it with `quell`", {}};
+    return coded_fault{
+        error_code::forbidden, service + " does not say for certain who you are; approve or deny it with `quell`", {}};
   if (!is_named(chat_rules, service + ":" + who.account) && !is_named(chat_rules, service + ":*"))
-    return fault{"forbidden",
-                 "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
-                     "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
-                 {}};
+    return coded_fault{error_code::forbidden,
+                       "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
+                           "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
+                       {}};
   if (!chat_rules.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
-    return fault{"forbidden", "it is your own request; somebody else must decide ([chat] approve_own)", {}};
+    return coded_fault{
+        error_code::forbidden, "it is your own request; somebody else must decide ([chat] approve_own)", {}};
   return std::nullopt;
 }
 

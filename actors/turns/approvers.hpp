@@ -17,8 +17,8 @@ struct chat_approver {
 
 /// The reason why this person must not decide about `call`, by the settings of the call's own place; nullopt: they may.
 /// Faults: `operation_not_found` (it waits in another place), `forbidden`.
-std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
-                                    const records::operation_record& call);
+std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
+                                          const records::operation_record& call);
 
 /// Whether `[chat] approvers` names this token, as `token:<id>`.
 bool is_approving_token(const chat_options& chat_rules, const std::string& token);

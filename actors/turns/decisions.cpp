@@ -48,8 +48,9 @@ void decide_soon(const runtime_ref& runtime, operation_id call, decision d, cons
          }
          // After a restart: its agent is still being resumed.
          if (tries == 0)
-           return done(refused_with(
-               "not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
+           return done(
+               refused_with(error_code::not_ready,
+                            "its turn is still being picked up after a restart; nothing was decided, try again"));
          runtime->background_reads->run_after(scheduler_look_interval,
                                               [runtime, call, tool, tries, d, done](store_reader&) {
                                                 decide_soon(runtime, call, d, tool, tries - 1, done);
@@ -64,8 +65,8 @@ void decide_call(const runtime_ref& runtime, operation_id call, decision d, repl
   // Its tool judges the other input.
   runtime->priority_reads->run([runtime, call, d = std::move(d), done = std::move(done)](store_reader& store) mutable {
     const auto row = store.operation(call);
-    if (!row) return done(refused_with("storage_unavailable", row.error().detail));
-    if (!*row) return done(refused_with("operation_not_found", "there is no operation " + call.text()));
+    if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
+    if (!*row) return done(refused_with(error_code::operation_not_found, "there is no operation " + call.text()));
     decide_soon(runtime, call, std::move(d), (*row)->name, most_scheduler_looks, std::move(done));
   });
 }
@@ -76,11 +77,11 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
                      reply<outcome<operation_id>> done) {
   const auto open = runtime->questions.find(given.question);
   if (!open || open->call != call)
-    return done(refused_with("not_paused", "operation " + call.text() + " does not ask this (any more)"));
+    return done(refused_with(error_code::not_paused, "operation " + call.text() + " does not ask this (any more)"));
   if (given.accepts) {
     auto filled = integrations::filled_form(open->form, given.values);
     if (!filled)
-      return done(refused_with("invalid_values",
+      return done(refused_with(error_code::invalid_values,
                                filled.error().detail + ". The question stays open: quell approve " + call.text() +
                                    " --question " + given.question.text() + " --set NAME=VALUE",
                                "/values" + filled.error().pointer));
@@ -105,8 +106,8 @@ void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, s
     const auto open_question = runtime->questions.find(call);
     const auto question = open_question ? std::optional(std::exchange(call, open_question->call)) : std::nullopt;
     const auto row = store.operation(call);
-    if (!row) return done(refused_with("storage_unavailable", row.error().detail));
-    if (!*row) return done(refused_with("operation_not_found", "nothing of that id waits for approval here"));
+    if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
+    if (!*row) return done(refused_with(error_code::operation_not_found, "nothing of that id waits for approval here"));
     if (auto why = why_not_decide(runtime->settings->chat, {place, d.by.id, account}, **row))
       return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
     if (question)

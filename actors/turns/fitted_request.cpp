@@ -148,7 +148,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     }
     summary->start({}, what_.used_beside, [self = shared_from_this(), plan = std::move(*plan)](summary_end end) {
       // A stale start: the stop is on its way to the agent.
-      if (end.why && end.why->code == "stale_start") return;
+      if (end.why && has_code(*end.why, error_code::stale_start)) return;
       self->later([self, plan, end = std::move(end)] { self->summarised(plan, end); });
     });
     return true;

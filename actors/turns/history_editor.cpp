@@ -49,7 +49,7 @@ std::vector<scope_path> places_of(const history_order& order) {
   return places;
 }
 
-refusal store_fault(const fault& why) { return {{"storage_unavailable", why.detail, {}}, {}, {}}; }
+refusal store_fault(const fault& why) { return {{error_code::storage_unavailable, why.detail, {}}, {}, {}}; }
 
 /// The agent that answered last; else the one that would answer a message.
 const agent_settings* last_agent(const std::vector<records::kept_message>& kept, const scope_path& scope,
@@ -94,11 +94,11 @@ void history_editor::look(const change_ref& c, store_reader& store) {
   const auto& order = c->order;
   const auto newest = newest_row(store, order.scope);
   if (!newest) return refuse(c, store_fault(newest.error()));
-  if (!*newest) return refuse(c, "message_not_found", "scope " + order.scope.text() + " has no conversation");
+  if (!*newest) return refuse(c, error_code::message_not_found, "scope " + order.scope.text() + " has no conversation");
   const bool is_other = (order.expect_seq && *order.expect_seq != (*newest)->seq) ||
                         (order.expect_id && *order.expect_id != (*newest)->id);
   if (is_other)
-    return refuse(c, "history_changed",
+    return refuse(c, error_code::history_changed,
                   "the newest message of scope " + order.scope.text() + " is " + (*newest)->id.text() + " (seq " +
                       std::to_string((*newest)->seq) + "), not the one in /expect; read it, then decide again");
   using action = history_order::action;
@@ -138,14 +138,16 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   const auto* agent = last_agent(stored->kept, scope, *settings, store);
   const auto model = agent && !agent->is_command() ? model_of(*settings, *agent) : std::nullopt;
   if (!model)
-    return refuse(c, "not_changeable", "no agent serves scope " + scope.text() + ", so no model can summarise");
+    return refuse(c, error_code::not_changeable,
+                  "no agent serves scope " + scope.text() + ", so no model can summarise");
   const operation_id nobody = c->holds;
   auto reported = history_for(stored->kept, nobody, facts_of(stored->kept, nobody, store), stored->gap_behind);
   placed_conversation all{std::move(reported.messages), std::move(reported.begins), std::move(reported.summary),
                           std::nullopt};
   const std::size_t room = model->context > model->max_tokens ? model->context - model->max_tokens : 0;
   auto plan = plan_compaction(all, room, summary_reading_room(*model, room));
-  if (!plan) return refuse(c, "not_changeable", "there is nothing older in scope " + scope.text() + " to summarise");
+  if (!plan)
+    return refuse(c, error_code::not_changeable, "there is nothing older in scope " + scope.text() + " to summarise");
   summary_order order;
   order.id = c->holds;
   order.scope = scope;
@@ -194,11 +196,11 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
   if (!rows) return refuse(c, store_fault(rows.error()));
   const auto at = find_exchange(*rows, *c->order.message);
   if (at == rows->size() || (*rows)[at].request.id != *c->order.message)
-    return refuse(c, "message_not_found",
+    return refuse(c, error_code::message_not_found,
                   "scope " + c->order.scope.text() + " has no message " + c->order.message->text() +
                       " of a person that is still read (it can be cleared, summarised, or too old)");
   if (!(*rows)[at].turn || (*rows)[at].is_partly_covered)
-    return refuse(c, "not_changeable",
+    return refuse(c, error_code::not_changeable,
                   (*rows)[at].turn ? "a summary stands for a part of what followed this message"
                                    : "this message stopped what was running; that is not undone");
   history_answer a;
@@ -222,11 +224,11 @@ void history_editor::remove(const change_ref& c, store_reader& store) {
   if (!rows) return refuse(c, store_fault(rows.error()));
   const auto at = find_exchange(*rows, *c->order.message);
   if (at == rows->size())
-    return refuse(c, "message_not_found",
+    return refuse(c, error_code::message_not_found,
                   "scope " + c->order.scope.text() + " has no message " + c->order.message->text() +
                       " that is still read (it can be cleared, summarised, or too old)");
   if (!(*rows)[at].turn || (*rows)[at].is_partly_covered)
-    return refuse(c, "not_changeable",
+    return refuse(c, error_code::not_changeable,
                   (*rows)[at].turn ? "a summary stands for a part of this exchange"
                                    : "this message stopped what was running; that is not undone");
   history_answer a;
@@ -257,8 +259,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   if (!rows) return refuse(c, store_fault(rows.error()));
   const auto last = std::find_if(rows->rbegin(), rows->rend(), [](const auto& one) { return one.turn.has_value(); });
   if (last == rows->rend())
-    return refuse(c, "message_not_found", "scope " + c->order.scope.text() + " has no message to answer again");
-  if (last->is_partly_covered) return refuse(c, "not_changeable", "a summary stands for a part of the newest exchange");
+    return refuse(c, error_code::message_not_found,
+                  "scope " + c->order.scope.text() + " has no message to answer again");
+  if (last->is_partly_covered)
+    return refuse(c, error_code::not_changeable, "a summary stands for a part of the newest exchange");
   const auto settings = runtime_->settings.get();
   message_order order;
   order.by = c->order.by;
@@ -288,12 +292,12 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
   const auto other = newest_row(store, *c->order.to);
   if (!other) return refuse(c, store_fault(other.error()));
   if (*other)
-    return refuse(c, "history_in_use",
+    return refuse(c, error_code::history_in_use,
                   "scope " + c->order.to->text() + " has a conversation of its own; name one that has none");
   const auto stored = read_history(store, c->order.scope, std::nullopt);
   if (!stored) return refuse(c, store_fault(stored.error()));
   if (stored->gap_behind > 0)
-    return refuse(c, "not_changeable",
+    return refuse(c, error_code::not_changeable,
                   "the conversation of scope " + c->order.scope.text() +
                       " is too long to be copied whole; compact it first, then fork it");
   commands::rewrite_history step;
@@ -301,7 +305,7 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
   history_answer a;
   a.messages = step.added.size();
   if (step.added.empty())
-    return refuse(c, "message_not_found", "nothing of scope " + c->order.scope.text() + " is read");
+    return refuse(c, error_code::message_not_found, "nothing of scope " + c->order.scope.text() + " is read");
   runtime_->core.execute(
       {std::move(step), [self = shared_from_this(), c, a](const commands::history_rewritten& written) {
          auto answer = a;
@@ -310,7 +314,7 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
        }});
 }
 
-void history_editor::refuse(const change_ref& c, const std::string& code, std::string detail) {
+void history_editor::refuse(const change_ref& c, error_code code, std::string detail) {
   finish(c, refused_with(code, std::move(detail)));
 }
 

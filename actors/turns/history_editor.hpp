@@ -47,7 +47,7 @@ class history_editor final : public std::enable_shared_from_this<history_editor>
   void copy(const change_ref& c, store_reader& store);
   void discard_then_answer(const change_ref& c, std::vector<operation_id> turns,
                            std::vector<records::kept_message> added, history_answer a);
-  void refuse(const change_ref& c, const std::string& code, std::string detail);
+  void refuse(const change_ref& c, error_code code, std::string detail);
   void refuse(const change_ref& c, refusal why);
   /// Gives the scopes free, then answers.
   void finish(const change_ref& c, outcome<history_answer> a);

@@ -73,7 +73,8 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
 std::optional<fault> read_shown(store_reader& store, const operation_id& agent, left_work& left) {
   records::event_filter f;
   f.below = agent;
-  f.types = {"tool_start", "tool_result", "text_delta", "thinking_delta", "turn_resumed"};
+  f.types = {event_type::tool_start, event_type::tool_result, event_type::text_delta, event_type::thinking_delta,
+             event_type::turn_resumed};
   f.limit = page_size;
   while (true) {
     const auto page = store.events(f);
@@ -84,14 +85,15 @@ std::optional<fault> read_shown(store_reader& store, const operation_id& agent, 
       if (!data.is_object()) continue;
       const auto offset = data.value("offset", std::uint64_t{0});
       const auto end = offset + code_points(data.value("text", std::string{}));
-      if (e.type == "turn_resumed")
+      if (e.type == event_type::turn_resumed)
         left.text_points = std::min(left.text_points, offset);
-      else if (e.type == "text_delta")
+      else if (e.type == event_type::text_delta)
         left.text_points = end;
-      else if (e.type == "thinking_delta")
+      else if (e.type == event_type::thinking_delta)
         left.thought_points = std::max(left.thought_points, end);
       else
-        (e.type == "tool_start" ? left.shown_starts : left.shown_ends).insert(data.value("call", std::string{}));
+        (e.type == event_type::tool_start ? left.shown_starts : left.shown_ends)
+            .insert(data.value("call", std::string{}));
     }
     if (page->size() < f.limit) return std::nullopt;
     f.after = page->back().id;

@@ -16,7 +16,7 @@ constexpr std::size_t most_shown = 4 << 10;     ///< of each stream at one look
 
 live_output::live_output(std::shared_ptr<agent_runtime> runtime, const agent_context& who, const operation_id& call,
                          const tool_call& what)
-    : runtime_(std::move(runtime)), event_(agent_runtime::event_of(who, "tool_output", {})), call_(what.call),
+    : runtime_(std::move(runtime)), event_(agent_runtime::event_of(who, event_type::tool_output, {})), call_(what.call),
       name_(what.name), operation_(call.text()) {}
 
 void live_output::follow(const operation_id& task) {

@@ -40,7 +40,7 @@ result<void> keep(const std::string& path, const grant* g) {
   if (g) return write_private_file(path, integrations::oauth::grant_text(*g) + "\n");
   std::error_code error;
   std::filesystem::remove(path, error);
-  if (error) return failure("storage_unavailable", path + " cannot be removed: " + error.message());
+  if (error) return failure(error_code::storage_unavailable, path + " cannot be removed: " + error.message());
   return {};
 }
 
@@ -62,7 +62,7 @@ result<std::shared_ptr<mcp_accounts>> mcp_accounts::open(const std::string& stat
   if (std::none_of(servers.begin(), servers.end(), logs_in)) return all;
   const std::string directory = state_directory + folder;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return failure("storage_unavailable", directory + " cannot be made: " + std::strerror(errno));
+    return failure(error_code::storage_unavailable, directory + " cannot be made: " + std::strerror(errno));
   auto loop = web_loop::start([](boot_time) { return std::nullopt; });
   if (!loop) return tl::unexpected(loop.error());
   all->loop_ = std::move(*loop);
@@ -109,14 +109,16 @@ result<std::shared_ptr<account>> mcp_accounts::account_of(const std::string& nam
   if (const auto found = accounts_.find(name); found != accounts_.end()) return found->second;
   const auto known = std::find_if(servers_.begin(), servers_.end(), [&](const auto& m) { return m.name == name; });
   if (known == servers_.end())
-    return failure("mcp_server_not_found",
+    return failure(error_code::mcp_server_not_found,
                    "there is no MCP server " + name.substr(0, 64) + " configured; `quell mcp list` shows them");
   if (is_remote_agent(name))
-    return failure("login_failed", "nobody logs in at the " + server_title(name) + ": give it a key_env or key_file");
-  return failure("login_failed", known->url.empty() ? "the MCP server " + name + " is a command: nobody logs in there"
-                                                    : "the MCP server " + name +
-                                                          " gets the key that the configuration names "
-                                                          "(key_env); remove that to log in instead");
+    return failure(error_code::login_failed,
+                   "nobody logs in at the " + server_title(name) + ": give it a key_env or key_file");
+  return failure(error_code::login_failed, known->url.empty()
+                                               ? "the MCP server " + name + " is a command: nobody logs in there"
+                                               : "the MCP server " + name +
+                                                     " gets the key that the configuration names "
+                                                     "(key_env); remove that to log in instead");
 }
 
 void mcp_accounts::begin(const std::string& name, std::string redirect_uri, reply<result<started>> done) {

@@ -34,7 +34,7 @@ tl::expected<agent_settings, refusal> chosen(const turn_settings& settings, agen
     auto models = agent.models;
     if (!has_name(models, agent.model)) models.insert(models.begin(), agent.model);
     if (!has_model(agent, *choice.model) || !settings.model(*choice.model))
-      return refused_with("invalid_field",
+      return refused_with(error_code::invalid_field,
                           "agent " + agent.name + " has no model " + choice.model->substr(0, 64) + "; it has " +
                               listed(models) + " (`model` and `models` of [[agents]])",
                           "/model");
@@ -44,7 +44,7 @@ tl::expected<agent_settings, refusal> chosen(const turn_settings& settings, agen
   const auto owned = tools_given(agent);
   for (std::size_t i = 0; i < choice.tools->size(); ++i)
     if (const auto name = not_owned({(*choice.tools)[i]}, owned))
-      return refused_with("invalid_field",
+      return refused_with(error_code::invalid_field,
                           "agent " + agent.name + " has no tool " + name->substr(0, 64) + "; it has " + listed(owned) +
                               ", and a message can only take some of them away",
                           "/tools/" + std::to_string(i));

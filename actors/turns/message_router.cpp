@@ -19,25 +19,25 @@ constexpr std::chrono::hours repeat_window{24};
 /// The agent that would answer, or why there is none.
 tl::expected<const agent_settings*, refusal> agent_of(const turn_settings& settings, const message_order& order) {
   if (const auto* place = closed_by(settings.chat, order.scope))
-    return refused_with("forbidden",
+    return refused_with(error_code::forbidden,
                         "nobody may speak to agents in scope " + order.scope.text() + ": [[place]] \"" +
                             place->scope.text() + "\" does not list it in channels",
                         "/scope");
   const auto* agent = agent_for(settings, order.scope, order.agent);
   if (!agent && order.agent)
-    return refused_with("invalid_field",
+    return refused_with(error_code::invalid_field,
                         settings.agent(*order.agent)
                             ? "agent " + *order.agent + " does not serve scope " + order.scope.text() +
                                   "; name one that does, or none ([[agents]] scopes, [[place]] agents)"
                             : "there is no agent " + *order.agent + " configured",
                         "/agent");
   if (!agent)
-    return refused_with("invalid_field",
+    return refused_with(error_code::invalid_field,
                         "no agent serves scope " + order.scope.text() +
                             "; configure one ([[agents]] scopes), or name one in /agent",
                         "/scope");
   if (agent->is_command())
-    return refused_with("invalid_field",
+    return refused_with(error_code::invalid_field,
                         "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
                         "/agent");
   return agent;
@@ -94,7 +94,7 @@ void message_router::look_for_repeat(message_order order, answer done) {
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](store_reader& store) mutable {
         if (order.client_id.empty()) return self->decide(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
-        if (!known) return done(refused_with("storage_unavailable", known.error().detail));
+        if (!known) return done(refused_with(error_code::storage_unavailable, known.error().detail));
         const auto now = self->runtime_->core.now().wall;
         if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));
         self->decide(std::move(order), std::move(done));

@@ -53,7 +53,7 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
   if (!stored) return tl::unexpected(stored.error());
   records::event_filter f;
   f.below = turn.id;
-  f.types = {"text_delta", "turn_resumed"};
+  f.types = {event_type::text_delta, event_type::turn_resumed};
   std::string left;
   std::uint64_t known = *stored;
   while (left.size() < most_text_bytes) {
@@ -64,7 +64,7 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
       const auto data = nlohmann::json::parse(e.data, nullptr, false);
       if (!data.is_object()) continue;
       const auto offset = data.value("offset", std::uint64_t{0});
-      if (e.type == "turn_resumed") { // what came behind it was replaced
+      if (e.type == event_type::turn_resumed) { // what came behind it was replaced
         left.clear();
         known = std::max(*stored, offset);
         continue;

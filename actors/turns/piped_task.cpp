@@ -99,7 +99,7 @@ void piped_task::feed(const std::string& worker) {
     is_last = wants_end_ && piece.size() == unsent_.size();
   }
   const auto taken = runtime_->output->input(id_, worker, at, piece, is_last);
-  if (!taken && taken.error().code != "rate_limited") {
+  if (!taken && !has_code(taken.error(), error_code::rate_limited)) {
     const std::lock_guard lock(guard_);
     is_feeding_ = false;
     return; // it no longer reads: its end follows

@@ -60,8 +60,9 @@ class real_turn_scheduler final : public turn_scheduler {
   void signal(const actor_signal& s) override;
   void ended(const ended_operation& e) override;
   void on_event(const records::event_record& e) override {
-    if (e.type == "cancel_settled" && e.cancel) message_router_->settled(*e.cancel);
-    if (e.type == "operation_started" && e.operation && e.worker) runtime_->who.started(*e.operation, *e.worker);
+    if (e.type == event_type::cancel_settled && e.cancel) message_router_->settled(*e.cancel);
+    if (e.type == event_type::operation_started && e.operation && e.worker)
+      runtime_->who.started(*e.operation, *e.worker);
   }
   std::shared_ptr<agent_runtime> runtime() override { return runtime_; }
   mcp_accounts* accounts() override { return &runtime_->mcp->accounts(); }

@@ -87,8 +87,8 @@ result<std::shared_ptr<standing_rules>> standing_rules::open(const std::string& 
       opened->rules_.emplace(std::move(key), std::move(rule));
     }
   } catch (const std::exception& e) {
-    return failure("storage_unavailable", opened->file_ + " cannot be read: " + e.what() +
-                                              "; repair it, or remove it: then humans are asked again");
+    return failure(error_code::storage_unavailable, opened->file_ + " cannot be read: " + e.what() +
+                                                        "; repair it, or remove it: then humans are asked again");
   }
   return opened;
 }
@@ -105,7 +105,7 @@ result<void> standing_rules::replace(by_key rules) {
 
 result<standing_rule> standing_rules::add(standing_rule rule, wall_time now) {
   if (rule.input.size() > most_input_bytes)
-    return failure("invalid_field", "the call's input is larger than 16 KiB: it cannot be allowed for good");
+    return failure(error_code::invalid_field, "the call's input is larger than 16 KiB: it cannot be allowed for good");
   const std::lock_guard one_by_one(writing_);
   by_key next;
   {
@@ -116,8 +116,8 @@ result<standing_rule> standing_rules::add(standing_rule rule, wall_time now) {
   const auto key = key_of(rule.scope, rule.agent, rule.tool, rule.input);
   const auto same = next.find(key);
   if (same == next.end() && next.size() >= most_rules)
-    return failure("too_many_operations", "1,000 calls are allowed for good already; revoke some "
-                                          "(`quell approvals`)");
+    return failure(error_code::too_many_operations, "1,000 calls are allowed for good already; revoke some "
+                                                    "(`quell approvals`)");
   rule.id = same == next.end() ? operation_id::fresh().text() : same->second.id;
   rule.created_at = same == next.end() ? now : same->second.created_at;
   next.insert_or_assign(key, rule);

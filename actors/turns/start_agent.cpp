@@ -135,7 +135,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
     const auto refused = [=](const outcome<created>& made) {
       if (made) return;
       runtime->mcp->user_over(context->operation);
-      done({false, runtime->texts->failed(made.error().error.code, made.error().error.detail)});
+      done({false, runtime->texts->failed(std::string(text_of(made.error().error.code)), made.error().error.detail)});
     };
     // Starts at once, like a turn: a stop must find it.
     const auto starts = [=](const outcome<created>& made) {

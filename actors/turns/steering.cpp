@@ -37,7 +37,7 @@ commands::open_steered_call::steering steering_of(const operation_id& turn, cons
   outcome["steered"] = turn.text();
   one.end.result = json_text(outcome);
   one.end.completed_data = one.end.result;
-  one.event.type = "turn_steered";
+  one.event.type = event_type::turn_steered;
   one.event.scope = message.scope;
   one.event.operation = turn;
   one.event.root = root;

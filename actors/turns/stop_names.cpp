@@ -65,7 +65,7 @@ std::unordered_map<message_id, stop_telling> acknowledged_before(const std::vect
   std::unordered_map<message_id, stop_telling> tellings;
   if (stops.empty()) return tellings;
   records::event_filter f;
-  f.types = {"acknowledgement"};
+  f.types = {event_type::acknowledgement};
   while (true) {
     const auto events = store.events(f);
     if (!events) return tellings;
@@ -85,7 +85,7 @@ std::unordered_map<message_id, stop_telling> acknowledged_before(const std::vect
 
 bool was_announced(const records::message_record& stop, store_reader& store) {
   records::event_filter f;
-  f.types = {"message_decided"};
+  f.types = {event_type::message_decided};
   f.scopes = {stop.scope};
   while (true) {
     const auto events = store.events(f);

@@ -157,10 +157,10 @@ void summary_call::finished(const model_usage& usage, bool was_cut) {
   step.call = end_with(usage);
   step.call.end.result = turn_result(summary.text, usage, 0);
   step.summary = row_of(summary, order_.scope, order_.sub_agent);
-  step.event = event("history_compacted", json_text({{"operation", order_.id.text()},
-                                                     {"up_to", summary.up_to},
-                                                     {"messages", summary.messages},
-                                                     {"unread", summary.unread}}));
+  step.event = event(event_type::history_compacted, json_text({{"operation", order_.id.text()},
+                                                               {"up_to", summary.up_to},
+                                                               {"messages", summary.messages},
+                                                               {"unread", summary.unread}}));
   runtime_->core.execute(
       {std::move(step), [self = shared_from_this(), summary = std::move(summary)](const closed_model_call& closed) {
          self->note(closed);
@@ -244,7 +244,7 @@ model_call_end summary_call::end_with(const model_usage& usage) {
   }
   const auto publish = [&](const used_by_call& one) {
     auto used = model_used(order_.id, one.model, one.usage);
-    return event(std::move(used.type), std::move(used.data));
+    return event(used.type, std::move(used.data));
   };
   for (const auto& one : what.given_up) runtime_->core.execute({commands::publish_event{publish(one)}, {}});
   if (what.used.usage == model_usage{}) return what;
@@ -259,9 +259,9 @@ void summary_call::note(const closed_model_call& closed) const {
   if (order_.tree && closed.tree.calls > 0) order_.tree->note(closed.tree);
 }
 
-records::event_record summary_call::event(std::string type, std::string data) const {
+records::event_record summary_call::event(event_type type, std::string data) const {
   records::event_record e;
-  e.type = std::move(type);
+  e.type = type;
   e.scope = order_.scope;
   e.operation = order_.parent.value_or(order_.id);
   e.root = order_.root.value_or(order_.id);

@@ -62,7 +62,7 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   void ended(summary_end end, bool is_its_end);
   model_call_end end_with(const model_usage& usage);
   void note(const closed_model_call& closed) const;
-  records::event_record event(std::string type, std::string data) const;
+  records::event_record event(event_type type, std::string data) const;
 
   const std::shared_ptr<agent_runtime> runtime_;
   const summary_order order_;

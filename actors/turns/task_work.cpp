@@ -55,11 +55,11 @@ void task_run::go_on(create_order order) {
   const auto named = what_.spec.worker;
   if (!named || !runtime_->core.knows_worker) return create(std::move(order));
   // A task for a worker that is not enrolled would wait for ever, and its call with it.
-  runtime_->core.knows_worker(
-      *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) mutable {
-        if (is_known) return self->create(std::move(order));
-        self->refuse({"no_such_worker", "there is no worker " + worker + "; nothing was started", {}});
-      });
+  runtime_->core.knows_worker(*named, [self = shared_from_this(), order = std::move(order),
+                                       worker = *named](bool is_known) mutable {
+    if (is_known) return self->create(std::move(order));
+    self->refuse(coded_fault{error_code::no_such_worker, "there is no worker " + worker + "; nothing was started", {}});
+  });
 }
 
 void task_run::create(create_order order) {
@@ -121,7 +121,8 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
   const bool is_last = from + piece.size() >= what_.stdin_text.size();
   const auto taken = runtime_->output->input(id_, worker, from, piece, is_last);
   if (taken && is_last) return;
-  if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it no longer reads, or has ended
+  if (!taken && (!has_code(taken.error(), error_code::rate_limited) || tries == 0))
+    return; // it no longer reads, or has ended
   runtime_->background_reads->run_after(
       taken ? std::chrono::milliseconds{0} : output_look_interval,
       [self = shared_from_this(), worker, next = taken ? *taken : from,

@@ -142,7 +142,8 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
 
 result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
                                    const std::string& input_json, const std::string& if_version) {
-  if (tool.how != tool_definition::runs::task) return failure("internal", tool.offer.name + " does not run as a task");
+  if (tool.how != tool_definition::runs::task)
+    return failure(error_code::internal, tool.offer.name + " does not run as a task");
   auto read = read_input(tool, input_json);
   if (!read) return tl::unexpected(read.error());
   auto input = json::parse(read->json, nullptr, false);
@@ -167,7 +168,7 @@ task_request project_task(const agent_settings& agent) {
 
 result<task_request> task_for_command(const agent_settings& agent, const std::string& prompt) {
   constexpr std::string_view mark = "{prompt}";
-  if (!agent.is_command()) return failure("internal", "agent " + agent.name + " is not a command");
+  if (!agent.is_command()) return failure(error_code::internal, "agent " + agent.name + " is not a command");
   task_request r;
   r.spec = task_of(agent);
   r.timeout = agent.budget.timeout;

@@ -123,7 +123,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   used += plan.below;
   if (left) who.tree->note({for_model.past.model_calls, used}); // until the core's sum comes with a call's end
   auto started_text = left ? turn_resumed(resumed_from(for_model)) : turn_started(who.operation, who.kind_data);
-  auto event = agent_runtime::event_of(who, std::move(started_text.type), std::move(started_text.data));
+  auto event = agent_runtime::event_of(who, started_text.type, std::move(started_text.data));
   auto step = left ? resuming(next.turn, for_model, plan, std::move(event))
                    : commands::begin_turn{next.turn, for_model.last, event};
   const auto over = [this, next](const commands::turn_begun& begun) {

@@ -31,21 +31,21 @@ json usage_json(const model_usage& u) {
 }
 
 event_text noted(const model_events::queued& what) {
-  return {"model_queued", json_text({{"model", what.model}, {"ahead", what.ahead}})};
+  return {event_type::model_queued, json_text({{"model", what.model}, {"ahead", what.ahead}})};
 }
 event_text noted(const model_events::admitted& what) {
-  return {"model_asked", json_text({{"model", what.model}, {"waited_ms", what.waited.count()}})};
+  return {event_type::model_asked, json_text({{"model", what.model}, {"waited_ms", what.waited.count()}})};
 }
 event_text noted(const model_events::fell_back& what) {
-  return {"model_fallback",
+  return {event_type::model_fallback,
           json_text({{"from", what.from}, {"to", what.to}, {"code", what.why.code}, {"reason", what.why.detail}})};
 }
 event_text noted(const model_events::retrying& what) {
-  return {"model_retry", json_text({{"model", what.model},
-                                    {"attempt", what.attempt},
-                                    {"wait_ms", what.after.count()},
-                                    {"code", what.code},
-                                    {"reason", what.why}})};
+  return {event_type::model_retry, json_text({{"model", what.model},
+                                              {"attempt", what.attempt},
+                                              {"wait_ms", what.after.count()},
+                                              {"code", what.code},
+                                              {"reason", what.why}})};
 }
 
 } // namespace
@@ -70,11 +70,12 @@ event_text model_noted(const actors::model_note& what) {
 }
 
 event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage) {
-  return {"model_usage", json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
+  return {event_type::model_usage,
+          json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
 }
 
 event_text thinking_event(std::uint64_t offset, const std::string& text) {
-  return {"thinking_delta", json_text({{"offset", offset}, {"text", text}})};
+  return {event_type::thinking_delta, json_text({{"offset", offset}, {"text", text}})};
 }
 
 const char* name_of_reason(actors::abort_reason r) {
@@ -163,29 +164,29 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   data.erase("budget");
   data.erase("choice");
   data["turn"] = turn.text();
-  return {"turn_start", json_text(data)};
+  return {event_type::turn_start, json_text(data)};
 }
 
-event_text turn_resumed(std::uint64_t offset) { return {"turn_resumed", json_text({{"offset", offset}})}; }
+event_text turn_resumed(std::uint64_t offset) { return {event_type::turn_resumed, json_text({{"offset", offset}})}; }
 
 bool counts_resumes(const std::string& result) { return result.starts_with(R"({"resumes":)"); }
 
 event_text text_event(std::uint64_t offset, const std::string& text) {
-  return {"text_delta", json_text({{"offset", offset}, {"text", text}})};
+  return {event_type::text_delta, json_text({{"offset", offset}, {"text", text}})};
 }
 
 event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
   if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
-    return {"tool_start", json_text({{"call", what.call},
-                                     {"name", what.name},
-                                     {"input", json_or_text(what.input)},
-                                     {"operation", call.text()}})};
+    return {event_type::tool_start, json_text({{"call", what.call},
+                                               {"name", what.name},
+                                               {"input", json_or_text(what.input)},
+                                               {"operation", call.text()}})};
   if (const auto* timeout = std::get_if<actors::turn_effects::say_call_timed_out>(&news))
-    return {"tool_timeout",
+    return {event_type::tool_timeout,
             json_text({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
   const auto& result_news = std::get<actors::turn_effects::say_result>(news);
   const bool is_cut = result_news.what.result.size() > most_reported_bytes;
-  return {"tool_result",
+  return {event_type::tool_result,
           json_text({{"call", what.call},
                      {"name", what.name},
                      {"ok", result_news.what.ok},
@@ -204,27 +205,27 @@ event_text call_running(const tool_call& what, milliseconds elapsed, const std::
     data["stderr_bytes"] = so_far->stderr_bytes;
     data["last_line"] = so_far->last_line;
   }
-  return {"tool_progress", json_text(data)};
+  return {event_type::tool_progress, json_text(data)};
 }
 
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total) {
-  return {"tool_progress", json_text({{"call", what.call},
-                                      {"name", what.name},
-                                      {"elapsed_ms", elapsed.count()},
-                                      {"message", message.empty() ? json() : json(message)},
-                                      {"progress", progress},
-                                      {"total", total ? json(*total) : json()}})};
+  return {event_type::tool_progress, json_text({{"call", what.call},
+                                                {"name", what.name},
+                                                {"elapsed_ms", elapsed.count()},
+                                                {"message", message.empty() ? json() : json(message)},
+                                                {"progress", progress},
+                                                {"total", total ? json(*total) : json()}})};
 }
 
 event_text call_named(const tool_call& what, const std::string& task) {
-  return {"tool_progress", json_text({{"call", what.call},
-                                      {"name", what.name},
-                                      {"elapsed_ms", 0},
-                                      {"message", "the remote agent has begun task " + task},
-                                      {"progress", 0},
-                                      {"total", json()},
-                                      {"remote_task", task}})};
+  return {event_type::tool_progress, json_text({{"call", what.call},
+                                                {"name", what.name},
+                                                {"elapsed_ms", 0},
+                                                {"message", "the remote agent has begun task " + task},
+                                                {"progress", 0},
+                                                {"total", json()},
+                                                {"remote_task", task}})};
 }
 
 std::string task_named_by(const std::string& data) {
@@ -234,7 +235,7 @@ std::string task_named_by(const std::string& data) {
 }
 
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
-  return {"approval_required",
+  return {event_type::approval_required,
           json_text(
               {{"operation", call.text()}, {"name", what.name}, {"input", json_or_text(what.input)}, {"rule", rule}})};
 }
@@ -248,7 +249,7 @@ event_text approval_resolved(const operation_id& call, bool approved, const reco
                {"reason", reason}};
   if (question) data["question"] = question->text();
   if (!input.empty()) data["input"] = json_or_text(input);
-  return {"approval_resolved", json_text(data)};
+  return {event_type::approval_resolved, json_text(data)};
 }
 
 std::string question_text(const shown_question& question) {
@@ -259,11 +260,11 @@ std::string question_text(const shown_question& question) {
 }
 
 event_text question_event(const operation_id& call, const tool_call& what, const shown_question& question) {
-  return {"approval_required", json_text({{"operation", call.text()},
-                                          {"name", what.name},
-                                          {"input", json_or_text(what.input)},
-                                          {"rule", "asked by MCP server " + question.server},
-                                          {"question", json_or_text(question_text(question))}})};
+  return {event_type::approval_required, json_text({{"operation", call.text()},
+                                                    {"name", what.name},
+                                                    {"input", json_or_text(what.input)},
+                                                    {"rule", "asked by MCP server " + question.server},
+                                                    {"question", json_or_text(question_text(question))}})};
 }
 
 std::string shown_call_block(const std::string& block, const std::string& result) {

@@ -7,6 +7,7 @@
 
 #include "actors/agent/ports.hpp"
 #include "controller/records/records.hpp"
+#include "protocol/event_type.hpp"
 #include "protocol/id.hpp"
 
 namespace quell::controller::turns {
@@ -41,7 +42,7 @@ std::string exchange_result(const std::string& transcript, bool spoken);
 std::string shown_exchange_block(const std::string& block, const std::string& result);
 
 struct event_text {
-  std::string type;
+  event_type type;
   std::string data;
 };
 event_text turn_started(const operation_id& turn, const std::string& block);

@@ -24,7 +24,8 @@ namespace {
 constexpr std::size_t most_kept_with_call = 64 << 10;
 
 fault low_on_space() {
-  return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
+  return coded_fault{
+      error_code::storage_unavailable, "the state directory is almost full: free some space, then ask again", {}};
 }
 
 } // namespace
@@ -37,9 +38,9 @@ caller agent_runtime::acting_for(const records::person& owner) {
   return by;
 }
 
-records::event_record agent_runtime::event_of(const agent_context& who, std::string type, std::string data) {
+records::event_record agent_runtime::event_of(const agent_context& who, event_type type, std::string data) {
   records::event_record e;
-  e.type = std::move(type);
+  e.type = type;
   e.scope = who.scope;
   e.operation = who.operation;
   e.root = who.root;
@@ -249,7 +250,7 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
   }
   if (what.used.usage != model_usage{}) {
     auto news_text = model_used(id, what.used.model, what.used.usage);
-    what.reported = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
+    what.reported = agent_runtime::event_of(who_, news_text.type, std::move(news_text.data));
   }
   what.end.evidence = proof::connection_closed;
   if (failed) {

@@ -24,7 +24,7 @@ void turn_port::expire_approval(const operation_id& call, milliseconds wait) {
   runtime_->background_reads->run([runtime = runtime_, call, wait](store_reader& store) {
     records::event_filter f;
     f.below = call;
-    f.types = {"approval_required"};
+    f.types = {event_type::approval_required};
     f.limit = 1;
     const auto required = store.events(f);
     const auto now = runtime->core.now().wall;
@@ -218,7 +218,7 @@ void turn_port::end(const actors::turn_effects::end& own, std::uint64_t tool_cal
 }
 
 void turn_port::publish(event_text news_text, std::function<void()> done) {
-  auto event = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
+  auto event = agent_runtime::event_of(who_, news_text.type, std::move(news_text.data));
   runtime_->core.execute({commands::publish_event{std::move(event)},
                           [self = shared_from_this(), done = std::move(done)](commands::nothing) {
                             if (done) done();
@@ -226,7 +226,7 @@ void turn_port::publish(event_text news_text, std::function<void()> done) {
 }
 
 records::event_record turn_port::event_about(const operation_id& call, event_text news_text) const {
-  auto event = agent_runtime::event_of(who_, std::move(news_text.type), std::move(news_text.data));
+  auto event = agent_runtime::event_of(who_, news_text.type, std::move(news_text.data));
   event.operation = call;
   return event;
 }

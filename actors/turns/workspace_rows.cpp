@@ -63,7 +63,7 @@ result<std::shared_ptr<workspace_rows>> workspace_rows::open(const std::string& 
   std::error_code error;
   std::filesystem::create_directory(rows->directory_, error);
   if (error || ::chmod(rows->directory_.c_str(), 0700) < 0)
-    return failure("storage_unavailable", rows->directory_ + " cannot be made: " + error.message());
+    return failure(error_code::storage_unavailable, rows->directory_ + " cannot be made: " + error.message());
   return rows;
 }
 

@@ -39,12 +39,12 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void on_event(const records::event_record& e) override {
     if (!open_ || !open_->turn || e.operation != open_->turn) return;
-    if (e.type == "turn_complete") {
+    if (e.type == event_type::turn_complete) {
       const auto n = open_->n;
       open_.reset();
       auto text = text_of_event(e, "text");
       brain_.answered(n, text.empty() ? "There is nothing to say." : std::move(text));
-    } else if (e.type == "turn_abort") {
+    } else if (e.type == event_type::turn_abort) {
       fail("That did not work: " + text_of_event(e, "reason") + ".");
     }
     perform();

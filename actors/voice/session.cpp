@@ -84,8 +84,8 @@ void session::client_gone() {
 
 void session::on_event(const records::event_record& e) {
   if (is_over_) return;
-  if (e.type == "acknowledgement") acknowledge(e);
-  if (brain_ && (e.type == "turn_complete" || e.type == "turn_abort")) brain_->on_event(e);
+  if (e.type == event_type::acknowledgement) acknowledge(e);
+  if (brain_ && (e.type == event_type::turn_complete || e.type == event_type::turn_abort)) brain_->on_event(e);
   perform();
 }
 

@@ -50,7 +50,9 @@ class real_voice_host final : public voice_host {
   }
 
   void on_event(const records::event_record& e) override {
-    if (!e.scope || (e.type != "turn_complete" && e.type != "turn_abort" && e.type != "acknowledgement")) return;
+    if (!e.scope || (e.type != event_type::turn_complete && e.type != event_type::turn_abort &&
+                     e.type != event_type::acknowledgement))
+      return;
     context_->loop->post([this, e] {
       const auto all = sessions_; // a session can end during the loop
       for (const auto& s : all)

@@ -46,7 +46,7 @@ Error codes of the controller (`code` of the problem document, which --json prin
   404  operation_not_found, cancel_not_found, worker_not_found, token_not_found, mcp_server_not_found,
        login_not_found, message_not_found, blob_not_found, not_found
   405  method_not_allowed   413  too_large   415  unsupported_media_type
-  429  rate_limited, too_many_operations: try again after Retry-After
+  429  rate_limited, too_many_operations: try again after Retry-After   budget: used up for today
   409  stale_start: cancelled before it started   parent_ended: the parent is completed or failed
        id_conflict: the id is taken by another body   already_terminal, not_started, not_cancelling, not_paused, not_external
        worker_busy: live work on that worker   login_failed: a login at an MCP server did not come about

@@ -10,13 +10,14 @@ namespace quell::controller::commands {
 
 begin_history_change::answer apply(const begin_history_change& command, const context& with) {
   if (with.storage_low)
-    return refused_with("storage_unavailable", "the state directory is low on space, so nothing is changed");
+    return refused_with(error_code::storage_unavailable, "the state directory is low on space, so nothing is changed");
   // A turn leaves its queue a little after its end, which whoever asks for this change can have seen.
   const auto has_ended = [&](const operation_id& turn) { return !with.operations.view(turn, with.now); };
   for (const auto& scope : command.scopes)
     if (!with.talks.is_idle(scope, has_ended))
-      return refused_with("turn_running", "a turn of scope " + scope.text() +
-                                              " runs or waits; cancel it or wait for its end, then try again");
+      return refused_with(error_code::turn_running,
+                          "a turn of scope " + scope.text() +
+                              " runs or waits; cancel it or wait for its end, then try again");
   for (const auto& scope : command.scopes) with.talks.enter_idle({command.change, scope, false, true});
   return with.operations.last_seq();
 }

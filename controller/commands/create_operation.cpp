@@ -7,9 +7,9 @@
 namespace quell::controller::commands {
 
 refusal no_room_to_create(const std::string& why) {
-  return {fault{"storage_unavailable",
-                "Nothing was done: the store cannot write (" + why + "). Free space, then repeat.",
-                {}},
+  return {coded_fault{error_code::storage_unavailable,
+                      "Nothing was done: the store cannot write (" + why + "). Free space, then repeat.",
+                      {}},
           {},
           {}};
 }

@@ -12,13 +12,14 @@ declare_worker_dead::answer apply(const declare_worker_dead& command, const cont
   const auto& [worker, reason, by] = command;
   const auto view = with.workers.worker(worker, with.now);
   if (!view)
-    return refused_with("worker_not_found",
+    return refused_with(error_code::worker_not_found,
                         "There is no worker " + worker + ". `quell worker list` shows those that exist.");
   if (view->status == worker_status::ready || view->status == worker_status::draining)
-    return refused_with("worker_busy", "Worker " + worker +
-                                           " is connected, so its work can be stopped with proof: cancel it, or "
-                                           "`quell worker remove " +
-                                           worker + " --cancel`. Nothing was declared dead.");
+    return refused_with(error_code::worker_busy,
+                        "Worker " + worker +
+                            " is connected, so its work can be stopped with proof: cancel it, or "
+                            "`quell worker remove " +
+                            worker + " --cancel`. Nothing was declared dead.");
   auto e = audit_event("resolve", "worker " + worker, by.owner, "api", by, reason);
   e.worker = worker;
   with.operations.add_event(std::move(e), with.now);

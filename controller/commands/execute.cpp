@@ -67,15 +67,19 @@ void refuse(outcome<created>& answer) {
 void refuse(outcome<operation_id>& answer) {
   if (answer)
     answer = tl::unexpected(refusal{
-        {"storage_unavailable", "The store is full, so this is not on disk. Free space, then repeat.", {}}, {}, {}});
+        {error_code::storage_unavailable, "The store is full, so this is not on disk. Free space, then repeat.", {}},
+        {},
+        {}});
 }
 void refuse(outcome<std::uint64_t>& answer) {
   if (answer)
     answer = tl::unexpected(refusal{
-        {"storage_unavailable", "The store is full, so nothing was changed. Free space, then repeat.", {}}, {}, {}});
+        {error_code::storage_unavailable, "The store is full, so nothing was changed. Free space, then repeat.", {}},
+        {},
+        {}});
 }
 void refuse(result<void>& answer) {
-  answer = failure("storage_unavailable", "Nothing was written: the store is full. Free space, then repeat.");
+  answer = failure(error_code::storage_unavailable, "Nothing was written: the store is full. Free space, then repeat.");
 }
 void refuse(bool& answer) { answer = false; }
 template <class Answer>

@@ -11,7 +11,7 @@ std::optional<refusal> refuse_absent(const order_cancel& command, const context&
   const auto* target = std::get_if<records::target_operation>(&command.order.target);
   if (command.target == order_cancel::may_target::anything || target == nullptr) return std::nullopt;
   if (with.operations.view(target->id, with.now)) return std::nullopt;
-  return refusal{{"operation_not_found", "operation " + target->id.text() + " is not live", {}}, {}, {}};
+  return refusal{{error_code::operation_not_found, "operation " + target->id.text() + " is not live", {}}, {}, {}};
 }
 
 order_cancel::answer accept(const order_cancel& command, ledger& operations, moment now) {

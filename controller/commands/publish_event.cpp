@@ -13,7 +13,7 @@ publish_event::answer apply(const publish_event& command, const context& with) {
 
 std::string describe(const publish_event& command) {
   description text(publish_event::name);
-  text.shown("type", command.event.type);
+  text.shown("type", text_of(command.event));
   if (command.event.operation) text.shown("operation", command.event.operation->text());
   return text.redacted("data", command.event.data).done();
 }

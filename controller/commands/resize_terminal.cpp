@@ -9,7 +9,8 @@ namespace quell::controller::commands {
 resize_terminal::answer apply(const resize_terminal& command, const context& with) {
   const auto& [id, rows, columns] = command;
   const auto view = with.operations.view(id, with.now);
-  if (!view || !view->hot.worker) return failure("not_found", "operation " + id.text() + " is not running on a worker");
+  if (!view || !view->hot.worker)
+    return failure(error_code::not_found, "operation " + id.text() + " is not running on a worker");
   return with.workers.resize(id, *view->hot.worker, rows, columns, with.now);
 }
 

@@ -135,17 +135,19 @@ taken_message take_turn(const take_message& command, const context& with, const 
   const auto& order = command.order;
   if (!command.agent) return {tl::unexpected(command.agent.error())};
   if (with.storage_low)
-    return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
+    return {
+        refused_with(error_code::storage_unavailable, "the state directory is low on space, so nothing new is begun")};
   const auto before = with.talks.length(order.scope);
-  if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
+  if (before >= most_waiting)
+    return {refused_with(error_code::too_many_operations, "1,000 turns of this scope wait already")};
   if (order.parent && with.operations.actors()->is_below_turn_in(*order.parent, order.scope))
-    return {refused_with("invalid_field",
+    return {refused_with(error_code::invalid_field,
                          "the parent " + order.parent->text() + " belongs to a turn of scope " + order.scope.text() +
                              ", and turns of one scope run one after the other: name a scope below it",
                          "/parent")};
   const auto met = before > 0 && !command.again ? meet_running_turn(order, with) : met_turn{};
   if (!met.unheard.empty())
-    return {refused_with("invalid_field",
+    return {refused_with(error_code::invalid_field,
                          "the turn that runs has its own " + met.unheard +
                              ", which a message that steers it cannot "
                              "change: leave it out, or let the message wait (during_turn queue)",
@@ -182,7 +184,7 @@ taken_message take_turn(const take_message& command, const context& with, const 
 /// The new turn and the end of the old exchange are one transaction: no crash leaves both, or neither.
 taken_message ask_again(const take_message& command, const context& with) {
   if (!with.talks.is_alone(command.again->change, command.order.scope))
-    return {refused_with("turn_running", "another message came first; nothing was done")};
+    return {refused_with(error_code::turn_running, "another message came first; nothing was done")};
   auto taken = take_turn(command, with, {"regenerated", {}});
   if (taken.answer) with.rows.emplace_back(records::discard_message{command.again->discarded});
   return taken;

@@ -107,9 +107,9 @@ void fleet_impl::changed(const member& m) {
     effects_.workers_changed.push_back(m.name());
 }
 
-void fleet_impl::announce(const char* event, const member& m, moment now) {
+void fleet_impl::announce(event_type type, const member& m, moment now) {
   records::event_record e;
-  e.type = event;
+  e.type = type;
   e.at = now.wall;
   e.worker = m.name();
   http::json_writer json;
@@ -136,7 +136,7 @@ void fleet_impl::drop(member& m, moment now) {
     if (m.link) effects_.ordered.push_back({m.link->route, envelope_for(m, 0, bye)});
     end_session(m);
   }
-  announce("worker_removed", m, now);
+  announce(event_type::worker_removed, m, now);
   effects_.journal.emplace_back(records::drop_worker{m.name()});
   placement_.roster_changed(&m);
   std::erase(touched_, &m);

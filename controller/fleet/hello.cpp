@@ -118,7 +118,7 @@ void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
   if (!m.rival) m.rival = key_rival{now.wall, now.wall, {}};
   m.rival->last = now.wall;
   m.rival->address = cut(h.host, 255);
-  if (is_news) announce("worker_disputed", m, now);
+  if (is_news) announce(event_type::worker_disputed, m, now);
   if (h.state_id != m.record.home_state) return;
   m.home_claims_it = std::max(now.boot, dead_by.value_or(now.boot)) + settings_.lease;
   if (m.link) break_session(m, "the state directory that used this key first is back; this one has to go", now);
@@ -223,7 +223,7 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
   tell_key(m, now);
   if (was_away) ledger_.reachability_changed(m.name(), now);
   refresh_load(m);
-  announce("worker_joined", m, now);
+  announce(event_type::worker_joined, m, now);
   placement_.roster_changed();
 }
 

@@ -95,7 +95,7 @@ class fleet_impl final : public fleet {
   void refresh_load(member& m);
   void put(const member& m);
   void changed(const member& m);
-  void announce(const char* event, const member& m, moment now);
+  void announce(event_type type, const member& m, moment now);
   void publish_keys();
   void drop(member& m, moment now);
   worker_view view(const member& m, moment now) const;

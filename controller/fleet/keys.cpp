@@ -43,7 +43,7 @@ void fleet_impl::used_key(member& m, const std::string& key, moment now) {
   m.record.next_key.clear();
   m.record.key_changed_at = now.wall;
   publish_keys();
-  announce("worker_key_changed", m, now);
+  announce(event_type::worker_key_changed, m, now);
   auto audit = audit_event("worker_key", "worker " + m.name(), {"worker:" + m.name(), m.name()}, "worker", {},
                            "the worker changed its key; the old one is refused from now on");
   audit.at = now.wall;

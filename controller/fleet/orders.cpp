@@ -32,7 +32,8 @@ bool are_labels(const std::map<std::string, std::string>& labels) {
 }
 
 tl::unexpected<fault> no_such_worker(const std::string& name) {
-  return failure("worker_not_found", "no worker is called " + name + "; `quell worker list` shows those there are");
+  return failure(error_code::worker_not_found,
+                 "no worker is called " + name + "; `quell worker list` shows those there are");
 }
 
 } // namespace
@@ -40,18 +41,22 @@ tl::unexpected<fault> no_such_worker(const std::string& name) {
 result<worker_view> fleet_impl::enrol(const std::string& name, const std::string& public_key,
                                       std::map<std::string, std::string> labels, moment now) {
   now_ = now;
-  if (!is_name(name)) return failure("invalid_field", "a worker's name is 1 to 64 of A-Z a-z 0-9 . _ -", "/name");
-  if (!is_key(public_key)) return failure("invalid_field", "a worker's public key is 40 characters of Z85", "/key");
+  if (!is_name(name))
+    return failure(error_code::invalid_field, "a worker's name is 1 to 64 of A-Z a-z 0-9 . _ -", "/name");
+  if (!is_key(public_key))
+    return failure(error_code::invalid_field, "a worker's public key is 40 characters of Z85", "/key");
   if (!are_labels(labels))
-    return failure("invalid_field", "at most 64 labels, key and value of 1 to 128 characters each", "/labels");
+    return failure(error_code::invalid_field, "at most 64 labels, key and value of 1 to 128 characters each",
+                   "/labels");
   if (find(name))
-    return failure("id_conflict",
+    return failure(error_code::id_conflict,
                    "a worker called " + name + " is enrolled already; choose another name, or remove it first",
                    "/name");
   if (const auto holder = by_key_.find(public_key); holder != by_key_.end())
-    return failure("id_conflict", "this key is enrolled already, for worker " + holder->second->name(), "/key");
+    return failure(error_code::id_conflict, "this key is enrolled already, for worker " + holder->second->name(),
+                   "/key");
   if (members_.size() >= settings_.max_workers)
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "there are " + std::to_string(members_.size()) +
                        " workers, the most that are allowed; remove one first",
                    "/name");
@@ -75,7 +80,8 @@ result<worker_view> fleet_impl::drain(const std::string& name, const std::string
   now_ = now;
   member* m = find(name);
   if (!m) return no_such_worker(name);
-  if (reason.size() > max_reason) return failure("invalid_field", "a reason has at most 500 bytes", "/reason");
+  if (reason.size() > max_reason)
+    return failure(error_code::invalid_field, "a reason has at most 500 bytes", "/reason");
   records::drain_state state = m->record.drain.value_or(records::drain_state{now.wall, {}, {}});
   state.reason = reason;
   if (by) state.by = std::move(by);
@@ -88,7 +94,7 @@ result<worker_view> fleet_impl::drain(const std::string& name, const std::string
   m->record.drain = std::move(state);
   put(*m);
   placement_.roster_changed();
-  announce("worker_draining", *m, now);
+  announce(event_type::worker_draining, *m, now);
   if (cancel) {
     m->drain_at.reset();
     stop_drained(*m, now);
@@ -101,7 +107,8 @@ result<worker_view> fleet_impl::resume(const std::string& name, moment now) {
   member* m = find(name);
   if (!m) return no_such_worker(name);
   if (m->leaving)
-    return failure("worker_busy", "worker " + name + " is being removed; it goes when its last task has ended");
+    return failure(error_code::worker_busy,
+                   "worker " + name + " is being removed; it goes when its last task has ended");
   if (!m->record.drain) return view(*m, now);
   m->record.drain.reset();
   m->drain_at.reset();
@@ -131,15 +138,15 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
     return last;
   }
   if (!cancel && !m->record.lost)
-    return failure("worker_busy", std::to_string(live) + " operations live on worker " + name +
-                                      "; drain it first, or remove it with cancel=true");
+    return failure(error_code::worker_busy, std::to_string(live) + " operations live on worker " + name +
+                                                "; drain it first, or remove it with cancel=true");
   const bool again = std::exchange(m->leaving, true);
   if (!m->record.drain) { // the drain is in the row: after a restart nothing new goes there either
     m->record.drain = records::drain_state{now.wall, "the worker is removed", {}, std::move(by)};
     put(*m);
   }
   placement_.roster_changed();
-  if (!again) announce("worker_draining", *m, now);
+  if (!again) announce(event_type::worker_draining, *m, now);
   // The work of a lost host gets no stop: it is dead by rule when its lease is over, and settles then.
   if (cancel) stop_drained(*m, now);
   const worker_view last = view(*m, now);
@@ -151,12 +158,13 @@ result<void> fleet_impl::resize(const operation_id& id, const std::string& worke
                                 std::uint16_t columns, moment now) {
   now_ = now;
   if (rows == 0 || columns == 0)
-    return failure("invalid_field", "a window has at least one row and one column", rows == 0 ? "/rows" : "/columns");
+    return failure(error_code::invalid_field, "a window has at least one row and one column",
+                   rows == 0 ? "/rows" : "/columns");
   member* m = find(worker);
   if (!m) return no_such_worker(worker);
   if (!m->reachable())
-    return failure("not_ready", "worker " + worker + " is " + std::string(name_of(m->status())) +
-                                    "; nothing was done, try again later");
+    return failure(error_code::not_ready, "worker " + worker + " is " + std::string(name_of(m->status())) +
+                                              "; nothing was done, try again later");
   send(*m, wire::resize{id, rows, columns}, now);
   return {};
 }

@@ -49,7 +49,7 @@ void fleet_impl::on_frame(member& m, moment now) {
   m.is_silence_reported = false;
   placement_.roster_changed();
   ledger_.reachability_changed(m.name(), now);
-  announce("worker_joined", m, now); // it is back
+  announce(event_type::worker_joined, m, now); // it is back
 }
 
 // Places nothing new there; its present work lives on until the dead-by instant.
@@ -58,7 +58,7 @@ void fleet_impl::became_silent(member& m, moment now) {
   m.is_silence_reported = true;
   put(m);
   placement_.roster_changed();
-  announce("worker_unreachable", m, now);
+  announce(event_type::worker_unreachable, m, now);
   ledger_.reachability_changed(m.name(), now);
 }
 
@@ -78,7 +78,7 @@ void fleet_impl::expire(member& m, moment now) {
     }
     m.record.lost = m.is_silence_reported = true;
     put(m);
-    announce("worker_lost", m, now);
+    announce(event_type::worker_lost, m, now);
     ledger_.reachability_changed(m.name(), now);
   }
   const auto next = ledger_.lease_expired(

@@ -101,7 +101,10 @@ void write_status_open(json_writer& to, const cluster_view& cluster, std::string
 std::string event_json(const records::event_record& event, std::string_view data) {
   json_writer to;
   to.open_object();
-  to.field("id", std::to_string(event.id)).field("type", event.type).field("at", event.at).field("scope", event.scope);
+  to.field("id", std::to_string(event.id))
+      .field("type", text_of(event))
+      .field("at", event.at)
+      .field("scope", event.scope);
   to.field("operation", event.operation)
       .field("root", event.root)
       .field("cancel", event.cancel)

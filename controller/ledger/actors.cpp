@@ -12,12 +12,12 @@ namespace quell::controller::live {
 outcome<operation_id> live_ledger::start_local(const operation_id& id, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].is_over())
-    return refused_with("already_terminal", "operation " + id.text() + " has ended");
+    return refused_with(error_code::already_terminal, "operation " + id.text() + " has ended");
   if (const auto stop = stop_of(x))
     return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
   begin(x, now.wall, now);
   if (!operations_[x].has_begun())
-    return refused_with("stale_start", "operation " + id.text() + " may not begin and is being stopped");
+    return refused_with(error_code::stale_start, "operation " + id.text() + " may not begin and is being stopped");
   return id;
 }
 
@@ -28,27 +28,28 @@ bool live_ledger::pause(const operation_id& id, moment now) {
   if (!set_status(x, status::paused)) return false;
   operations_.wait_for(x, approval_reason());
   write_row(x);
-  write_event("operation_paused", x, now);
+  write_event(event_type::operation_paused, x, now);
   return true;
 }
 
 outcome<operation_id> live_ledger::decide(const operation_id& id, const decision& d,
                                           const records::call_outcome& denied_result, moment now) {
   const index x = find(id);
-  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with(error_code::operation_not_found, "there is no live operation " + id.text());
   operation_node& n = operations_[x];
   if (n.now != status::paused || stop_of(x))
-    return refused_with("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " does not wait for a human (any more)");
   if (asks(x))
-    return refused_with("not_paused", "operation " + id.text() + " asks question " + n.details->question->id.text() +
-                                          ": say that it is this one that is answered");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " asks question " +
+                                                    n.details->question->id.text() +
+                                                    ": say that it is this one that is answered");
   go_on(x);
-  write_event_data("approval_resolved", d.event_data, x, now);
+  write_event_data(event_type::approval_resolved, d.event_data, x, now);
   write_row(x);
   if (d.approved) {
     n.was_approved = true;
     if (!d.changed.empty()) effects_.journal.emplace_back(records::put_call_change{id, d.changed});
-    write_event("operation_resumed", x, now);
+    write_event(event_type::operation_resumed, x, now);
     return id;
   }
   close_call(x, denied_result);
@@ -143,9 +144,9 @@ void live_ledger::signal(index x, milliseconds grace) {
   effects_.signals.push_back(std::move(s));
 }
 
-void live_ledger::write_event_data(std::string type, std::string data, index x, moment now) {
+void live_ledger::write_event_data(event_type type, std::string data, index x, moment now) {
   records::event_record e;
-  e.type = std::move(type);
+  e.type = type;
   e.scope = scopes_[operations_[x].scope].path;
   e.operation = operations_[x].id;
   index root = x;
@@ -182,12 +183,12 @@ std::string live_ledger::still_running(index x) const {
 
 void live_ledger::tell_turn_over(index x, const self_status& e, moment now) {
   if (const auto stop = stop_of(x); stop && e.how)
-    write_event_data("turn_abort",
+    write_event_data(event_type::turn_abort,
                      R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + '"' + still_running(x), x, now);
   else if (e.completed_data && e.as == status::completed)
-    write_event_data("turn_complete", *e.completed_data, x, now);
+    write_event_data(event_type::turn_complete, *e.completed_data, x, now);
   else
-    write_event_data("turn_abort", R"({"reason":")" + e.abort_reason + '"' + still_running(x), x, now);
+    write_event_data(event_type::turn_abort, R"({"reason":")" + e.abort_reason + '"' + still_running(x), x, now);
 }
 
 /// The result of a call that is told to stop. Below another operation's stop the cause reads parent_ended, but the

@@ -24,9 +24,10 @@ outcome<records::cancel_target> live_ledger::resolve_target(const cancel_order& 
   records::cancel_target target = order.target;
   if (std::holds_alternative<records::target_operation>(target)) return target;
   if (order.by_token.task)
-    return refused_with("forbidden", "a task's token cancels single operations below its own; name one by its id");
+    return refused_with(error_code::forbidden,
+                        "a task's token cancels single operations below its own; name one by its id");
   const auto outside = [&](const scope_path& scope) {
-    return refused_with("scope_forbidden",
+    return refused_with(error_code::scope_forbidden,
                         "scope " + scope.text() + " lies outside " + order.by_token.prefix->text() +
                             ", which this token is for",
                         "/scope");
@@ -49,7 +50,7 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
   if (order.id && !order.dry_run) {
     if (const auto* known = runs_.record_of(*order.id)) {
       if (known->fingerprint != order.fingerprint)
-        return refused_with("id_conflict",
+        return refused_with(error_code::id_conflict,
                             "cancel " + order.id->text() + " exists already with another body; choose a fresh id",
                             "/id");
       return *view_cancel(known->id, now);
@@ -79,9 +80,10 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
     // A dry run must not distinguish other callers' operations from unknown ids.
     const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
     if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
-    if (!sees(order.by_token, x)) return refused_with("operation_not_found", "there is no operation " + id.text());
+    if (!sees(order.by_token, x))
+      return refused_with(error_code::operation_not_found, "there is no operation " + id.text());
     if (order.by_token.task && id == *order.by_token.task)
-      return refused_with("forbidden",
+      return refused_with(error_code::forbidden,
                           "a task's token cancels what lies below its own operation, not the operation itself");
   }
   cancel_run run = runs_.draft(order.received, std::move(r));
@@ -104,7 +106,9 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
 
 outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, records::cancel_record r,
                                                 const operation_id& id, moment now) {
-  const auto unknown = [&] { return refused_with("operation_not_found", "there is no operation " + id.text()); };
+  const auto unknown = [&] {
+    return refused_with(error_code::operation_not_found, "there is no operation " + id.text());
+  };
   const caller& by = order.by_token;
   bool leaves_tombstone = false;
   cancel_run run;
@@ -129,7 +133,7 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
     if (!order.dry_run && is_seen && first != nullptr) return *view_cancel(grave->cancel, now);
     leaves_tombstone = !is_wide_enough || is_seen; // visible, but its cancel is no longer kept
     if (!order.dry_run && grave == nullptr && tombstones_.is_full(by.token_id))
-      return refused_with("too_many_operations",
+      return refused_with(error_code::too_many_operations,
                           "this token has cancelled " + std::to_string(tombstones_.left_by(by.token_id)) +
                               " unknown operations, which is the limit; their tombstones expire");
   }

@@ -53,7 +53,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
     run.has_progress = false;
     run.last_progress = now.boot;
     runs_.touch(run);
-    write_event("cancel_progress", run, now);
+    write_event(event_type::cancel_progress, run, now);
   }
   if (!timers_.empty()) soonest(timers_.top().at);
   if (!expiries_.empty()) soonest(expiries_.top().at);

@@ -10,8 +10,8 @@ namespace {
 
 tl::unexpected<refusal> refuse(refusal r) { return tl::unexpected<refusal>(std::move(r)); }
 
-refusal because(std::string code, std::string detail, std::string pointer = {}) {
-  return {fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}};
+refusal because(error_code code, std::string detail, std::string pointer = {}) {
+  return {coded_fault{code, std::move(detail), std::move(pointer)}, {}, {}};
 }
 
 } // namespace
@@ -25,7 +25,7 @@ refusal live_ledger::stale_by(const cancel_id& id, const records::cancel_target&
     record.seq = seq;
     record.target = target;
   }
-  refusal r = because("stale_start", stale_sentence(record));
+  refusal r = because(error_code::stale_start, stale_sentence(record));
   r.cancel = std::move(record);
   return r;
 }
@@ -34,7 +34,7 @@ refusal live_ledger::stale(const std::optional<found_stop>& stop, const std::str
   if (stop && stop->cancel) return stale_by(*stop->cancel, records::target_scope{}, stop->seq);
   std::string why = otherwise;
   if (stop) why += " (" + std::string(name_of(stop->cause)) + ")";
-  return because("stale_start", why + ". Nothing was started.");
+  return because(error_code::stale_start, why + ". Nothing was started.");
 }
 
 std::optional<refusal> live_ledger::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
@@ -46,7 +46,7 @@ std::optional<refusal> live_ledger::refuse_id(const create_order& order, const s
   }
   const auto off = order.id->time() - now.wall;
   if (off > id_window || off < -id_window)
-    return because("bad_id",
+    return because(error_code::bad_id,
                    "the id " + order.id->text() + " carries the time " + instant_text(order.id->time()) +
                        ", more than 12 h from now; make a fresh UUIDv7",
                    "/id");
@@ -57,9 +57,10 @@ std::optional<refusal> live_ledger::refuse_parent(const operation_id& id) const 
   const index parent = find(id);
   if (parent == none) {
     const ended_trace* trace = recent_.find(id);
-    if (trace == nullptr) return because("operation_not_found", "there is no operation " + id.text(), "/parent");
+    if (trace == nullptr)
+      return because(error_code::operation_not_found, "there is no operation " + id.text(), "/parent");
     if (trace->as != status::cancelled) {
-      refusal r = because("parent_ended",
+      refusal r = because(error_code::parent_ended,
                           "the parent " + id.text() + " has ended (" + std::string(name_of(trace->as)) +
                               "); start the work without a parent or below a live one",
                           "/parent");
@@ -73,7 +74,7 @@ std::optional<refusal> live_ledger::refuse_parent(const operation_id& id) const 
   if (const auto stop = stop_of(parent)) return stale(stop, "the parent " + id.text() + " is being stopped");
   if (!operations_[parent].is_over()) return std::nullopt;
   refusal r =
-      because("parent_ended",
+      because(error_code::parent_ended,
               "the parent " + id.text() + " has ended its own work (" +
                   std::string(name_of(operations_[parent].self_status)) + ") and waits only for what it has started",
               "/parent");
@@ -83,7 +84,7 @@ std::optional<refusal> live_ledger::refuse_parent(const operation_id& id) const 
 
 std::optional<refusal> live_ledger::refuse_scope(const create_order& order, const scope_path& scope) const {
   if (order.by.prefix && !scope.is_at_or_below(*order.by.prefix))
-    return because("scope_forbidden",
+    return because(error_code::scope_forbidden,
                    "scope " + scope.text() + " lies outside " + order.by.prefix->text() +
                        ", which this token is for; name a scope at or below it",
                    "/scope");
@@ -99,15 +100,16 @@ std::optional<refusal> live_ledger::refuse_scope(const create_order& order, cons
 
 std::optional<refusal> live_ledger::refuse_size(index parent) const {
   if (operations_.size() >= settings_.max_live_operations)
-    return because("too_many_operations", std::to_string(operations_.size()) +
-                                              " operations are live, which is the limit; wait until some have ended");
+    return because(error_code::too_many_operations,
+                   std::to_string(operations_.size()) +
+                       " operations are live, which is the limit; wait until some have ended");
   if (parent == none) return std::nullopt;
   const operation_node& p = operations_[parent];
   if (p.depth >= settings_.max_depth)
-    return because("invalid_field", "the parent is " + std::to_string(p.depth) + " levels deep, which is the limit",
-                   "/parent");
+    return because(error_code::invalid_field,
+                   "the parent is " + std::to_string(p.depth) + " levels deep, which is the limit", "/parent");
   if (p.children >= settings_.max_children)
-    return because("too_many_operations",
+    return because(error_code::too_many_operations,
                    "the parent has " + std::to_string(p.children) + " live children, which is the limit", "/parent");
   return std::nullopt;
 }
@@ -117,9 +119,9 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
   // An exchange is the ear for a spoken stop, which is never refused for load.
   if (order.kind == quell::kind::exchange) return std::nullopt;
   const auto full = [](const std::string& whose, std::size_t count, const std::string& what, const char* key) {
-    return because("too_many_operations", whose + " has " + std::to_string(count) + " live " + what +
-                                              ", which is its limit (limits." + key +
-                                              "); wait until some have ended, or cancel some");
+    return because(error_code::too_many_operations, whose + " has " + std::to_string(count) + " live " + what +
+                                                        ", which is its limit (limits." + key +
+                                                        "); wait until some have ended, or cancel some");
   };
   if (has_share(via)) {
     const auto most = settings_.max_live_per_token, live = operations_.started_with(std::string(via));
@@ -158,13 +160,13 @@ outcome<std::vector<index>> live_ledger::superseded_by(const create_order& order
     for (index at = hangs_on_parent ? parent : none; at != none && !is_above; at = operation_parent(at))
       is_above = at == x;
     if (is_above)
-      return refuse(because("invalid_field",
+      return refuse(because(error_code::invalid_field,
                             "the key belongs to " + operations_[x].id.text() +
                                 ", above the new operation, which would stop itself; use another key",
                             "/supersede"));
     const index own = order.by.task ? find(*order.by.task) : none;
     if (order.by.task && (own == none || !operations_.is_below(x, own)))
-      return refuse(because("forbidden",
+      return refuse(because(error_code::forbidden,
                             "the key belongs to an operation that is not below this task's own; use another key",
                             "/supersede"));
   }
@@ -186,7 +188,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     if (existing != none || trace != nullptr) {
       if ((existing != none ? operations_[existing].fingerprint : trace->fingerprint) == print)
         return created{*order.id, true};
-      return refuse(because("id_conflict",
+      return refuse(because(error_code::id_conflict,
                             "operation " + order.id->text() + " exists already with another body; choose a fresh id",
                             "/id"));
     }
@@ -194,15 +196,16 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
   }
   if (parent_id) {
     if (known_parent != none && !sees(order.by, known_parent))
-      return refuse(because("operation_not_found", "there is no operation " + parent_id->text(), "/parent"));
+      return refuse(because(error_code::operation_not_found, "there is no operation " + parent_id->text(), "/parent"));
     if (auto r = refuse_parent(*parent_id)) return refuse(std::move(*r));
     const scope_path& above = scopes_[operations_[known_parent].scope].path;
     if (!scope->is_at_or_below(above))
-      return refuse(because("scope_outside_parent",
+      return refuse(because(error_code::scope_outside_parent,
                             "scope " + scope->text() + " is not at or below the parent's, " + above.text(), "/scope"));
   }
   if (order.by.task && order.on_parent_end == on_parent_end::detach)
-    return refuse(because("forbidden", "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
+    return refuse(
+        because(error_code::forbidden, "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
   if (auto r = refuse_scope(order, *scope)) return refuse(std::move(*r));
   if (auto r = refuse_size(known_parent)) return refuse(std::move(*r));
   const std::string token =
@@ -245,7 +248,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     call.operation = operations_[x].id;
     effects_.journal.emplace_back(records::put_call{std::move(call)});
   }
-  write_event("operation_created", x, now);
+  write_event(event_type::operation_created, x, now);
 
   if (order.supersede && operations_.with_key(operations_[x].scope, *order.supersede)->size() > 1) {
     enter_phase(x, phase::behind_older);

@@ -35,7 +35,7 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
   if (say == announce::no || n.now == status::cancelling) return;
   if (!set_status(x, status::cancelling)) return;
   write_row(x);
-  write_event("operation_cancelling", x, now);
+  write_event(event_type::operation_cancelling, x, now);
 }
 
 void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
@@ -75,7 +75,7 @@ void live_ledger::begin(index x, wall_time at, moment now) {
   const auto stop = stop_of(x);
   if (n.now == status::pending) set_status(x, status::running);
   if (!stop || n.is_stopped()) write_row(x);
-  write_event("operation_started", x, now);
+  write_event(event_type::operation_started, x, now);
   if (stop) apply_stop(x, *stop, now); // its start was under way when it was cancelled; the cancel follows it
 }
 
@@ -209,7 +209,7 @@ void live_ledger::finish_one(index x, moment now) {
   if (n.kind == quell::kind::turn) close_tree(x, hot);
   if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
   effects_.journal.emplace_back(records::update_operation{n.id, std::move(hot)});
-  write_event("operation_" + std::string(name_of(n.self_status)), x, now);
+  write_event(event_of_end(n.self_status), x, now);
   effects_.ended.push_back({n.id, n.self_status, d.exit, d.error});
   if (d.left) {
     effects_.ended.back().left_total = d.left->left_total;

@@ -16,8 +16,8 @@ namespace {
 /// A connection that our restart broke does not count as its owner's silence.
 constexpr milliseconds time_to_return{30'000};
 
-tl::unexpected<refusal> refuse(std::string code, std::string detail, const operation_id& id) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
+tl::unexpected<refusal> refuse(error_code code, std::string detail, const operation_id& id) {
+  return tl::unexpected<refusal>(refusal{coded_fault{code, std::move(detail), {}}, {}, id});
 }
 
 } // namespace
@@ -61,9 +61,10 @@ bool live_ledger::settle_stop(index x, moment now) {
 
 outcome<index> live_ledger::find_external(const operation_id& id, const caller& by) const {
   const index x = find(id);
-  if (x == none || !sees(by, x)) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  if (x == none || !sees(by, x))
+    return refuse(error_code::operation_not_found, "there is no live operation " + id.text(), id);
   if (!operations_[x].external)
-    return refuse("not_external",
+    return refuse(error_code::not_external,
                   "operation " + id.text() + " is a " + std::string(name_of(operations_[x].kind)) +
                       ": quell runs it and knows itself how it goes",
                   id);
@@ -81,10 +82,10 @@ outcome<operation_id> live_ledger::start_external(const operation_id& id, const 
     settle_stop(x, now);
     return tl::unexpected(std::move(r));
   }
-  if (n.is_over()) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
+  if (n.is_over()) return refuse(error_code::already_terminal, "operation " + id.text() + " has ended", id);
   if (n.has_begun()) return id;
   if (n.phase == phase::behind_older)
-    return refuse("not_started",
+    return refuse(error_code::not_started,
                   "operation " + id.text() + " waits for the end of what it supersedes; start it again in a moment",
                   id);
   leases_.renew(x, now.boot);
@@ -97,9 +98,9 @@ outcome<operation_id> live_ledger::end_external(const owner_report& report, cons
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
   const index x = *found;
-  const auto over = [&] { return refuse("already_terminal", "operation " + id.text() + " has ended", id); };
+  const auto over = [&] { return refuse(error_code::already_terminal, "operation " + id.text() + " has ended", id); };
   const bool is_stopped = !operations_[x].is_over() && settle_stop(x, now);
-  if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  if (find(id) == none) return refuse(error_code::operation_not_found, "there is no live operation " + id.text(), id);
   operation_node& n = operations_[x];
   if (n.is_over()) {
     if (n.self_status == wanted_by(report.what)) return id;
@@ -118,9 +119,11 @@ outcome<operation_id> live_ledger::end_external(const owner_report& report, cons
   }
   switch (report.what) {
   case owner_word::stopped:
-    return refuse("not_cancelling", "operation " + id.text() + " was not told to stop: complete it or fail it", id);
+    return refuse(error_code::not_cancelling,
+                  "operation " + id.text() + " was not told to stop: complete it or fail it", id);
   case owner_word::complete:
-    if (!n.has_begun()) return refuse("not_started", "operation " + id.text() + " is pending: start it first", id);
+    if (!n.has_begun())
+      return refuse(error_code::not_started, "operation " + id.text() + " is pending: start it first", id);
     if (!report.result.empty()) details(x).result = report.result;
     end_own_work(x, {status::completed, {}, proof::reported, {}, {}}, now);
     return id;
@@ -168,7 +171,7 @@ outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_i
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
   if (operations_[*found].is_over() || !settle_stop(*found, now)) return std::optional<external_signal>{};
-  if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  if (find(id) == none) return refuse(error_code::operation_not_found, "there is no live operation " + id.text(), id);
   return std::optional(signal_to_owner(*found));
 }
 

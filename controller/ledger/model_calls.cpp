@@ -37,7 +37,7 @@ std::optional<refusal> live_ledger::refuse_budget(const create_order& order, con
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
   auto why = day_totals_.why_exhausted(scope, author, now.wall);
   if (!why) return std::nullopt;
-  return refusal{fault{"budget", std::move(*why), {}}, {}, {}};
+  return refusal{coded_fault{error_code::budget, std::move(*why), {}}, {}, {}};
 }
 
 /// True: this is the stop that counts.
@@ -57,7 +57,7 @@ outcome<created> live_ledger::open_model_call(const create_order& order, const o
     if (!why)
       why = day_totals_.why_exhausted(scopes_[operations_[top].scope].path,
                                       operations_.owner_name(operations_[top].owner), now.wall);
-    if (why && stop_turn(turn, *why, now)) return refused_with("stale_start", *why);
+    if (why && stop_turn(turn, *why, now)) return refused_with(error_code::stale_start, *why);
   }
   auto made = create(order, id, now);
   if (made && !made->existed && top != none) tree_costs_.begin_call(turn, limits);

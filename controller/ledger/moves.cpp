@@ -68,7 +68,7 @@ void live_ledger::end_against_table(index x, moment now) {
   if (!may_move(n.now, n.self_status)) {
     set_status(x, status::cancelling);
     write_row(x);
-    write_event("operation_cancelling", x, now);
+    write_event(event_type::operation_cancelling, x, now);
   }
   set_status(x, n.self_status);
 }

@@ -23,7 +23,7 @@ void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   run.record.durable = durable;
   run.record.report.fenced_ms = since_received(run, now);
   runs_.touch(run);
-  write_event("cancel_fenced", run, now);
+  write_event(event_type::cancel_fenced, run, now);
   check_signalled(run, now);
   check_settled(run.record.seq, now);
 }
@@ -37,7 +37,7 @@ void live_ledger::check_signalled(cancel_run& run, moment now) {
   run.record.report.signalled_ms = since_received(run, now);
   if (run.record.status == cancel_status::fenced) run.record.status = cancel_status::signalled;
   runs_.touch(run);
-  write_event("cancel_signalled", run, now);
+  write_event(event_type::cancel_signalled, run, now);
 }
 
 void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
@@ -47,7 +47,7 @@ void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
   check_signalled(run, now);
   run.record.status = cancel_status::settled;
   run.record.report.settled_ms = since_received(run, now);
-  write_event("cancel_settled", run, now);
+  write_event(event_type::cancel_settled, run, now);
   effects_.journal.emplace_back(records::put_cancel{run.record});
   runs_.settle(run);
 }

@@ -15,7 +15,7 @@ bool live_ledger::ask(const operation_id& id, paused_question what, moment now) 
   details(x).question = std::make_unique<paused_question>(std::move(what));
   operations_.wait_for(x, answer_reason());
   write_row(x);
-  write_event("operation_paused", x, now);
+  write_event(event_type::operation_paused, x, now);
   return true;
 }
 
@@ -26,20 +26,20 @@ bool live_ledger::take_back(const operation_id& id, const operation_id& question
   tell_dropped(x, now);
   go_on(x);
   write_row(x);
-  write_event("operation_resumed", x, now);
+  write_event(event_type::operation_resumed, x, now);
   return true;
 }
 
 outcome<operation_id> live_ledger::answer(const operation_id& id, const human_answer& what, moment now) {
   const index x = find(id);
-  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with(error_code::operation_not_found, "there is no live operation " + id.text());
   if (operations_[x].now != status::paused || stop_of(x) || !asks(x) ||
       operations_[x].details->question->id != what.question)
-    return refused_with("not_paused", "operation " + id.text() + " does not ask this (any more)");
+    return refused_with(error_code::not_paused, "operation " + id.text() + " does not ask this (any more)");
   go_on(x);
-  write_event_data("approval_resolved", what.event_data, x, now);
+  write_event_data(event_type::approval_resolved, what.event_data, x, now);
   write_row(x);
-  write_event("operation_resumed", x, now);
+  write_event(event_type::operation_resumed, x, now);
   return id;
 }
 
@@ -55,7 +55,7 @@ void live_ledger::go_on(index x) {
 void live_ledger::tell_dropped(index x, moment now) {
   std::optional<operation_id> question;
   if (asks(x)) question = operations_[x].details->question->id;
-  write_event_data("approval_resolved", dropped_question(operations_[x].id, question), x, now);
+  write_event_data(event_type::approval_resolved, dropped_question(operations_[x].id, question), x, now);
   if (question) operations_[x].details->question.reset();
 }
 

@@ -59,11 +59,11 @@ void live_ledger::write_row(index x) {
   effects_.journal.emplace_back(records::update_operation{operations_[x].id, hot_of(x)});
 }
 
-void live_ledger::write_event(std::string type, index x, moment now) {
+void live_ledger::write_event(event_type type, index x, moment now) {
   const operation_node& n = operations_[x];
   records::event_record e;
   e.id = next_event_++;
-  e.type = std::move(type);
+  e.type = type;
   e.at = now.wall;
   e.scope = scopes_[n.scope].path;
   e.operation = n.id;
@@ -75,10 +75,10 @@ void live_ledger::write_event(std::string type, index x, moment now) {
   effects_.journal.emplace_back(records::put_event{std::move(e)});
 }
 
-void live_ledger::write_event(std::string type, const cancel_run& run, moment now) {
+void live_ledger::write_event(event_type type, const cancel_run& run, moment now) {
   records::event_record e;
   e.id = next_event_++;
-  e.type = std::move(type);
+  e.type = type;
   e.at = now.wall;
   e.cancel = run.record.id;
   if (const auto* o = std::get_if<records::target_operation>(&run.record.target)) e.operation = o->id;

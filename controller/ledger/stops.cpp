@@ -56,23 +56,24 @@ std::size_t live_ledger::stop_worker_for(const std::string& worker, stop_cause c
 outcome<operation_id> live_ledger::declare_dead(const operation_id& id, const std::string& reason, const caller& by,
                                                 moment now) {
   (void)reason; // is in the audit event
-  const auto refuse = [&](std::string code, std::string detail) {
-    return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
+  const auto refuse = [&](error_code code, std::string detail) {
+    return tl::unexpected<refusal>(refusal{coded_fault{code, std::move(detail), {}}, {}, id});
   };
   const index x = find(id);
   if (x == none) {
     const ended_trace* trace = recent_.find(id);
-    if (trace == nullptr) return refuse("operation_not_found", "there is no live operation " + id.text());
-    return refuse("already_terminal",
+    if (trace == nullptr) return refuse(error_code::operation_not_found, "there is no live operation " + id.text());
+    return refuse(error_code::already_terminal,
                   "operation " + id.text() + " has ended (" + std::string(name_of(trace->as)) + ")");
   }
-  if (!sees(by, x)) return refuse("operation_not_found", "there is no live operation " + id.text());
+  if (!sees(by, x)) return refuse(error_code::operation_not_found, "there is no live operation " + id.text());
   const auto stop = stop_of(x);
   if (!stop)
-    return refuse("not_cancelling",
+    return refuse(error_code::not_cancelling,
                   "operation " + id.text() + " is not being stopped; cancel it first, then declare it dead");
   if (operations_[x].is_over())
-    return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
+    return refuse(error_code::not_cancelling,
+                  "operation " + id.text() + " is gone already; it waits for what it has started");
   if (!operations_[x].is_stopped()) apply_stop(x, *stop, now);
   if (find(id) == x && !operations_[x].is_over()) {
     kill_declared(x);

@@ -1,6 +1,7 @@
 // The filters of the public lists.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,9 +47,18 @@ struct event_filter {
   std::vector<scope_path> scopes;
   std::optional<scope_path> within;
   std::optional<operation_id> below; ///< the operation and everything under it
-  std::vector<std::string> types;
+  std::vector<event_type> types;
+  std::vector<std::string> unlisted_types; ///< texts of further types, which only rows of another version can have
   std::uint64_t after = 0;
   std::uint32_t limit = 1000;
+
+  /// False: events of every type pass.
+  bool has_types() const { return !types.empty() || !unlisted_types.empty(); }
+  bool names(event_type type) const { return std::find(types.begin(), types.end(), type) != types.end(); }
+  bool names(const event_record& event) const {
+    if (event.type != event_type::unlisted) return names(event.type);
+    return std::find(unlisted_types.begin(), unlisted_types.end(), event.unlisted_type) != unlisted_types.end();
+  }
 };
 
 struct message_filter {

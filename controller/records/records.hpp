@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "protocol/event_type.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
 #include "protocol/task.hpp"
@@ -25,7 +27,9 @@ struct person {
 };
 
 struct operation_error {
-  std::string code; ///< error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted
+  /// error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted; of a turn also a `failure_code`, and
+  /// of an external operation whatever its owner says. A text, because anything may come.
+  std::string code;
   std::string message;
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };
@@ -213,14 +217,20 @@ struct token_record {
 /// sent.
 struct event_record {
   std::uint64_t id = 0;
-  std::string type;
+  event_type type = event_type::unlisted;
   wall_time at{};
   std::optional<scope_path> scope;
   std::optional<operation_id> operation, root;
   std::optional<cancel_id> cancel;
   std::optional<std::string> worker;
-  std::string data; ///< JSON text or ""
+  std::string data;          ///< JSON text or ""
+  std::string unlisted_type; ///< of an `unlisted` type: its text, as another version of quelld stored it; else ""
   friend bool operator==(const event_record&, const event_record&) = default;
 };
+
+/// The text of its type, as it is stored and shown; valid as long as the event.
+inline std::string_view text_of(const event_record& event) {
+  return event.type == event_type::unlisted ? std::string_view(event.unlisted_type) : text_of(event.type);
+}
 
 } // namespace quell::records

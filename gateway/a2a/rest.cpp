@@ -45,7 +45,7 @@ task_path path_of_task(const exchange& x) {
 }
 
 [[noreturn]] void no_such_path(const exchange& x) {
-  throw problem{.code = "not_found", .detail = "there is nothing at " + x.req.path.substr(0, 200)};
+  throw problem{.code = error_code::not_found, .detail = "there is nothing at " + x.req.path.substr(0, 200)};
 }
 
 /// The query of a GET as the parameters of its call.

@@ -37,7 +37,7 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   if (!wanted.scope)
     throw a2a_error{invalid_params,
                     "the contextId is not one of this agent's",
-                    {{"bad_scope", "message.contextId",
+                    {{error_code::bad_scope, "message.contextId",
                       "must be one that the agent gave, the name of a conversation (letters, digits and . _ - : @ + = "
                       "~), or a scope"}}};
   wanted.conversation.text = request.text;

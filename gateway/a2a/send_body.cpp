@@ -18,7 +18,7 @@ const json* member(const json& of, const char* name) {
 class message_reader {
  public:
   void complain(std::string pointer, std::string message) {
-    errors_.push_back({"invalid_field", std::move(pointer), std::move(message)});
+    errors_.push_back({error_code::invalid_field, std::move(pointer), std::move(message)});
   }
 
   std::optional<std::string> text(const json& of, const char* name, const std::string& pointer, std::size_t most) {

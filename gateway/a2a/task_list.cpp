@@ -29,7 +29,7 @@ struct list_request {
 };
 
 [[noreturn]] void refuse(const char* field, const char* why) {
-  throw a2a_error{invalid_params, "the parameters are not valid", {{"invalid_field", field, why}}};
+  throw a2a_error{invalid_params, "the parameters are not valid", {{error_code::invalid_field, field, why}}};
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {

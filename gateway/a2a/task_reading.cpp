@@ -94,13 +94,13 @@ bool is_task_of(const operation_record& row, const served_agent& agent) {
 }
 
 served_agent agent_of_path(exchange& x) {
-  if (!x.gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  if (!x.gw.options.turns) throw problem{.code = error_code::not_found, .detail = "this quelld answers no messages"};
   const auto& name = x.arguments.at(0);
   const auto settings = x.gw.options.turns->runtime()->settings.get();
   const auto* agent = settings->agent(name);
   const auto base = agent && !agent->is_command() ? base_for(*agent, x.who) : std::nullopt;
   if (!base)
-    throw problem{.code = "not_found",
+    throw problem{.code = error_code::not_found,
                   .detail = "there is no agent " + name.substr(0, 64) +
                             " that this token may use; GET /openai/v1/models lists those that there are"};
   return {name, *base};

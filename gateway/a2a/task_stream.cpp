@@ -93,20 +93,20 @@ awaitable<> follow(thread_context& here, followed_task what, stream_writer& into
 } // namespace
 
 std::string task_updates::update(const rendered_event& event) {
-  if (event.record.operation == facts_.id && event.record.type == "operation_started") {
+  if (event.record.operation == facts_.id && event.record.type == event_type::operation_started) {
     facts_.now = status::running;
     facts_.at = event.record.at;
     return wrap_(status_update(facts_));
   }
-  if (event.record.operation == facts_.id && event.record.type == "operation_cancelling") {
+  if (event.record.operation == facts_.id && event.record.type == event_type::operation_cancelling) {
     facts_.now = status::cancelling;
     facts_.at = event.record.at;
     facts_.stop = stop_of(event);
     return wrap_(status_update(facts_));
   }
-  if (event.record.operation == facts_.id && event.record.type == "turn_resumed")
+  if (event.record.operation == facts_.id && event.record.type == event_type::turn_resumed)
     return replaced_from(offset_of(event));
-  if (event.record.operation == facts_.id && event.record.type == "text_delta") offset_ = offset_of(event);
+  if (event.record.operation == facts_.id && event.record.type == event_type::text_delta) offset_ = offset_of(event);
   return frame(event);
 }
 
@@ -133,11 +133,12 @@ std::string task_updates::replaced_from(std::uint64_t offset) {
   return wrap_(update);
 }
 
-std::string task_updates::on_approval(const std::string& type, const json& data) {
-  const auto words = type == "approval_required" ? "a call of " + value_at<std::string>(data, "name", "a tool") +
-                                                       " waits for a human's decision"
-                                                 : std::string("a human has decided about a call");
-  return wrap_(working_update(facts_, words, {{type, data}}));
+std::string task_updates::on_approval(event_type type, const json& data) {
+  const auto words =
+      type == event_type::approval_required
+          ? "a call of " + value_at<std::string>(data, "name", "a tool") + " waits for a human's decision"
+          : std::string("a human has decided about a call");
+  return wrap_(working_update(facts_, words, {{std::string(text_of(type)), data}}));
 }
 
 std::string task_updates::last(const task_facts& over) const {

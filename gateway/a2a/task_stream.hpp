@@ -31,7 +31,7 @@ class task_updates final : public turn_translator {
   std::string on_thinking(const std::string&) override { return {}; }
   std::string on_call(const shown_call&) override { return {}; }
   std::string on_result(const shown_call&) override { return {}; }
-  std::string on_approval(const std::string& type, const nlohmann::json& data) override;
+  std::string on_approval(event_type type, const nlohmann::json& data) override;
   std::string on_end(const turn_end&) override { return {}; }
 
   task_facts facts_;

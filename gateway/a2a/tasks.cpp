@@ -60,7 +60,7 @@ awaitable<ordered_json> cancel_task(exchange& x, const json& params) {
   const auto done = co_await order_cancel(x.gw, std::move(order), service::may_target::live_target);
   if (done)
     x.gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
-  else if (done.error().error.code != "operation_not_found") // it has ended
+  else if (done.error().error.code != error_code::operation_not_found) // it has ended
     throw from_refusal(done.error());
   const auto facts = co_await facts_of_kept(x, id, agent);
   if (!done && is_over(status_of(facts).state))

@@ -22,7 +22,8 @@ std::int64_t seconds_now() {
 std::optional<scope_path> scope_named(const exchange& x) {
   if (x.req.quell_scope.empty()) return std::nullopt;
   auto scope = scope_path::parse(x.req.quell_scope);
-  if (!scope) throw problem{.code = "bad_scope", .detail = "the header X-Quell-Scope: " + scope.error().detail};
+  if (!scope)
+    throw problem{.code = error_code::bad_scope, .detail = "the header X-Quell-Scope: " + scope.error().detail};
   return *scope;
 }
 
@@ -99,7 +100,7 @@ awaitable<response> list_models(exchange& x) {
 }
 
 void need_turns(exchange& x) {
-  if (!x.gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  if (!x.gw.options.turns) throw problem{.code = error_code::not_found, .detail = "this quelld answers no messages"};
   need(x, right::converse);
 }
 

@@ -17,10 +17,10 @@ turns::agent_settings agent_named(exchange& x, const client_request& wanted) {
   const auto settings = x.gw.options.turns->runtime()->settings.get();
   const auto* agent = settings->agent(name);
   if (!agent || agent->is_command() || !base_for(*agent, x.who))
-    throw problem{.code = "not_found",
+    throw problem{.code = error_code::not_found,
                   .detail = "there is no agent " + name.substr(0, 64) +
                             " that this token may use; GET /openai/v1/models lists those that there are",
-                  .errors = {{"not_found", pointer, "is not the name of an agent"}}};
+                  .errors = {{error_code::not_found, pointer, "is not the name of an agent"}}};
   return *agent;
 }
 
@@ -31,7 +31,7 @@ scope_path fresh_scope(exchange& x, const client_request& wanted) {
   const auto text = (base.empty() ? "" : base + "/") + wanted.channel + "/" + x.req.id.text();
   auto scope = scope_path::parse(text);
   if (!scope)
-    throw problem{.code = "bad_scope",
+    throw problem{.code = error_code::bad_scope,
                   .detail = "the token's scope leaves no room for a conversation of this request below it (" +
                             scope.error().detail + "); name a scope"};
   return *scope;
@@ -49,8 +49,8 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
   c.via_channel = order.via_channel;
   state->controller.cancel_claimed(std::move(c), service::may_target::live_target, std::make_shared<order_claim>(),
                                    [turn](const outcome<cancel_view>& done) {
-                                     if (!done &&
-                                         done.error().error.code != "operation_not_found") // it has ended meanwhile
+                                     if (!done && done.error().error.code !=
+                                                      error_code::operation_not_found) // it has ended meanwhile
                                        spdlog::error("turn {} was not stopped although its client has disconnected: {}",
                                                      turn.text(), done.error().error.detail);
                                    });
@@ -60,7 +60,8 @@ void check_scope(exchange& x, const scope_path& scope) {
   need_scope(x, scope);
   const auto& text = scope.text();
   if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+    throw from_errors(
+        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
 }
 
 } // namespace

@@ -18,7 +18,7 @@ std::string text_of_content(const json& message, const std::string& pointer, std
   if (at == message.end() || at->is_null()) return {}; // an assistant's message with calls alone
   if (at->is_string()) return at->get<std::string>();
   if (!at->is_array()) {
-    errors.push_back({"invalid_field", pointer + "/content", "must be a text or a list of parts"});
+    errors.push_back({error_code::invalid_field, pointer + "/content", "must be a text or a list of parts"});
     return {};
   }
   std::string text;
@@ -28,7 +28,7 @@ std::string text_of_content(const json& message, const std::string& pointer, std
     if ((type == "text" || type == "refusal") && words != part.end() && words->is_string())
       text += words->get_ref<const std::string&>();
     else {
-      errors.push_back({"invalid_field", pointer + "/content", "only parts of type text are taken"});
+      errors.push_back({error_code::invalid_field, pointer + "/content", "only parts of type text are taken"});
       break;
     }
   }
@@ -55,18 +55,18 @@ bool says_nothing(const json& value) {
 void check_refused(const json& body, std::vector<field_error>& errors) {
   for (const auto& [name, why] : refused)
     if (const auto at = body.find(name); at != body.end() && !says_nothing(*at))
-      errors.push_back({"invalid_field", std::string("/") + name, why});
+      errors.push_back({error_code::invalid_field, std::string("/") + name, why});
   if (const auto n = body.find("n"); n != body.end() && *n != 1)
-    errors.push_back({"invalid_field", "/n", "must be 1: a turn has one answer"});
+    errors.push_back({error_code::invalid_field, "/n", "must be 1: a turn has one answer"});
   const auto format = body.find("response_format");
   if (format != body.end() && format->is_object() && format->value("type", json("text")) != "text")
-    errors.push_back({"invalid_field", "/response_format", "only text is supported"});
+    errors.push_back({error_code::invalid_field, "/response_format", "only text is supported"});
 }
 
 bool flag_at(const json& body, const char* name, const std::string& pointer, std::vector<field_error>& errors) {
   const auto at = body.find(name);
   if (at == body.end()) return false;
-  if (!at->is_boolean()) errors.push_back({"invalid_field", pointer, "must be true or false"});
+  if (!at->is_boolean()) errors.push_back({error_code::invalid_field, pointer, "must be true or false"});
   return at->is_boolean() && at->get<bool>();
 }
 
@@ -81,7 +81,7 @@ tl::expected<completion_request, problem> read_completion(std::string_view text)
   if (model != body->end() && model->is_string() && !model->get_ref<const std::string&>().empty())
     found.agent = model->get<std::string>();
   else
-    errors.push_back({"invalid_field", "/model", "is missing: the name of an agent"});
+    errors.push_back({error_code::invalid_field, "/model", "is missing: the name of an agent"});
   found.streams = flag_at(*body, "stream", "/stream", errors);
   if (const auto options = body->find("stream_options"); options != body->end() && options->is_object())
     found.wants_usage = flag_at(*options, "include_usage", "/stream_options/include_usage", errors);
@@ -91,7 +91,7 @@ tl::expected<completion_request, problem> read_completion(std::string_view text)
     if (fits)
       found.user = user->get<std::string>();
     else
-      errors.push_back({"invalid_field", "/user", "must be a text of 1 to 128 bytes"});
+      errors.push_back({error_code::invalid_field, "/user", "must be a text of 1 to 128 bytes"});
   }
   check_refused(*body, errors);
   const auto messages = body->find("messages");

@@ -29,7 +29,7 @@ class completion_chunks final : public turn_translator {
   std::string on_thinking(const std::string& text) override;
   std::string on_call(const shown_call&) override { return {}; }
   std::string on_result(const shown_call&) override { return {}; }
-  std::string on_approval(const std::string&, const nlohmann::json&) override { return {}; }
+  std::string on_approval(event_type, const nlohmann::json&) override { return {}; }
   std::string on_end(const turn_end& end) override;
   nlohmann::ordered_json chunk(nlohmann::ordered_json delta, nlohmann::ordered_json finish) const;
 

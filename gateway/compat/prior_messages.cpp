@@ -39,7 +39,7 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
                                     std::vector<field_error>& errors) {
   sent_conversation found;
   if (!messages || !messages->is_array() || messages->empty()) {
-    errors.push_back({"invalid_field", "/messages", "must be a list with at least one message"});
+    errors.push_back({error_code::invalid_field, "/messages", "must be a list with at least one message"});
     return found;
   }
   std::size_t total = 0;
@@ -48,7 +48,8 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
     const auto pointer = "/messages/" + std::to_string(i);
     const auto role = one.is_object() ? role_of(one) : std::string();
     if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
-      errors.push_back({"invalid_field", pointer + "/role", "must be system, developer, user, assistant or tool"});
+      errors.push_back(
+          {error_code::invalid_field, pointer + "/role", "must be system, developer, user, assistant or tool"});
       if (errors.size() >= 64) return found;
       continue;
     }
@@ -58,16 +59,18 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
   if (!errors.empty()) return found;
   const auto last = "/messages/" + std::to_string(messages->size() - 1);
   if (found.before.back().role != "user") {
-    errors.push_back({"invalid_field", last + "/role", "the last message must be the user's: it is what is answered"});
+    errors.push_back(
+        {error_code::invalid_field, last + "/role", "the last message must be the user's: it is what is answered"});
     return found;
   }
   found.text = std::move(found.before.back().text);
   found.before.pop_back();
   if (found.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
-    errors.push_back({"invalid_field", last, "has no text"});
-  if (found.text.size() > max_message_bytes) errors.push_back({"invalid_field", last, "is larger than 64 KiB"});
+    errors.push_back({error_code::invalid_field, last, "has no text"});
+  if (found.text.size() > max_message_bytes)
+    errors.push_back({error_code::invalid_field, last, "is larger than 64 KiB"});
   if (total - found.text.size() > max_prior_bytes)
-    errors.push_back({"too_large", "/messages",
+    errors.push_back({error_code::too_large, "/messages",
                       "the earlier messages have more than 256 KiB: send fewer, or let quell keep the conversation "
                       "(name its scope)"});
   return found;

@@ -61,7 +61,7 @@ class end_reader final : public turn_translator {
   std::string on_thinking(const std::string&) override { return {}; }
   std::string on_call(const shown_call&) override { return {}; }
   std::string on_result(const shown_call&) override { return {}; }
-  std::string on_approval(const std::string&, const nlohmann::json&) override { return {}; }
+  std::string on_approval(event_type, const nlohmann::json&) override { return {}; }
   std::string on_end(const turn_end&) override { return {}; }
 };
 
@@ -85,9 +85,9 @@ class silent_writer final : public stream_writer {
 };
 
 /// The turn goes on or not: this client learns no more of it. Never a status for which a client repeats its request.
-turn_end unknown_end(const std::string& code, const std::string& why) {
+turn_end unknown_end(error_code code, const std::string& why) {
   turn_end end;
-  end.code = code;
+  end.code = text_of(code);
   end.message = why;
   return end;
 }
@@ -95,14 +95,14 @@ turn_end unknown_end(const std::string& code, const std::string& why) {
 awaitable<> follow_to_end(thread_context& here, followed_turn what, std::shared_ptr<silent_writer> into,
                           std::function<void(turn_end)> done) {
   const auto reader = std::make_shared<end_reader>(what.turn);
-  auto found = unknown_end("shutting_down", "quelld ends; the turn is in its ledger");
+  auto found = unknown_end(error_code::shutting_down, "quelld ends; the turn is in its ledger");
   try {
     co_await follow(here, std::move(what), reader, *into);
     if (reader->end()) found = *reader->end();
   } catch (const problem& p) {
     found = unknown_end(p.code, p.detail);
   } catch (const std::exception& e) {
-    found = unknown_end("internal", e.what());
+    found = unknown_end(error_code::internal, e.what());
   }
   done(std::move(found));
 }

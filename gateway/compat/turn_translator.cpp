@@ -17,7 +17,7 @@ json data_of(const rendered_event& event) {
 }
 
 /// `operation`: as the API shows it.
-turn_end end_of(const std::string& type, const json& operation) {
+turn_end end_of(event_type type, const json& operation) {
   turn_end end;
   const auto turn = operation.value("turn", json::object());
   end.text = value_at<std::string>(turn, "text");
@@ -26,12 +26,12 @@ turn_end end_of(const std::string& type, const json& operation) {
   end.input_tokens = value_at<std::uint64_t>(usage, "input_tokens");
   end.output_tokens = value_at<std::uint64_t>(usage, "output_tokens");
   end.cached_tokens = value_at<std::uint64_t>(usage, "cached_input_tokens");
-  if (type == "operation_completed") {
+  if (type == event_type::operation_completed) {
     end.as = turn_end::how::completed;
     return end;
   }
   const auto error = operation.value("error", json());
-  if (type == "operation_failed") {
+  if (type == event_type::operation_failed) {
     end.code = value_at<std::string>(error, "code", "error");
     end.message = value_at<std::string>(error, "message", "the turn failed");
     return end;
@@ -47,23 +47,25 @@ turn_end end_of(const std::string& type, const json& operation) {
 } // namespace
 
 std::string turn_translator::frame(const rendered_event& event) {
-  const auto& type = event.record.type;
-  if (type == "approval_required" || type == "approval_resolved") return on_approval(type, data_of(event));
+  const auto type = event.record.type;
+  if (type == event_type::approval_required || type == event_type::approval_resolved)
+    return on_approval(type, data_of(event));
   if (event.record.operation != turn_) return {};
-  if (type == "text_delta") {
+  if (type == event_type::text_delta) {
     auto text = value_at<std::string>(data_of(event), "text");
     shown_ += code_points(text);
     return text.empty() ? std::string() : on_text(text);
   }
-  if (type == "thinking_delta") {
+  if (type == event_type::thinking_delta) {
     const auto text = value_at<std::string>(data_of(event), "text");
     return text.empty() ? std::string() : on_thinking(text);
   }
-  if (type == "turn_resumed") { // what was shown cannot be taken back: the replacement begins a paragraph of its own
+  if (type == event_type::turn_resumed) {
+    // What was shown cannot be taken back: the replacement begins a paragraph of its own.
     const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
     return offset < std::exchange(shown_, offset) ? on_text("\n\n") : std::string();
   }
-  if (type == "tool_start" || type == "tool_result") {
+  if (type == event_type::tool_start || type == event_type::tool_result) {
     auto data = data_of(event);
     shown_call call;
     call.id = value_at<std::string>(data, "call");
@@ -71,9 +73,9 @@ std::string turn_translator::frame(const rendered_event& event) {
     call.ok = value_at<bool>(data, "ok", true);
     call.input = data.value("input", json());
     call.result = data.value("result", json());
-    return type == "tool_start" ? on_call(call) : on_result(call);
+    return type == event_type::tool_start ? on_call(call) : on_result(call);
   }
-  if (type != "operation_completed" && type != "operation_failed" && type != "operation_cancelled") return {};
+  if (!ends_operation(type)) return {};
   end_ = end_of(type, data_of(event));
   return on_end(*end_);
 }

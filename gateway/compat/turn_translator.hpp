@@ -44,7 +44,7 @@ class turn_translator {
   virtual std::string on_thinking(const std::string& text) = 0;
   virtual std::string on_call(const shown_call& call) = 0;
   virtual std::string on_result(const shown_call& call) = 0;
-  virtual std::string on_approval(const std::string& type, const nlohmann::json& data) = 0;
+  virtual std::string on_approval(event_type type, const nlohmann::json& data) = 0;
   virtual std::string on_end(const turn_end& end) = 0;
 
  private:

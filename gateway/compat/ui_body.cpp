@@ -12,7 +12,7 @@ using nlohmann::json;
 std::string text_of_parts(const json& message, const std::string& pointer, std::vector<field_error>& errors) {
   const auto parts = message.find("parts");
   if (parts == message.end() || !parts->is_array()) {
-    errors.push_back({"invalid_field", pointer + "/parts", "must be a list of parts"});
+    errors.push_back({error_code::invalid_field, pointer + "/parts", "must be a list of parts"});
     return {};
   }
   std::string text;
@@ -22,7 +22,7 @@ std::string text_of_parts(const json& message, const std::string& pointer, std::
     if (type == part.end() || !type->is_string()) continue;
     if (*type == "text" && words != part.end() && words->is_string()) text += words->get_ref<const std::string&>();
     if (*type != "file") continue;
-    errors.push_back({"invalid_field", pointer + "/parts", "files are not taken"});
+    errors.push_back({error_code::invalid_field, pointer + "/parts", "files are not taken"});
     break;
   }
   return text;

@@ -74,8 +74,8 @@ std::string ui_parts::on_result(const shown_call& call) {
                      {"dynamic", true}});
 }
 
-std::string ui_parts::on_approval(const std::string& type, const nlohmann::json& data) {
-  return data_frame({{"type", type == "approval_required" ? "data-approval" : "data-approval-resolved"},
+std::string ui_parts::on_approval(event_type type, const nlohmann::json& data) {
+  return data_frame({{"type", type == event_type::approval_required ? "data-approval" : "data-approval-resolved"},
                      {"id", value_at<std::string>(data, "operation")},
                      {"data", data}});
 }

@@ -22,7 +22,7 @@ class ui_parts final : public turn_translator {
   std::string on_thinking(const std::string& text) override { return piece(block::reasoning, text); }
   std::string on_call(const shown_call& call) override;
   std::string on_result(const shown_call& call) override;
-  std::string on_approval(const std::string& type, const nlohmann::json& data) override;
+  std::string on_approval(event_type type, const nlohmann::json& data) override;
   std::string on_end(const turn_end& end) override;
   std::string piece(block kind, std::string text);
   /// Ends the open block, if there is one.

@@ -21,15 +21,16 @@ result<std::optional<std::uint64_t>> position_file::read() const {
   std::uint64_t position = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), position);
   if (!in || wrong != std::errc{} || end != text.data() + text.size())
-    return failure("storage_unavailable", path_ + " holds no event id. Restore it, or remove it: then only new events "
-                                                  "are delivered.");
+    return failure(error_code::storage_unavailable,
+                   path_ + " holds no event id. Restore it, or remove it: then only new events "
+                           "are delivered.");
   return std::optional(position);
 }
 
 result<void> position_file::write(std::uint64_t position) const {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) return failure("storage_unavailable", folder_ + " cannot be made: " + error.message());
+  if (error) return failure(error_code::storage_unavailable, folder_ + " cannot be made: " + error.message());
   return write_private_file(path_, std::to_string(position) + "\n");
 }
 

@@ -37,15 +37,20 @@ struct webhook_queue {
 };
 
 bool is_wanted(const outgoing_webhook& w, const records::event_record& e) {
-  if (w.types.empty() ? e.type == "audit" : std::find(w.types.begin(), w.types.end(), e.type) == w.types.end())
-    return false;
+  const bool has_type = w.types.empty() ? e.type != event_type::audit
+                                        : std::find(w.types.begin(), w.types.end(), text_of(e)) != w.types.end();
+  if (!has_type) return false;
   return !w.scope || (e.scope && e.scope->is_at_or_below(*w.scope));
 }
 
 records::event_filter filter_of(const outgoing_webhook& w, std::uint64_t after) {
   records::event_filter f;
   if (w.scope) f.scopes = {*w.scope};
-  f.types = w.types;
+  for (const auto& text : w.types)
+    if (const auto type = event_type_of(text))
+      f.types.push_back(*type);
+    else
+      f.unlisted_types.push_back(text);
   f.after = after;
   f.limit = page_events;
   return f;

@@ -104,7 +104,7 @@ class host {
 /// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
 struct event {
   std::uint64_t id = 0;
-  std::string type; ///< `text_delta`, `turn_complete`, `acknowledgement`, …
+  event_type type = event_type::unlisted;
   scope_path scope;
   std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
   std::optional<operation_id> root;
@@ -135,8 +135,9 @@ struct web_call {
 
 /// Whether the same delivery can succeed later despite this fault of the host.
 inline bool is_transient(const fault& why) {
-  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
-         why.code == "internal" || why.code == "too_many_operations";
+  return has_code(why, error_code::shutting_down) || has_code(why, error_code::storage_unavailable) ||
+         has_code(why, error_code::rate_limited) || has_code(why, error_code::internal) ||
+         has_code(why, error_code::too_many_operations);
 }
 
 struct web_answer {

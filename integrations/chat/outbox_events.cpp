@@ -214,47 +214,45 @@ void outbox::on_event(const event& e, boot_time now) {
   if (e.id != 0 && e.id <= b.last_event) return;
   if (e.id != 0) b.last_event = e.id;
   ++b.changes;
-  if (e.operation && (e.type == "operation_cancelling" || e.type == "operation_cancelled" ||
-                      e.type == "operation_completed" || e.type == "operation_failed"))
+  if (e.operation && (e.type == event_type::operation_cancelling || ends_operation(e.type)))
     if (const auto at = b.places.find(e.scope); at != b.places.end()) b.leave_line(at->second, *e.operation);
   const json data = json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
   const bool is_turn = e.operation && (!e.root || *e.root == *e.operation);
-  if (e.type == "text_delta" && is_turn)
+  if (e.type == event_type::text_delta && is_turn)
     say_delta(b, *e.operation, e, data, now);
-  else if (e.type == "turn_resumed" && is_turn)
+  else if (e.type == event_type::turn_resumed && is_turn)
     resume(b, *e.operation, e, data, now);
-  else if (e.type == "turn_start" && is_turn) {
+  else if (e.type == event_type::turn_start && is_turn) {
     auto& r = reply_of(b, *e.operation, e, now);
     auto& in = b.at(e.scope, now);
     r.reply_to = in.known_as(message_of(data));
     b.begin_turn(in, *e.operation);
-  } else if (e.type == "turn_complete" && is_turn)
+  } else if (e.type == event_type::turn_complete && is_turn)
     complete(b, *e.operation, e, data, now);
-  else if (e.type == "turn_abort" && is_turn)
+  else if (e.type == event_type::turn_abort && is_turn)
     abort(b, *e.operation, e, data, now);
-  else if (e.type == "tool_start" || e.type == "tool_result")
-    tool(b, e, data, e.type == "tool_start", now);
-  else if (e.type == "message_decided")
+  else if (e.type == event_type::tool_start || e.type == event_type::tool_result)
+    tool(b, e, data, e.type == event_type::tool_start, now);
+  else if (e.type == event_type::message_decided)
     decided_message(*this, b, e, data, now);
-  else if (e.type == "acknowledgement")
+  else if (e.type == event_type::acknowledgement)
     b.acknowledge(
         b.at(e.scope, now),
         {message_of(data), cancel_of(data), text_of(data, "text"), text_of(data, "reaction"), text_of(data, "state")},
         now);
-  else if (e.type == "approval_required")
+  else if (e.type == event_type::approval_required)
     ask(b, e, data, now);
-  else if (e.type == "approval_resolved")
+  else if (e.type == event_type::approval_resolved)
     answer(b, e, data, now);
-  else if (e.type == "cancel_fenced")
+  else if (e.type == event_type::cancel_fenced)
     fenced(b, e, data);
-  else if (e.type == "cancel_settled" && cancel_of(data))
+  else if (e.type == event_type::cancel_settled && cancel_of(data))
     b.settle(*cancel_of(data), b.end_mark(data.value("proven", json()) == true, number_of(data, "not_confirmed"),
                                           number_of(data, "operations")));
-  else if (e.type == "operation_cancelling" && e.operation)
+  else if (e.type == event_type::operation_cancelling && e.operation)
     b.drop_reply(*e.operation, cancel_of(data));
-  else if (is_turn && e.type.starts_with("operation_") && e.type != "operation_created" &&
-           e.type != "operation_started" && e.type != "operation_paused" && e.type != "operation_resumed")
+  else if (is_turn && ends_operation(e.type))
     b.mark_ended(e.scope, *e.operation, cancel_of(data));
 }
 

@@ -32,13 +32,13 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using stream = asio::ssl::stream<tcp::socket>;
-using error_code = boost::system::error_code;
+using link_io_error = boost::system::error_code;
 
 constexpr std::size_t most_unsent_bytes = 1 << 20, most_events_waiting = 100'000;
 constexpr std::chrono::milliseconds farewell_timeout{500};
 
 /// The certificate error, which Asio's own message leaves out.
-std::string tls_error(const error_code& error, stream& s) {
+std::string tls_error(const link_io_error& error, stream& s) {
   if (const auto verified = SSL_get_verify_result(s.native_handle()); verified != X509_V_OK)
     return std::string("the certificate is not accepted: ") + X509_verify_cert_error_string(verified) +
            " (an own authority is named by tls_ca)";
@@ -56,7 +56,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
 
   result<void> prepare() {
     if (!settings.tls) return {};
-    error_code error;
+    link_io_error error;
     tls.set_options(
         asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
     tls.set_verify_mode(asio::ssl::verify_peer, error);
@@ -65,13 +65,14 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     else
       tls.load_verify_file(settings.tls_ca, error);
     if (error)
-      return failure("invalid_field", name + ": tls_ca " + settings.tls_ca + " cannot be used: " + error.message());
+      return failure(error_code::invalid_field,
+                     name + ": tls_ca " + settings.tls_ca + " cannot be used: " + error.message());
     if (settings.tls_cert.empty()) return {};
     tls.use_certificate_chain_file(settings.tls_cert, error);
     if (!error) tls.use_private_key_file(settings.tls_key, asio::ssl::context::pem, error);
     if (error)
-      return failure("invalid_field", name + ": tls_cert " + settings.tls_cert + " and tls_key " + settings.tls_key +
-                                          " cannot be used: " + error.message());
+      return failure(error_code::invalid_field, name + ": tls_cert " + settings.tls_cert + " and tls_key " +
+                                                    settings.tls_key + " cannot be used: " + error.message());
     return {};
   }
 
@@ -117,7 +118,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     if (write_at && (!due || *write_at < *due)) due = write_at;
     if (!due) return;
     wake.expires_after(std::max(*due - web_loop::now(), std::chrono::nanoseconds(1'000'000)));
-    wake.async_wait([self = shared_from_this()](const error_code& error) {
+    wake.async_wait([self = shared_from_this()](const link_io_error& error) {
       if (error || self->is_stopping) return;
       self->session->tick(web_loop::now());
       self->flush();
@@ -130,7 +131,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   }
 
   void close() {
-    error_code ignored;
+    link_io_error ignored;
     if (socket) socket->lowest_layer().close(ignored);
   }
 
@@ -138,7 +139,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     if (is_writing || unsent.empty() || !is_open) return;
     is_writing = true;
     const auto sending = std::make_shared<const std::string>(std::exchange(unsent, {}));
-    const auto done = [self = shared_from_this(), of = socket, sending](const error_code& error, std::size_t) {
+    const auto done = [self = shared_from_this(), of = socket, sending](const link_io_error& error, std::size_t) {
       if (self->socket != of) return; // belongs to an old connection
       self->is_writing = false;
       if (error) return self->close(); // the reader reports the reason
@@ -154,7 +155,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   /// Closes the socket if the current step takes too long.
   void set_deadline(const char* what) {
     deadline.expires_after(settings.connect_timeout);
-    deadline.async_wait([self = shared_from_this(), of = socket, what](const error_code& error) {
+    deadline.async_wait([self = shared_from_this(), of = socket, what](const link_io_error& error) {
       if (error || self->socket != of) return;
       self->cut(
           {std::string(what) + " takes longer than " + std::to_string(self->settings.connect_timeout.count()) + " ms",
@@ -163,7 +164,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   }
 
   asio::awaitable<std::string> dial() {
-    error_code error;
+    link_io_error error;
     auto to = asio::redirect_error(asio::use_awaitable, error);
     const auto place = settings.host + ":" + std::to_string(settings.port);
     tcp::resolver resolver(io);
@@ -203,7 +204,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     std::string bytes(16 << 10, '\0');
     const auto of = socket; // the buffers of a pending operation live as long as this frame
     while (!reason) {
-      error_code error;
+      link_io_error error;
       auto to = asio::redirect_error(asio::use_awaitable, error);
       const auto count = settings.tls ? co_await of->async_read_some(asio::buffer(bytes), to)
                                       : co_await of->next_layer().async_read_some(asio::buffer(bytes), to);
@@ -232,7 +233,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
       const auto tenths = (wait.count() + 50) / 100;
       show("retrying in " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s: " + ended.why);
       pause.expires_after(wait);
-      error_code ignored;
+      link_io_error ignored;
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
   }
@@ -272,7 +273,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     deadline.cancel();
     if (!was_open || !is_writing) return close();
     deadline.expires_after(farewell_timeout);
-    deadline.async_wait([self = shared_from_this()](const error_code& error) {
+    deadline.async_wait([self = shared_from_this()](const link_io_error& error) {
       if (!error) self->close();
     });
   }
@@ -298,10 +299,10 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   // ---- any thread --------------------------------------------------------------------------------------------------
   void on_event(const event& e) {
     {
-      if (e.type == "thinking_delta") return; // no chat shows it
+      if (e.type == event_type::thinking_delta) return; // no chat shows it
       // The link's thread has at most one pending job; the queue here is bounded.
       const std::lock_guard lock(mutex);
-      if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only unlimited kind
+      if (events.size() >= most_events_waiting && e.type == event_type::text_delta) return; // the only unlimited kind
       events.push_back(e);
       if (events.size() > 1) return;
     }

@@ -90,7 +90,7 @@ result<std::unique_ptr<web_loop>> web_loop::start(std::function<std::optional<bo
   try {
     c->thread = std::thread([raw] { raw->work(); });
   } catch (const std::system_error& e) {
-    return failure("internal", std::string("no thread for a chat service: ") + e.what());
+    return failure(error_code::internal, std::string("no thread for a chat service: ") + e.what());
   }
   return std::unique_ptr<web_loop>(new web_loop(std::move(c)));
 }

@@ -29,10 +29,11 @@ class json_formatter final : public spdlog::formatter {
 
 result<void> check_log(std::string_view level, std::string_view format) {
   if (level != "debug" && level != "info" && level != "warn" && level != "error")
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "log.level '" + std::string(level) + "' is not a level: choose debug, info, warn or error");
   if (format != "text" && format != "json")
-    return failure("invalid_field", "log.format '" + std::string(format) + "' is not a format: choose text or json");
+    return failure(error_code::invalid_field,
+                   "log.format '" + std::string(format) + "' is not a format: choose text or json");
   return {};
 }
 

@@ -21,8 +21,9 @@ result<void> write_private_file(const std::string& path, const std::string& text
   if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = std::strerror(written ? errno : error);
     ::unlink(temporary.c_str());
-    return failure("storage_unavailable", path + " cannot be written: " + why +
-                                              ". Check the permissions and the free space of the state directory.");
+    return failure(error_code::storage_unavailable,
+                   path + " cannot be written: " + why +
+                       ". Check the permissions and the free space of the state directory.");
   }
   return {};
 }

@@ -174,14 +174,15 @@ result<std::string> filled_form(const std::string& form, const std::string& valu
   const json empty = json::object();
   const json& fields = member(schema, "properties").is_object() ? member(schema, "properties") : empty;
   auto given = blank(values) ? json::object() : parse_json(values).value_or(json());
-  if (!given.is_object()) return failure("invalid_values", "the values must be a JSON object, like {\"name\":\"Ann\"}");
+  if (!given.is_object())
+    return failure(error_code::invalid_values, "the values must be a JSON object, like {\"name\":\"Ann\"}");
   for (const auto& [name, value] : given.items()) {
     if (!fields.contains(name))
-      return failure("invalid_values",
+      return failure(error_code::invalid_values,
                      quoted_name(name) + " is not a field of this question (its fields: " + names_text(fields) + ")",
                      pointer_of(name));
     if (const auto wrong = wrong_value(fields[name], value); !wrong.empty())
-      return failure("invalid_values", quoted_name(name) + " " + wrong, pointer_of(name));
+      return failure(error_code::invalid_values, quoted_name(name) + " " + wrong, pointer_of(name));
   }
   for (const auto& [name, field] : fields.items()) {
     const json& usual = member(field, "default");
@@ -190,7 +191,7 @@ result<std::string> filled_form(const std::string& form, const std::string& valu
   if (const json& required = member(schema, "required"); required.is_array())
     for (const json& name : required)
       if (name.is_string() && !given.contains(name.get_ref<const std::string&>()))
-        return failure("invalid_values",
+        return failure(error_code::invalid_values,
                        quoted_name(name.get<std::string>()) + " is required, and the question has no default for it",
                        pointer_of(name.get<std::string>()));
   return dump_json(given);

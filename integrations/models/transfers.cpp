@@ -20,7 +20,7 @@ constexpr long kept_connections = 512; ///< idle and busy together; above it an 
 result<std::unique_ptr<transfers>> transfers::make() {
   // Thread safe in this libcurl ("threadsafe" feature) and callable more than once; it is never undone.
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-    return failure("internal", "libcurl could not be initialised; model providers cannot be asked");
+    return failure(error_code::internal, "libcurl could not be initialised; model providers cannot be asked");
   std::unique_ptr<transfers> made(new transfers);
   made->multi_ = curl_multi_init();
   made->epoll_ = epoll_create1(EPOLL_CLOEXEC);
@@ -28,7 +28,8 @@ result<std::unique_ptr<transfers>> transfers::make() {
   epoll_event waking{EPOLLIN, {.fd = made->wake_}};
   if (!made->multi_ || made->epoll_ < 0 || made->wake_ < 0 ||
       epoll_ctl(made->epoll_, EPOLL_CTL_ADD, made->wake_, &waking) != 0)
-    return failure("internal", std::string("no descriptors for asking model providers: ") + std::strerror(errno));
+    return failure(error_code::internal,
+                   std::string("no descriptors for asking model providers: ") + std::strerror(errno));
   curl_multi_setopt(made->multi_, CURLMOPT_SOCKETFUNCTION, &transfers::on_socket);
   curl_multi_setopt(made->multi_, CURLMOPT_SOCKETDATA, made.get());
   curl_multi_setopt(made->multi_, CURLMOPT_TIMERFUNCTION, &transfers::on_timer);

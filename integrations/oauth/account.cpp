@@ -57,7 +57,8 @@ void account::renewed(std::uint64_t life, const chat::web_response& r) {
   bool is_good = grant_ && life != life_; // another login was completed meanwhile
   std::string trouble;
   if (grant_ && life == life_) {
-    result<grant> fresh = failure("login_failed", "the authorization server does not answer: " + excerpt(r.error, 200));
+    result<grant> fresh =
+        failure(error_code::login_failed, "the authorization server does not answer: " + excerpt(r.error, 200));
     if (r.what == chat::web_end::answered) fresh = read_tokens(*grant_, r.status, r.body, ports_.now());
     if (fresh) {
       grant_ = std::move(*fresh);

@@ -13,7 +13,7 @@ namespace quell::integrations::oauth {
 namespace {
 
 constexpr std::size_t url_bytes = 2048, most_entries = 256, entry_bytes = 256;
-constexpr const char* code = "login_failed";
+constexpr auto code = error_code::login_failed;
 
 std::string part_of(CURLU* url, CURLUPart what, unsigned flags = 0) {
   char* text = nullptr;

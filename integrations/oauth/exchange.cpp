@@ -96,7 +96,7 @@ result<client> read_registration(long status, std::string_view body) {
   const bool is_client = (status == 200 || status == 201) && is_visible(made.id, id_bytes) &&
                          (made.secret.empty() || is_visible(made.secret, id_bytes));
   if (!is_client)
-    return failure("login_failed",
+    return failure(error_code::login_failed,
                    "the authorization server does not register quell: " + words_of_error(answer, status) +
                        "; register it there yourself and configure client_id");
   const std::string how = text_member(answer, "token_endpoint_auth_method");
@@ -136,16 +136,17 @@ std::string authorization_url(const authorization_metadata& at, const client& as
 
 result<void> check_answer(const authorization_answer& answer, const authorization_metadata& at) {
   if (answer.issuer.empty() ? at.says_issuer : answer.issuer != at.issuer)
-    return failure("login_failed",
+    return failure(error_code::login_failed,
                    answer.issuer.empty()
                        ? "what the browser brought back does not say from which authorization server it is"
                        : "what the browser brought back is of another authorization server, \"" +
                              excerpt(answer.issuer, 200) + "\"");
   if (!answer.error.empty())
-    return failure("login_failed",
+    return failure(error_code::login_failed,
                    "the authorization server refuses: " + excerpt(answer.error, 80) +
                        (answer.error_description.empty() ? "" : " (" + excerpt(answer.error_description, 200) + ")"));
-  if (!is_visible(answer.code, token_bytes)) return failure("login_failed", "the browser brought no code back");
+  if (!is_visible(answer.code, token_bytes))
+    return failure(error_code::login_failed, "the browser brought no code back");
   return {};
 }
 
@@ -172,12 +173,12 @@ result<grant> read_tokens(grant old, long status, std::string_view body, wall_ti
   const auto answer = parse_json(body).value_or(json());
   if (status != 200) {
     const bool is_over = status == 400 && text_member(answer, "error") == "invalid_grant";
-    return failure(is_over ? "login_over" : "login_failed",
+    return failure(is_over ? "login_over" : std::string(text_of(error_code::login_failed)),
                    "the authorization server gives no token: " + words_of_error(answer, status));
   }
   const std::string token = text_member(answer, "access_token"), refresh = text_member(answer, "refresh_token");
   if (!is_visible(token, token_bytes) || lower(text_member(answer, "token_type")) != "bearer")
-    return failure("login_failed", "the authorization server answers with what is not a bearer token");
+    return failure(error_code::login_failed, "the authorization server answers with what is not a bearer token");
   old.access_token = token;
   if (is_visible(refresh, token_bytes)) old.refresh_token = refresh;
   if (const std::string scope = text_member(answer, "scope"); !scope.empty()) old.scope = scope.substr(0, scope_bytes);

@@ -29,13 +29,15 @@ void account::begin(std::string redirect_uri, begun done) {
   of->done = std::move(done);
   of->what.redirect_uri = std::move(redirect_uri);
   if (!is_on_loopback(of->what.redirect_uri))
-    return give_up(of, {"invalid_field",
-                        "redirect_uri must be http on loopback with a port and without a query, such as "
-                        "http://127.0.0.1:8976/callback",
-                        "/redirect_uri"});
+    return give_up(of, coded_fault{error_code::invalid_field,
+                                   "redirect_uri must be http on loopback with a port and without a query, such as "
+                                   "http://127.0.0.1:8976/callback",
+                                   "/redirect_uri"});
   if (!server_) return give_up(of, server_.error());
   if (!server_->is_secure && !server_->is_loopback)
-    return give_up(of, {"login_failed", "the server is not reached by https: a token would be sent in the clear", {}});
+    return give_up(of, coded_fault{error_code::login_failed,
+                                   "the server is not reached by https: a token would be sent in the clear",
+                                   {}});
   of->at = ports_.now();
   of->what.state = fresh_secret();
   of->what.verifier = fresh_secret();
@@ -53,7 +55,8 @@ void account::ask_for_challenge(std::shared_ptr<attempt> of) {
   const token_request ask{probe, {"Content-Type: application/json", "Accept: application/json, text/event-stream"}};
   post(settings_.server, ask, [self = shared_from_this(), of](const chat::web_response& r) {
     if (r.what == chat::web_end::not_sent)
-      return self->give_up(of, {"login_failed", "the server is out of reach: " + excerpt(r.error, 200), {}});
+      return self->give_up(
+          of, coded_fault{error_code::login_failed, "the server is out of reach: " + excerpt(r.error, 200), {}});
     of->demanded = read_challenge(r.header("www-authenticate"));
     self->ask_resource(of, 0);
   });
@@ -68,7 +71,8 @@ void account::ask_resource(std::shared_ptr<attempt> of, std::size_t number) {
                      {"login_failed", "the server's metadata " + shown(metadata_url) + " is not reached by https", {}});
   }
   if (number >= of->urls.size())
-    return give_up(of, {"login_failed",
+    return give_up(
+        of, coded_fault{error_code::login_failed,
                         "the server does not say where one logs in: there is no metadata at " + shown(of->urls.front()),
                         {}});
   get(of->urls[number], [self = shared_from_this(), of, number](const chat::web_response& r) {
@@ -88,10 +92,10 @@ void account::ask_issuer(std::shared_ptr<attempt> of, std::size_t number) {
     of->urls = authorization_metadata_urls(*issuer);
   }
   if (number >= of->urls.size())
-    return give_up(of, {"login_failed",
-                        "the authorization server " + shown(of->resource.issuer) + " has no metadata at " +
-                            shown(of->urls.front()),
-                        {}});
+    return give_up(of, coded_fault{error_code::login_failed,
+                                   "the authorization server " + shown(of->resource.issuer) + " has no metadata at " +
+                                       shown(of->urls.front()),
+                                   {}});
   get(of->urls[number], [self = shared_from_this(), of, number](const chat::web_response& r) {
     const auto document = r.is_good() ? parse_json(r.body) : std::nullopt;
     if (!document || !document->is_object()) return self->ask_issuer(of, number + 1);
@@ -108,10 +112,10 @@ void account::ask_issuer(std::shared_ptr<attempt> of, std::size_t number) {
 
 void account::ask_registration(std::shared_ptr<attempt> of) {
   if (of->issuer.registration_endpoint.empty())
-    return give_up(of, {"login_failed",
-                        "the authorization server " + shown(of->issuer.issuer) +
-                            " registers nobody by itself: register quell there and configure client_id",
-                        {}});
+    return give_up(of, coded_fault{error_code::login_failed,
+                                   "the authorization server " + shown(of->issuer.issuer) +
+                                       " registers nobody by itself: register quell there and configure client_id",
+                                   {}});
   const token_request ask{registration_body(of->issuer, of->what.redirect_uri),
                           {"Content-Type: application/json", "Accept: application/json"}};
   post(of->issuer.registration_endpoint, ask, [self = shared_from_this(), of](const chat::web_response& r) {
@@ -140,7 +144,7 @@ void account::finish(authorization_answer answer, std::function<void(result<void
     if (open_ && same_secret(open_->what.state, answer.state)) of = std::exchange(open_, nullptr);
   }
   if (!of || ports_.now() - of->at > browser_time)
-    return done(failure("login_not_found",
+    return done(failure(error_code::login_not_found,
                         "no such login is waited for: it was begun anew, ended, or took longer than 10 "
                         "minutes; begin again"));
   if (const auto good = check_answer(answer, of->issuer); !good) return done(good);
@@ -148,7 +152,8 @@ void account::finish(authorization_answer answer, std::function<void(result<void
   post(of->issuer.token_endpoint, ask,
        [self = shared_from_this(), of, done = std::move(done)](const chat::web_response& r) {
          if (r.what != chat::web_end::answered)
-           return done(failure("login_failed", "the authorization server does not answer: " + excerpt(r.error, 200)));
+           return done(
+               failure(error_code::login_failed, "the authorization server does not answer: " + excerpt(r.error, 200)));
          grant fresh{self->settings_.server,
                      of->issuer.issuer,
                      of->issuer.token_endpoint,
@@ -159,7 +164,7 @@ void account::finish(authorization_answer answer, std::function<void(result<void
                      of->what.scope,
                      {}};
          auto read = read_tokens(std::move(fresh), r.status, r.body, self->ports_.now());
-         if (!read) return done(failure("login_failed", read.error().detail));
+         if (!read) return done(failure(error_code::login_failed, read.error().detail));
          result<void> kept;
          {
            const std::lock_guard lock(self->guard_);

@@ -112,7 +112,8 @@ result<std::vector<found_page>> read_search(const search_settings& settings, con
     return failure("search_failed", "the search service (" + service +
                                         ") cannot be reached or did not finish its "
                                         "answer; try once more, or go on without");
-  if (answer.status == 429) return failure("rate_limited", "the search service takes no more searches now; try later");
+  if (answer.status == 429)
+    return failure(error_code::rate_limited, "the search service takes no more searches now; try later");
   if (answer.status == 401 || answer.status == 403)
     return failure("search_refused", "the search service refuses quell's key, or its JSON format is switched off; an "
                                      "admin must look at [web_search]");

@@ -32,7 +32,7 @@ std::uint64_t search_client::search(const search_settings& settings, const std::
   {
     const std::lock_guard counted(running_->guard);
     if (running_->numbers.size() + running_->starting >= most_at_once) {
-      done(failure("rate_limited", "too many searches run at once; try again when some have ended"));
+      done(failure(error_code::rate_limited, "too many searches run at once; try again when some have ended"));
       return 0;
     }
     ++running_->starting;

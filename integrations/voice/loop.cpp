@@ -25,7 +25,7 @@ namespace quell::integrations::voice {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
+using voice_io_error = boost::system::error_code;
 using any_stream = asio::generic::stream_protocol;
 using any_socket = any_stream::socket;
 using any_acceptor = asio::basic_socket_acceptor<any_stream>;
@@ -60,7 +60,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
     if (std::exchange(is_closing_, true)) return;
     hooks_ = {};
     deadline_.expires_after(close_timeout);
-    deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
+    deadline_.async_wait([self = this->shared_from_this()](const voice_io_error& error) {
       if (!error) self->shut();
     });
     write();
@@ -72,11 +72,11 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
   template <class Done>
   void shake_hands(Done done) {
     deadline_.expires_after(handshake_timeout);
-    deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
+    deadline_.async_wait([self = this->shared_from_this()](const voice_io_error& error) {
       if (!error) self->shut();
     });
     stream_.async_handshake(asio::ssl::stream_base::server,
-                            [self = this->shared_from_this(), done](const error_code& error) {
+                            [self = this->shared_from_this(), done](const voice_io_error& error) {
                               self->deadline_.cancel();
                               if (!error) done(self);
                             });
@@ -85,7 +85,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
  private:
   void read() {
     stream_.async_read_some(asio::buffer(buffer_),
-                            [self = this->shared_from_this()](const error_code& error, std::size_t n) {
+                            [self = this->shared_from_this()](const voice_io_error& error, std::size_t n) {
                               if (self->is_closing_) return;
                               if (error) return self->lose();
                               self->reader_.put({self->buffer_.data(), n});
@@ -111,7 +111,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
     is_writing_ = true;
     sending_ = std::exchange(unsent_, {});
     asio::async_write(stream_, asio::buffer(sending_),
-                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
+                      [self = this->shared_from_this()](const voice_io_error& error, std::size_t) {
                         self->is_writing_ = false;
                         if (error) return self->lose();
                         self->write();
@@ -126,7 +126,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
   }
 
   void shut() {
-    error_code ignored;
+    voice_io_error ignored;
     deadline_.cancel();
     lowest(stream_).shutdown(asio::socket_base::shutdown_both, ignored);
     lowest(stream_).close(ignored);
@@ -149,7 +149,7 @@ tl::unexpected<fault> bad_address(const std::string& address, const std::string&
 }
 
 bool is_from_loopback(const any_socket& s) {
-  error_code error;
+  voice_io_error error;
   const auto far = s.remote_endpoint(error);
   if (error) return false;
   sockaddr_storage raw{};
@@ -170,7 +170,7 @@ class asio_loop final : public voice_loop {
   void post(std::function<void()> what) override { asio::post(io_, std::move(what)); }
   void after(std::chrono::milliseconds wait, std::function<void()> what) override {
     auto timer = std::make_shared<asio::steady_timer>(io_, wait);
-    timer->async_wait([timer, what = std::move(what)](const error_code& error) {
+    timer->async_wait([timer, what = std::move(what)](const voice_io_error& error) {
       if (!error) what();
     });
   }
@@ -222,7 +222,7 @@ result<std::uint16_t> asio_loop::bind_tcp(entrance& e) {
   auto host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
-  error_code error;
+  voice_io_error error;
   const auto ip = asio::ip::make_address(host, error);
   if (error) return bad_address(address, "'" + host + "' is not an IP address");
   const asio::ip::tcp::endpoint at(ip, port);
@@ -246,7 +246,7 @@ result<std::uint16_t> asio_loop::bind_unix(entrance& e, const std::string& path)
     return bad_address("unix:" + path, "a path has 1 to 107 bytes");
   const asio::local::stream_protocol::endpoint at(path);
   struct stat there {};
-  error_code error;
+  voice_io_error error;
   if (::lstat(path.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode))
       return bad_address("unix:" + path, "a file that is not a socket is there; move it away");
@@ -258,7 +258,7 @@ result<std::uint16_t> asio_loop::bind_unix(entrance& e, const std::string& path)
   error = {};
   e.acceptor.open(at.protocol(), error);
   if (!error) e.acceptor.bind(any_stream::endpoint(at), error);
-  if (!error && ::chmod(path.c_str(), 0600) != 0) error = error_code(errno, boost::system::system_category());
+  if (!error && ::chmod(path.c_str(), 0600) != 0) error = voice_io_error(errno, boost::system::system_category());
   if (!error) e.acceptor.listen(16, error);
   if (error) return bad_address("unix:" + path, error.message());
   paths_.push_back(path);
@@ -273,7 +273,7 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
   e->came = std::move(came);
   if (!at.tls_cert.empty()) {
     e->tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-    error_code error;
+    voice_io_error error;
     e->tls->set_options(
         asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
     if (!error) e->tls->use_certificate_chain_file(at.tls_cert, error);
@@ -288,12 +288,12 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
 }
 
 void asio_loop::accept(const std::shared_ptr<entrance>& e) {
-  e->acceptor.async_accept([this, e](const error_code& error, any_socket socket) {
+  e->acceptor.async_accept([this, e](const voice_io_error& error, any_socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) return after(std::chrono::milliseconds{100}, [this, e] { accept(e); }); // out of descriptors
     const bool is_near = is_from_loopback(socket);
     if (static_cast<std::size_t>(e->counted.use_count() - 1) >= e->at.most) {
-      error_code ignored;
+      voice_io_error ignored;
       socket.close(ignored);
     } else if (e->tls) {
       auto link = std::make_shared<open_link<tls_stream>>(tls_stream(std::move(socket), *e->tls), e->at.reads, is_near,

@@ -67,7 +67,8 @@ result<std::unique_ptr<blob_files>> blob_files::open(options o) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (!error) fs::permissions(directory, fs::perms::owner_all, error);
-  if (error) return failure("storage_unavailable", directory + " cannot be used for blobs: " + error.message());
+  if (error)
+    return failure(error_code::storage_unavailable, directory + " cannot be used for blobs: " + error.message());
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     const auto name = at->path().filename().string();
     if (const auto id = blob_id::parse(name))
@@ -75,7 +76,7 @@ result<std::unique_ptr<blob_files>> blob_files::open(options o) {
     else if (name.ends_with(".new")) // a crash came before its rename
       ::unlink(at->path().c_str());
   }
-  if (error) return failure("storage_unavailable", directory + " cannot be read: " + error.message());
+  if (error) return failure(error_code::storage_unavailable, directory + " cannot be read: " + error.message());
   files->thread_ = std::thread([raw = files.get()] { raw->run(); });
   return files;
 }
@@ -165,23 +166,24 @@ std::optional<fault> blob_files::why_no_room(const new_blob& what) const {
     return at == sums.end() ? std::uint64_t{0} : at->second;
   };
   const auto refused = [](const std::string& whose, const char* setting) {
-    return fault{"rate_limited",
-                 "the files of " + whose + " take all the room that they may (limits." + setting +
-                     "); the oldest go when they were not used for store.keep_blobs",
-                 {}};
+    return coded_fault{error_code::rate_limited,
+                       "the files of " + whose + " take all the room that they may (limits." + setting +
+                           "); the oldest go when they were not used for store.keep_blobs",
+                       {}};
   };
   if (!what.holder.empty() && is_over(options_.bytes_per_holder, used_of(of_holder_, what.holder)))
     return refused("this token", "blob_bytes_per_token");
   if (is_over(options_.bytes_per_scope, used_of(of_scope_, what.scope.text())))
     return refused("scope " + what.scope.text(), "blob_bytes_per_scope");
   if (is_over(options_.bytes_in_all, total_))
-    return fault{"storage_unavailable",
-                 "all uploaded files together take the room that they may (limits.blob_bytes_in_all)",
-                 {}};
+    return coded_fault{error_code::storage_unavailable,
+                       "all uploaded files together take the room that they may (limits.blob_bytes_in_all)",
+                       {}};
   struct statvfs space {};
   if (options_.reserve_bytes > 0 && ::statvfs(options_.directory.c_str(), &space) == 0 &&
       static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < options_.reserve_bytes + what.bytes.size())
-    return fault{"storage_unavailable", "the state directory is low on space, so no files are taken", {}};
+    return coded_fault{
+        error_code::storage_unavailable, "the state directory is low on space, so no files are taken", {}};
   return std::nullopt;
 }
 
@@ -211,16 +213,17 @@ result<put_blob> blob_files::write(new_blob what) {
   f.at = one.used_at = options_.now();
   const auto header = header_of(f);
   one.header_bytes = header.size();
-  if (header.size() > most_header) return failure("invalid_field", "the names of the scope and the file are too long");
+  if (header.size() > most_header)
+    return failure(error_code::invalid_field, "the names of the scope and the file are too long");
   const auto path = path_of(f.id), temporary = path + ".new";
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return failure("storage_unavailable", trouble_of(temporary));
+  if (fd < 0) return failure(error_code::storage_unavailable, trouble_of(temporary));
   const bool is_written = write_whole(fd, header) && write_whole(fd, what.bytes) && ::fsync(fd) == 0;
   if (!is_written || ::rename(temporary.c_str(), path.c_str()) != 0) {
     auto why = trouble_of(path);
     ::close(fd);
     ::unlink(temporary.c_str());
-    return failure("storage_unavailable", std::move(why));
+    return failure(error_code::storage_unavailable, std::move(why));
   }
   ::close(fd);
   sync_directory(options_.directory);
@@ -232,15 +235,15 @@ result<put_blob> blob_files::write(new_blob what) {
 
 void blob_files::put(new_blob what, std::function<void(result<put_blob>)> done) {
   if (what.bytes.size() > options_.most_bytes)
-    return done(failure("too_large", "the file is larger than " + std::to_string(options_.most_bytes) +
-                                         " bytes (limits.blob_bytes)"));
+    return done(failure(error_code::too_large, "the file is larger than " + std::to_string(options_.most_bytes) +
+                                                   " bytes (limits.blob_bytes)"));
   if (auto sound = check_media(what.type, what.bytes); !sound) return done(tl::unexpected(sound.error()));
   const auto bytes = what.bytes.size();
   {
     const std::lock_guard lock(guard_);
-    if (is_over_) return done(failure("shutting_down", "quelld is shutting down; nothing was stored"));
+    if (is_over_) return done(failure(error_code::shutting_down, "quelld is shutting down; nothing was stored"));
     if (waiting_bytes_ + bytes > most_unwritten_bytes + options_.most_bytes)
-      return done(failure("rate_limited", "too many files are being written; come again in a second"));
+      return done(failure(error_code::rate_limited, "too many files are being written; come again in a second"));
     waiting_bytes_ += bytes;
   }
   later([this, bytes, what = std::make_shared<new_blob>(std::move(what)), done = std::move(done)] {
@@ -264,7 +267,7 @@ result<std::string> blob_files::read(const blob_id& id) {
   {
     const std::lock_guard lock(guard_);
     const auto at = all_.find(id);
-    if (at == all_.end()) return failure("blob_not_found", "there is no blob " + id.text());
+    if (at == all_.end()) return failure(error_code::blob_not_found, "there is no blob " + id.text());
     header = at->second.header_bytes;
     bytes = at->second.facts.bytes;
   }
@@ -273,7 +276,7 @@ result<std::string> blob_files::read(const blob_id& id) {
   file.seekg(static_cast<std::streamoff>(header));
   file.read(content.data(), static_cast<std::streamsize>(bytes));
   if (static_cast<std::uint64_t>(file.gcount()) != bytes)
-    return failure("blob_not_found", "blob " + id.text() + " cannot be read any more");
+    return failure(error_code::blob_not_found, "blob " + id.text() + " cannot be read any more");
   return content;
 }
 

@@ -167,7 +167,8 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   std::lock_guard lock(mutex_);
   const auto route = route_by_worker_.find(worker);
   if (route == route_by_worker_.end() || files_.worker_of(id) != worker)
-    return failure("rate_limited", "worker " + worker + " is not connected right now; send the same bytes again later");
+    return failure(error_code::rate_limited,
+                   "worker " + worker + " is not connected right now; send the same bytes again later");
   if (feeds_.size() >= most_feeds)
     for (auto it = feeds_.begin(); it != feeds_.end();)
       it = files_.worker_of(it->first) ? std::next(it) : feeds_.erase(it);
@@ -175,15 +176,15 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   auto& f = it->second;
   // After a restart of quelld the client knows its position better; the worker skips bytes that it already has.
   if (fresh) f.sent = f.acknowledged = offset;
-  if (f.closed) return failure("invalid_field", "the task reads no more input");
+  if (f.closed) return failure(error_code::invalid_field, "the task reads no more input");
   if (offset > f.sent)
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "offset " + std::to_string(offset) + " leaves a gap: " + std::to_string(f.sent) +
                        " bytes were taken so far",
                    "/offset");
   bytes.erase(0, std::min<std::uint64_t>(f.sent - offset, bytes.size()));
   if (f.pending.size() + bytes.size() > feed_window_bytes)
-    return failure("rate_limited", "the task is slow to read its input; send the same bytes again later");
+    return failure(error_code::rate_limited, "the task is slow to read its input; send the same bytes again later");
   f.ended = f.ended || end;
   if (!bytes.empty() || end) send_input(route->second, id, f.sent, bytes, f.ended);
   f.sent += bytes.size();

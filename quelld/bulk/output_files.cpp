@@ -150,9 +150,10 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
   {
     std::lock_guard lock(mutex_);
     const auto it = live_.find(piece.operation);
-    if (it == live_.end()) return failure("not_found", "no output is expected for " + piece.operation.text());
+    if (it == live_.end()) return failure(error_code::not_found, "no output is expected for " + piece.operation.text());
     if (piece.offset > most_offset || piece.bytes.size() > most_offset - piece.offset)
-      return failure("invalid_field", "output of " + piece.operation.text() + " at an offset that no task reaches");
+      return failure(error_code::invalid_field,
+                     "output of " + piece.operation.text() + " at an offset that no task reaches");
     auto& e = opened(piece.operation, it->second);
     auto& t = e.streams[static_cast<int>(piece.which)];
     std::string_view bytes = piece.bytes;
@@ -175,7 +176,8 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
           fs::resize_file(dir + "/" + segment_name(piece.which, start), t.segments.back().length, ignored);
         else
           fs::remove(dir + "/" + segment_name(piece.which, start), ignored);
-        return failure("storage_unavailable", "output of " + piece.operation.text() + " cannot be written: " + why);
+        return failure(error_code::storage_unavailable,
+                       "output of " + piece.operation.text() + " cannot be written: " + why);
       }
       if (offset > t.size) t.dropped += offset - t.size;
       if (fresh) t.segments.push_back({offset, 0});

@@ -56,7 +56,7 @@ integrations::chat::connector* connectors::find(std::string_view name) const {
 }
 
 void connectors::on_event(const records::event_record& e) {
-  if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it can concern any service
+  if (!e.scope && e.type == event_type::cancel_settled) // of an owner or of everything: it can concern any service
     for (const auto& c : all_)
       if (const auto scope = scope_path::parse(c->name())) c->on_event({e.id, e.type, *scope, {}, {}, data_of(e)});
   if (!e.scope) return;

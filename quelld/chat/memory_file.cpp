@@ -25,10 +25,10 @@ std::string read(const std::string& path) {
 }
 
 result<void> write(const std::string& folder, const std::string& path, const std::string& text) {
-  if (text.size() > most_bytes) return failure("too_large", "it is larger than 4 MiB");
+  if (text.size() > most_bytes) return failure(error_code::too_large, "it is larger than 4 MiB");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return failure("storage_unavailable", folder + " cannot be made: " + error.message());
+  if (error) return failure(error_code::storage_unavailable, folder + " cannot be made: " + error.message());
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   return write_private_file(path, text);
 }

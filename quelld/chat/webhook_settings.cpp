@@ -99,7 +99,7 @@ void read_incoming(section_reader& from, chat_settings& to) {
 result<void> check_agents(const chat_settings& chats, const turns::turn_settings& turns) {
   for (const auto& w : chats.incoming) {
     if (!w.agent || turns::agent_for(turns, w.scope, w.agent)) continue;
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "[[incoming]] \"" + w.name + "\": agent \"" + *w.agent + "\" " +
                        (turns.agent(*w.agent) ? "does not serve scope " + w.scope.text() + "; add it to its scopes"
                                               : "is in no [[agents]]; configure it, or leave it out"));

@@ -339,7 +339,7 @@ void each(const toml::table& root, const std::string& section, std::size_t most,
 
 result<toml::table> parsed_file(const std::string& file) {
   if (std::error_code error; std::filesystem::file_size(file, error) > most_file_bytes && !error)
-    return failure("invalid_field", file + ": a configuration has at most 4 MiB");
+    return failure(error_code::invalid_field, file + ": a configuration has at most 4 MiB");
   return parse_toml_file(file);
 }
 

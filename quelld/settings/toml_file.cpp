@@ -11,9 +11,9 @@ result<toml::table> parse_toml_file(const std::string& file) {
   } catch (const toml::parse_error& e) {
     std::ostringstream where;
     where << e.source().begin;
-    return failure("invalid_field", file + ": " + std::string(e.description()) + " (" + where.str() + ")");
+    return failure(error_code::invalid_field, file + ": " + std::string(e.description()) + " (" + where.str() + ")");
   } catch (const std::exception& e) {
-    return failure("invalid_field", file + ": " + e.what());
+    return failure(error_code::invalid_field, file + ": " + e.what());
   }
 }
 

@@ -21,7 +21,8 @@ class file_trouble {
   /// `line` 0: no particular line.
   void say(std::size_t line, const std::string& what) {
     if (first_) return;
-    first_ = fault{"invalid_field", file_ + (line == 0 ? "" : ":" + std::to_string(line)) + ": " + what, {}};
+    first_ =
+        coded_fault{error_code::invalid_field, file_ + (line == 0 ? "" : ":" + std::to_string(line)) + ": " + what, {}};
   }
   const std::optional<fault>& first() const { return first_; }
 

@@ -27,7 +27,8 @@ std::optional<fault> named_twice(const Entries& entries, const std::string& sect
   std::set<std::string> seen;
   for (const auto& e : entries)
     if (!seen.insert(e.name).second)
-      return fault{"invalid_field", "[[" + section + "]] has \"" + e.name + "\" twice; give each its own name", {}};
+      return coded_fault{
+          error_code::invalid_field, "[[" + section + "]] has \"" + e.name + "\" twice; give each its own name", {}};
   return std::nullopt;
 }
 
@@ -65,13 +66,15 @@ std::string wrong_tool(const turn_settings& s, const std::string& name) {
 std::optional<fault> model_that_does_not_fit(const turn_settings& s, const integrations::model_settings& m) {
   const auto place = "[[models]] \"" + m.name + "\": fallback ";
   for (const auto& name : m.fallback) {
-    if (name == m.name) return fault{"invalid_field", place + "names the model itself; name others, or none", {}};
+    if (name == m.name)
+      return coded_fault{error_code::invalid_field, place + "names the model itself; name others, or none", {}};
     if (!s.model(name))
-      return fault{
-          "invalid_field", place + "\"" + name + "\" is in no [[models]]; " + instead_of(name, names_of(s.models)), {}};
+      return coded_fault{error_code::invalid_field,
+                         place + "\"" + name + "\" is in no [[models]]; " + instead_of(name, names_of(s.models)),
+                         {}};
   }
   if (std::set<std::string>(m.fallback.begin(), m.fallback.end()).size() != m.fallback.size())
-    return fault{"invalid_field", place + "has a name twice", {}};
+    return coded_fault{error_code::invalid_field, place + "has a name twice", {}};
   return std::nullopt;
 }
 
@@ -89,18 +92,19 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
   if (a.tools) {
     for (const auto& name : *a.tools)
       if (const auto why = wrong_tool(s, name); !why.empty())
-        return fault{"invalid_field", place + "tools: \"" + name + "\" " + why, {}};
+        return coded_fault{error_code::invalid_field, place + "tools: \"" + name + "\" " + why, {}};
     const bool can_search = s.web_search.by != integrations::search_settings::provider::none;
     if (!can_search && has_name(*a.tools, "web_search"))
-      return fault{"invalid_field", place + "tools: \"web_search\" needs the section [web_search]", {}};
+      return coded_fault{error_code::invalid_field, place + "tools: \"web_search\" needs the section [web_search]", {}};
     if (std::set<std::string>(a.tools->begin(), a.tools->end()).size() != a.tools->size())
-      return fault{"invalid_field", place + "tools has a name twice", {}};
+      return coded_fault{error_code::invalid_field, place + "tools has a name twice", {}};
   }
   for (const auto& name : a.may_spawn)
     if (!s.agent(name))
-      return fault{"invalid_field",
-                   place + "may_spawn: there is no agent \"" + name + "\"; " + instead_of(name, names_of(s.agents)),
-                   {}};
+      return coded_fault{error_code::invalid_field,
+                         place + "may_spawn: there is no agent \"" + name + "\"; " +
+                             instead_of(name, names_of(s.agents)),
+                         {}};
   return std::nullopt;
 }
 
@@ -114,10 +118,11 @@ std::optional<fault> rule_that_fits_nothing(const turn_settings& s, const approv
       if (a.acp) agents.push_back(a.name);
     const auto name = rule.tool.substr(4);
     if (std::find(agents.begin(), agents.end(), name) != agents.end()) return std::nullopt;
-    return fault{"invalid_field", place + "no [[agents]] with acp has that name; " + instead_of(name, agents), {}};
+    return coded_fault{
+        error_code::invalid_field, place + "no [[agents]] with acp has that name; " + instead_of(name, agents), {}};
   }
   if (const auto why = wrong_tool(s, rule.tool); !why.empty())
-    return fault{"invalid_field", place + "\"" + rule.tool + "\" " + why, {}};
+    return coded_fault{error_code::invalid_field, place + "\"" + rule.tool + "\" " + why, {}};
   return std::nullopt;
 }
 
@@ -126,13 +131,15 @@ std::optional<fault> place_that_does_not_fit(const turn_settings& s, const place
   for (const auto& name : p.agents) {
     const auto* agent = s.agent(name);
     if (!agent)
-      return fault{
-          "invalid_field", place + "there is no agent \"" + name + "\"; " + instead_of(name, names_of(s.agents)), {}};
+      return coded_fault{error_code::invalid_field,
+                         place + "there is no agent \"" + name + "\"; " + instead_of(name, names_of(s.agents)),
+                         {}};
     if (agent->is_command())
-      return fault{"invalid_field", place + "\"" + name + "\" is a command, which answers no messages", {}};
+      return coded_fault{
+          error_code::invalid_field, place + "\"" + name + "\" is a command, which answers no messages", {}};
   }
   if (std::set<std::string>(p.agents.begin(), p.agents.end()).size() != p.agents.size())
-    return fault{"invalid_field", place + "has a name twice", {}};
+    return coded_fault{error_code::invalid_field, place + "has a name twice", {}};
   return std::nullopt;
 }
 
@@ -142,12 +149,14 @@ result<std::string> key_in_file(const std::string& path) {
   std::string text(most_key_bytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad() || !in.is_open() || in.gcount() == 0)
-    return failure("invalid_field", "key_file " + path + " cannot be read or is empty; check the path and its rights");
+    return failure(error_code::invalid_field,
+                   "key_file " + path + " cannot be read or is empty; check the path and its rights");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > most_key_bytes) return failure("invalid_field", "key_file " + path + " is too long for a key");
+  if (text.size() > most_key_bytes)
+    return failure(error_code::invalid_field, "key_file " + path + " is too long for a key");
   const auto begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
   if (begin == std::string::npos)
-    return failure("invalid_field", "key_file " + path + " is empty; write the key into it");
+    return failure(error_code::invalid_field, "key_file " + path + " is empty; write the key into it");
   return text.substr(begin, end - begin + 1);
 }
 
@@ -155,7 +164,7 @@ result<std::string> key_in_environment(const std::string& name, const std::map<s
                                        const char* setting = "key_env") {
   const auto it = environment.find(name);
   if (it == environment.end() || it->second.empty())
-    return failure("invalid_field",
+    return failure(error_code::invalid_field,
                    "the environment variable " + name + " (" + setting + ") is not set; set it for quelld");
   return it->second;
 }
@@ -189,11 +198,12 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
       for (const auto& [header, variable] : source->second.headers_env) {
         auto value = key_in_environment(variable, environment, "headers_env");
         if (value && value->find_first_of("\r\n") != std::string::npos)
-          value = failure("invalid_field", "the value of " + variable + " (headers_env) is more than one line");
+          value =
+              failure(error_code::invalid_field, "the value of " + variable + " (headers_env) is more than one line");
         if (value)
           m.headers[header] = std::move(*value);
         else if (used)
-          return fault{"invalid_field", place + value.error().detail, {}};
+          return coded_fault{error_code::invalid_field, place + value.error().detail, {}};
       }
     if (source != s.keys.end() && (!source->second.file.empty() || !source->second.env.empty())) {
       auto key = source->second.file.empty() ? key_in_environment(source->second.env, environment)
@@ -201,11 +211,12 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
       if (key) {
         m.key = std::move(*key);
       } else if (used) {
-        return fault{"invalid_field", place + key.error().detail, {}};
+        return coded_fault{error_code::invalid_field, place + key.error().detail, {}};
       }
     }
     if (!used) continue;
-    if (auto wrong = integrations::wrong_settings(m)) return fault{"invalid_field", "[[models]]: " + wrong->detail, {}};
+    if (auto wrong = integrations::wrong_settings(m))
+      return coded_fault{error_code::invalid_field, "[[models]]: " + wrong->detail, {}};
   }
   // An agent's own answer settings must fit its model and that model's fallbacks.
   for (const auto& a : s.agents) {
@@ -216,13 +227,13 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     all.push_back(*chosen);
     for (const auto& one : all)
       if (auto wrong = integrations::wrong_settings(one))
-        return fault{"invalid_field", "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
+        return coded_fault{error_code::invalid_field, "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
   }
   if (!s.web_search.key_file.empty()) {
     auto key = key_in_file(s.web_search.key_file);
     if (key && key->find_first_of("\r\n") != std::string::npos)
-      key = failure("invalid_field", "key_file has two lines");
-    if (!key) return fault{"invalid_field", "[web_search]: " + key.error().detail, {}};
+      key = failure(error_code::invalid_field, "key_file has two lines");
+    if (!key) return coded_fault{error_code::invalid_field, "[web_search]: " + key.error().detail, {}};
     s.web_search.key = std::move(*key);
   }
   for (auto& m : s.mcp) {
@@ -276,17 +287,17 @@ std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
     if (auto wrong = agent_that_does_not_fit(s, a)) return wrong;
   for (const auto& [name, time] : s.timeouts)
     if (const auto why = wrong_tool(s, name); !why.empty())
-      return fault{"invalid_field", "[tools.timeouts]: \"" + name + "\" " + why, {}};
+      return coded_fault{error_code::invalid_field, "[tools.timeouts]: \"" + name + "\" " + why, {}};
   for (const auto& rule : s.approvals)
     if (auto wrong = rule_that_fits_nothing(s, rule)) return wrong;
   for (const auto& p : s.chat.places)
     if (auto wrong = place_that_does_not_fit(s, p)) return wrong;
   const auto& speaks = s.chat.acknowledgement_model;
   if (!speaks.empty() && speaks != "none" && !s.model(speaks))
-    return fault{"invalid_field",
-                 "[chat]: acknowledgement_model \"" + speaks + "\" is no [[models]]; " +
-                     instead_of(speaks, names_of(s.models)) + ", and \"none\" means a reaction only",
-                 {}};
+    return coded_fault{error_code::invalid_field,
+                       "[chat]: acknowledgement_model \"" + speaks + "\" is no [[models]]; " +
+                           instead_of(speaks, names_of(s.models)) + ", and \"none\" means a reaction only",
+                       {}};
   return std::nullopt;
 }
 
@@ -301,7 +312,7 @@ result<turn_settings> read_turn_settings(const std::string& file,
   add_what_is_not_named(s);
   auto wrong = settings_that_do_not_fit(s);
   if (!wrong) wrong = take_keys(s, environment);
-  if (wrong) return failure("invalid_field", (file.empty() ? "" : file + ": ") + wrong->detail);
+  if (wrong) return failure(error_code::invalid_field, (file.empty() ? "" : file + ": ") + wrong->detail);
   return s;
 }
 

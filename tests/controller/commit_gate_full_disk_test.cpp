@@ -66,7 +66,7 @@ TEST_CASE("a start that cannot be written is refused, never sent, and ends the p
   w.refuse(w.edges.tickets);
   REQUIRE(*w.created_answer);
   REQUIRE_FALSE((*w.created_answer)->has_value());
-  CHECK((*w.created_answer)->error().error.code == "storage_unavailable");
+  CHECK((*w.created_answer)->error().error.code == error_code::storage_unavailable);
   CHECK(w.edges.count<wire::start>() == 0);
   CHECK(w.edges.failure.has_value());
 }

@@ -36,10 +36,8 @@ class recording_edges final : public commit_gate_edges {
   }
   void send(const outgoing_frame& frame) override { sent.push_back(frame.frame.body); }
   void publish(const records::event_record& event) override {
-    published.push_back(event.type);
-    const bool is_end =
-        event.type == "operation_completed" || event.type == "operation_failed" || event.type == "operation_cancelled";
-    if (is_end && event.operation) ++ends[*event.operation];
+    published.emplace_back(text_of(event));
+    if (ends_operation(event.type) && event.operation) ++ends[*event.operation];
   }
   void allow_keys(std::vector<std::string>) override {}
   void output_expected(const operation_id&, const std::string&) override {}

@@ -163,7 +163,7 @@ struct ledger_double final : ledger {
 
   std::vector<std::string> event_types() const {
     std::vector<std::string> types;
-    for (const auto& e : events) types.push_back(e.type);
+    for (const auto& e : events) types.emplace_back(text_of(e));
     return types;
   }
 };

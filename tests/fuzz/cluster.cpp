@@ -29,10 +29,6 @@ void check_texts(const records::entry& e) {
   }
 }
 
-bool is_terminal_event(const std::string& type) {
-  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
-}
-
 } // namespace
 
 std::uint64_t recorder::submit(std::vector<records::entry> batch) {
@@ -41,7 +37,7 @@ std::uint64_t recorder::submit(std::vector<records::entry> batch) {
 }
 
 void recorder::publish(const records::event_record& event) {
-  if (is_terminal_event(event.type) && event.operation)
+  if (ends_operation(event.type) && event.operation)
     expect(++terminal_events[*event.operation] == 1, "an operation ends once");
 }
 

@@ -56,7 +56,7 @@ int refusal_of(const json& params) {
 rendered_event event(const operation_id& of, const std::string& type, const json& data) {
   rendered_event e;
   e.record.id = 1;
-  e.record.type = type;
+  e.record.type = event_type_of(type).value();
   e.record.operation = of;
   e.json = std::make_shared<const std::string>(json{{"type", type}, {"data", data}}.dump());
   return e;
@@ -197,15 +197,15 @@ TEST_CASE("text that a resumed turn replaces is taken back in the stream") {
 }
 
 TEST_CASE("errors have the codes of both bindings") {
-  const auto unknown = from_problem({.code = "operation_not_found", .detail = "x"});
+  const auto unknown = from_problem({.code = error_code::operation_not_found, .detail = "x"});
   CHECK(rpc_error(unknown)["code"] == -32001);
   CHECK(error_answer(unknown).status == 404);
   CHECK(json::parse(error_answer(unknown).body)["error"]["details"][0]["reason"] == "TASK_NOT_FOUND");
-  CHECK(from_problem({.code = "bad_json", .detail = "x"}).kind.rpc_code == -32700);
-  CHECK(from_problem({.code = "invalid_field", .detail = "x"}).kind.rpc_code == -32602);
-  CHECK(from_problem({.code = "invalid_field", .detail = "x"}).kind.status == 400);
-  CHECK(from_problem({.code = "rate_limited", .detail = "x"}).kind.status == 429);
-  CHECK(from_problem({.code = "internal", .detail = "x"}).kind.rpc_code == -32603);
+  CHECK(from_problem({.code = error_code::bad_json, .detail = "x"}).kind.rpc_code == -32700);
+  CHECK(from_problem({.code = error_code::invalid_field, .detail = "x"}).kind.rpc_code == -32602);
+  CHECK(from_problem({.code = error_code::invalid_field, .detail = "x"}).kind.status == 400);
+  CHECK(from_problem({.code = error_code::rate_limited, .detail = "x"}).kind.status == 429);
+  CHECK(from_problem({.code = error_code::internal, .detail = "x"}).kind.rpc_code == -32603);
 }
 
 TEST_CASE("what the gateway refuses below /a2a/ has the shape of A2A") {

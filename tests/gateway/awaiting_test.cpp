@@ -28,7 +28,7 @@ struct order {
       const auto answer = co_await ask_for_sure<int>(io, claim, start, until);
       learnt = "answer " + std::to_string(answer);
     } catch (const problem& p) {
-      learnt = p.code;
+      learnt = text_of(p.code);
     }
   }
   void runs(std::chrono::milliseconds until, const std::function<void()>& meanwhile) {

@@ -20,7 +20,7 @@ json minimal() { return {{"kind", "task"}, {"task", {{"command", {"true"}}}}}; }
 std::string refused(const json& body) {
   const auto order = read_create(body.dump());
   if (order) return "accepted";
-  auto text = order.error().code;
+  std::string text(text_of(order.error().code));
   for (const auto& e : order.error().errors) text += ' ' + e.pointer;
   return text;
 }
@@ -147,15 +147,15 @@ TEST_CASE("65 labels are too many, 64 are not") {
 TEST_CASE("what is not JSON is told with its position") {
   const auto code_of = [](const std::string& text) {
     const auto order = read_create(text);
-    return order ? std::string("accepted") : order.error().code;
+    return order ? std::string("accepted") : std::string(text_of(order.error().code));
   };
   const auto broken = read_create("{\n  \"kind\": task\n}");
   REQUIRE_FALSE(broken);
-  CHECK(broken.error().code == "bad_json");
+  CHECK(broken.error().code == error_code::bad_json);
   CHECK(broken.error().detail.find("line 2") != std::string::npos);
   const auto not_utf8 = read_create("{\"kind\": \"\xff\"}");
   REQUIRE_FALSE(not_utf8);
-  CHECK(not_utf8.error().code == "bad_json");
+  CHECK(not_utf8.error().code == error_code::bad_json);
   CHECK(not_utf8.error().detail.find("byte 10") != std::string::npos);
   CHECK(code_of("[1]") == "invalid_field");
   CHECK(code_of("{\"timeout_ms\": 1e999}") == "bad_json");
@@ -176,7 +176,7 @@ TEST_CASE("the fingerprint ignores the id, the order of fields and nulls, and no
 TEST_CASE("a cancel names exactly one target") {
   const auto code = [](const json& body) {
     const auto request = read_cancel(body.dump());
-    return request ? std::string("accepted") : request.error().code;
+    return request ? std::string("accepted") : std::string(text_of(request.error().code));
   };
   const auto id = operation_id::fresh().text();
   CHECK(code({{"operation", id}}) == "accepted");

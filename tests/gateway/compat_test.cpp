@@ -19,7 +19,7 @@ const auto turn = operation_id::fresh();
 rendered_event event(const std::string& type, const json& data, const operation_id& of = turn) {
   rendered_event e;
   e.record.id = 1;
-  e.record.type = type;
+  e.record.type = event_type_of(type).value();
   e.record.operation = of;
   e.json = std::make_shared<const std::string>(json{{"type", type}, {"data", data}}.dump());
   return e;

@@ -17,9 +17,10 @@ struct sse_event {
 };
 
 /// An event without scope.
-records::event_record plain_event(std::string type, std::string data) {
+records::event_record plain_event(std::string_view type, std::string data) {
   records::event_record event;
-  event.type = std::move(type);
+  event.type = event_type_of(type).value_or(event_type::unlisted);
+  if (event.type == event_type::unlisted) event.unlisted_type = type;
   event.data = std::move(data);
   return event;
 }
@@ -65,12 +66,12 @@ TEST_CASE("a watcher sees what happens from now on, in order, with the operation
   const auto id = world.controller->start_operation("team");
   world.controller->end_operation(id, status::completed);
   const auto created = next_event(*stream);
-  CHECK(created.type == "operation_created");
+  CHECK(created.type == event_type::operation_created);
   CHECK(created.data["id"] == created.id);
   CHECK(created.data["operation"] == id.text());
   CHECK(created.data["data"]["id"] == id.text());
   const auto completed = next_event(*stream);
-  CHECK(completed.type == "operation_completed");
+  CHECK(completed.type == event_type::operation_completed);
   CHECK(completed.data["data"]["status"] == "completed");
   CHECK(std::stoull(completed.id) > std::stoull(created.id));
 }
@@ -101,11 +102,43 @@ TEST_CASE("filters by scope, types and operation let nothing else through") {
   world.controller->end_operation(child, status::completed);
   world.controller->end_operation(root, status::failed);
   CHECK(next_event(*by_scope).data["operation"] == child.text());
-  CHECK(next_event(*by_scope).type == "operation_failed");
+  CHECK(next_event(*by_scope).type == event_type::operation_failed);
   CHECK(next_event(*by_tree).data["operation"] == child.text());
-  CHECK(next_event(*by_tree).type == "operation_completed");
+  CHECK(next_event(*by_tree).type == event_type::operation_completed);
   CHECK(next_event(*by_tree).data["operation"] == root.text());
-  CHECK(next_event(*by_operation).type == "operation_failed");
+  CHECK(next_event(*by_operation).type == event_type::operation_failed);
+}
+
+TEST_CASE("an event of a type that this quelld does not list is served as it was stored") {
+  gateway_world world;
+  auto live = watch(world, "/v1/events");
+  world.controller->add_event(plain_event("of_another_version", R"({"n":1})"));
+  world.controller->add_event(plain_event("worker_joined", R"({"name":"w1"})"));
+  const auto seen = next_event(*live);
+  CHECK(seen.type == "of_another_version");
+  CHECK(seen.data["type"] == "of_another_version");
+  CHECK(seen.data["data"]["n"] == 1);
+  const auto events = world.get("/v1/events").json()["events"];
+  REQUIRE(events.size() == 2);
+  CHECK(events[0]["type"] == "of_another_version");
+  const auto joined = world.get("/v1/events?types=worker_joined").json()["events"];
+  REQUIRE(joined.size() == 1);
+  CHECK(joined[0]["type"] == "worker_joined");
+}
+
+TEST_CASE("a filter takes the listed types and no other text") {
+  gateway_world world;
+  for (const auto& row : listed_event_types) {
+    INFO(row.text);
+    const auto answer = world.get("/v1/events?types=" + std::string(row.text));
+    CHECK(answer.status == (row.type == event_type::output ? 422 : 200));
+  }
+  for (const std::string text : {"of_another_version", "unlisted", "audit,nothing"}) {
+    INFO(text);
+    const auto answer = world.get("/v1/events?types=" + text);
+    CHECK(answer.status == 422);
+    CHECK(answer.body.find("is not an event type") != std::string::npos);
+  }
 }
 
 TEST_CASE("a cancel's events carry the cancel with its report") {
@@ -116,7 +149,7 @@ TEST_CASE("a cancel's events carry the cancel with its report") {
   world.controller->move_cancel(*cancel_id::parse(cancel), cancel_status::settled);
   CHECK(next_event(*stream).data["data"]["id"] == cancel);
   const auto settled = next_event(*stream);
-  CHECK(settled.type == "cancel_settled");
+  CHECK(settled.type == event_type::cancel_settled);
   CHECK(settled.data["data"]["report"]["proven"] == true);
 }
 
@@ -130,8 +163,8 @@ TEST_CASE("audit events are for admins without a scope only") {
   plain.read_until("\n\n");
   world.controller->add_event(plain_event("audit", R"({"action":"token_create"})"));
   world.controller->add_event(plain_event("worker_joined", R"({"name":"w1"})"));
-  CHECK(next_event(*admin).type == "audit");
-  CHECK(next_event(plain).type == "worker_joined");
+  CHECK(next_event(*admin).type == event_type::audit);
+  CHECK(next_event(plain).type == event_type::worker_joined);
 }
 
 TEST_CASE("a token with a scope sees events inside it only, live and resumed alike") {

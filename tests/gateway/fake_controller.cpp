@@ -78,7 +78,7 @@ void fake_controller::publish(records::event_record event, std::vector<records::
   if (listener) listener({event});
 }
 
-records::event_record fake_controller::event_of(const std::string& type, const records::operation_record& row) {
+records::event_record fake_controller::event_of(event_type type, const records::operation_record& row) {
   records::event_record event;
   event.type = type;
   event.at = now();
@@ -118,7 +118,7 @@ operation_id fake_controller::insert(const create_order& order) {
   view.id = row.id;
   view.hot = row.hot;
   view.waiting = waiting_for{"slot", row.created_at, "all slots are in use"};
-  publish(event_of("operation_created", row), {records::put_operation{row}});
+  publish(event_of(event_type::operation_created, row), {records::put_operation{row}});
   const std::lock_guard lock(mutex_);
   live_[row.id] = {row, view};
   return row.id;
@@ -165,7 +165,7 @@ void fake_controller::end_operation(const operation_id& id, status how, std::opt
     row.hot.stop->how = receipt::terminated;
     row.hot.stop->evidence = proof::cgroup_empty;
   }
-  publish(event_of("operation_" + std::string(name_of(how)), row), {records::update_operation{id, row.hot}});
+  publish(event_of(event_of_end(how), row), {records::update_operation{id, row.hot}});
 }
 
 void fake_controller::move_cancel(const cancel_id& id, cancel_status to) {
@@ -186,7 +186,7 @@ void fake_controller::move_cancel(const cancel_id& id, cancel_status to) {
     }
   }
   records::event_record event;
-  event.type = "cancel_" + std::string(name_of(to));
+  event.type = event_type_of("cancel_" + std::string(name_of(to))).value();
   event.at = now();
   event.cancel = id;
   if (const auto* scope = std::get_if<records::target_scope>(&view.record.target)) event.scope = scope->scope;

@@ -91,11 +91,13 @@ class fake_controller : public service {
   bool storage_low() const override;
 
  private:
-  static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
+  static refusal none_here() {
+    return {{error_code::operation_not_found, "there are no external operations here", {}}, {}, {}};
+  }
   void post(std::function<void()> work);
   void commit(std::vector<records::entry> batch);
   void run();
-  records::event_record event_of(const std::string& type, const records::operation_record& row);
+  records::event_record event_of(event_type type, const records::operation_record& row);
   void publish(records::event_record event, std::vector<records::entry> batch);
   operation_id insert(const create_order& order);
   bool lives(const cancel_order& order);

@@ -9,7 +9,7 @@ namespace {
 
 wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
-refusal no_such_operation() { return {{"operation_not_found", "there is no such operation", ""}, {}, {}}; }
+refusal no_such_operation() { return {{error_code::operation_not_found, "there is no such operation", ""}, {}, {}}; }
 
 } // namespace
 
@@ -92,7 +92,7 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
         if (view.record.status != cancel_status::settled) open_[view.record.id] = view;
       }
       records::event_record event;
-      event.type = "cancel_fenced";
+      event.type = event_type::cancel_fenced;
       event.at = now();
       event.cancel = view.record.id;
       if (const auto* scope = std::get_if<records::target_scope>(&order.target)) event.scope = scope->scope;
@@ -230,7 +230,7 @@ void fake_controller::on_worker(const std::string& name, reply<result<worker_vie
         view = workers_.at(name);
       }
     }
-    if (view.record.name.empty()) return done(failure("worker_not_found", "there is no worker " + name));
+    if (view.record.name.empty()) return done(failure(error_code::worker_not_found, "there is no worker " + name));
     done(view);
   });
 }
@@ -252,7 +252,9 @@ void fake_controller::resume_worker(std::string name, reply<result<worker_view>>
 
 void fake_controller::remove_worker(std::string name, bool cancel, caller, reply<result<worker_view>> done) {
   if (!cancel) {
-    post([done = std::move(done)] { done(failure("worker_busy", "the worker has live work; give ?cancel=true")); });
+    post([done = std::move(done)] {
+      done(failure(error_code::worker_busy, "the worker has live work; give ?cancel=true"));
+    });
     return;
   }
   on_worker(name, std::move(done), [](worker_view&) {});

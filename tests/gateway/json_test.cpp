@@ -241,9 +241,33 @@ TEST_CASE("output events carry text, or base64 when the bytes are no UTF-8") {
         json({{"stream", "stderr"}, {"offset", 0}, {"base64", "//4="}}));
 }
 
+// The library would write the numbers of enumerators, which mean nothing outside.
+static_assert(!std::is_constructible_v<nlohmann::json, error_code>);
+static_assert(!std::is_constructible_v<nlohmann::json, event_type>);
+
+TEST_CASE("every error code has its status and title, and is named in the document") {
+  const auto id = request_id::fresh();
+  for (const auto& row : error_codes) {
+    INFO(row.text);
+    const auto& kind = kind_of_problem(row.code);
+    CHECK(kind.code == row.code);
+    CHECK((kind.status >= 400 && kind.status < 600));
+    CHECK_FALSE(kind.title.empty());
+    const auto j = json::parse(problem_json(from_fault(coded_fault{row.code, "why"}), id));
+    CHECK(j["code"] == std::string(row.text));
+    CHECK(j["type"] == "urn:quell:error:" + std::string(row.text));
+    CHECK(j["status"] == kind.status);
+    CHECK(j["title"] == std::string(kind.title));
+    CHECK(from_fault(fault{std::string(row.text), "why", {}}).code == row.code);
+  }
+  const auto foreign = from_fault(fault{"of_another_program", "why", {}});
+  CHECK(foreign.code == error_code::internal);
+  CHECK(foreign.detail == "why");
+}
+
 TEST_CASE("a problem has all members of RFC 9457 and ours, with all bad fields") {
-  auto p = from_errors(
-      {{"invalid_field", "/task/command", "must not be empty"}, {"unknown_field", "/foo", "is not a field"}});
+  auto p = from_errors({{error_code::invalid_field, "/task/command", "must not be empty"},
+                        {error_code::unknown_field, "/foo", "is not a field"}});
   const auto id = request_id::fresh();
   const auto j = json::parse(problem_json(p, id));
   CHECK(missing(j, {"type", "title", "status", "code", "detail", "cancel", "errors", "request"}) == nothing);
@@ -253,7 +277,7 @@ TEST_CASE("a problem has all members of RFC 9457 and ours, with all bad fields")
   CHECK(j["request"] == id.text());
   records::cancel_record stale;
   stale.target = records::target_scope{*scope_path::parse("team/build")};
-  p = {.code = "stale_start", .detail = "x", .cancel = stale};
+  p = {.code = error_code::stale_start, .detail = "x", .cancel = stale};
   const auto refused = json::parse(problem_json(p, id));
   CHECK(refused["status"] == 409);
   CHECK(missing(refused["cancel"], {"id", "seq", "target", "reason", "created_at"}) == nothing);

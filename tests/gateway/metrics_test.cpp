@@ -38,7 +38,7 @@ TEST_CASE("samples have escaped labels, and histograms their three kinds of line
 TEST_CASE("tokens and cost are added up by model") {
   http::metric_counts counts;
   records::event_record event;
-  event.type = "model_usage";
+  event.type = event_type::model_usage;
   event.data =
       R"({"model":"big","usage":{"input_tokens":10,"output_tokens":5,"cached_input_tokens":2,"cost":0.25},"operation":"x"})";
   counts.on_event(event);
@@ -56,10 +56,10 @@ TEST_CASE("tokens and cost are added up by model") {
 TEST_CASE("events are counted by type and turns by their end, and settled cancels wait to be timed") {
   http::metric_counts counts;
   records::event_record event;
-  event.type = "turn_abort";
+  event.type = event_type::turn_abort;
   event.data = R"({"reason":"user"})";
   counts.on_event(event);
-  event.type = "cancel_settled";
+  event.type = event_type::cancel_settled;
   event.cancel = cancel_id::fresh();
   counts.on_event(event);
   CHECK(counts.events_by_type().at("cancel_settled") == 1);

@@ -66,7 +66,7 @@ TEST_CASE("a stale start is 409 with the cancel that refuses it") {
   cancel.seq = 4300;
   cancel.reason = "wrong branch";
   world.controller->refuse_next_create(
-      {{"stale_start", "scope team was cancelled. Nothing was started.", ""}, cancel, {}});
+      {{error_code::stale_start, "scope team was cancelled. Nothing was started.", ""}, cancel, {}});
   const auto refused = world.post("/v1/operations", task);
   CHECK(refused.status == 409);
   CHECK(refused.json()["cancel"]["id"] == cancel.id.text());
@@ -79,7 +79,7 @@ TEST_CASE("an ended parent is told from an unknown one") {
   world.controller->end_operation(parent, status::completed);
   auto body = nlohmann::json::parse(task);
   body["parent"] = parent.text();
-  const refusal unknown{{"operation_not_found", "there is no operation", "/parent"}, {}, {}};
+  const refusal unknown{{error_code::operation_not_found, "there is no operation", "/parent"}, {}, {}};
   world.controller->refuse_next_create(unknown);
   CHECK(world.post("/v1/operations", body.dump()).code() == "parent_ended");
   body["parent"] = operation_id::fresh().text();

@@ -94,7 +94,7 @@ result<output_store::slice> memory_output::read(const operation_id& id, stream w
                                                 std::size_t limit_bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return failure("not_found", "no output");
+  if (found == entries_.end()) return failure(error_code::not_found, "no output");
   const auto& bytes = found->second.bytes[static_cast<std::size_t>(which)];
   slice s;
   s.offset = offset;

@@ -89,7 +89,7 @@ PURE = r"controller/"
 # `deadline` and others do (issue 11, point 7). Prose in comments, texts of the programs, JSON keys and columns may use them.
 VAGUE = r"told|heard|said|asked|judge|judged|judgement|mishaps?|wish|wishes|manners|complaints?|books?|desk|swarm|errands?|heart|patience|went"
 # Where a vague word stands in a name of the wire, the store or the tests' environment.
-NAMED_OUTSIDE = r"last_heard_at\b"
+NAMED_OUTSIDE = r"(?:last_heard_at|model_asked)\b"
 
 WORDS = (
     Words("no threads in protocol", r"protocol/(?!socket|fresh_id\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),

@@ -324,7 +324,7 @@ TEST_CASE("what quelld does not take is said so") {
   irc_world w;
   w.in_channel();
   w.channel("clanky: hi");
-  w.decides(failure("storage_unavailable", "the disk is almost full"));
+  w.decides(failure(error_code::storage_unavailable, "the disk is almost full"));
   CHECK(w.has_sent("PRIVMSG #dev :Not taken: the disk is almost full"));
 }
 

@@ -36,7 +36,7 @@ struct busy_service {
   void tell(int i, const std::string& type, const operation_id& turn, const std::string& data) {
     event e;
     e.id = ++events;
-    e.type = type;
+    e.type = event_type_of(type).value();
     e.scope = place(i);
     e.operation = e.root = turn;
     e.data = data;

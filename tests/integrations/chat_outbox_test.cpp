@@ -332,7 +332,7 @@ TEST_CASE("what sub-agents write is not shown") {
   played_service s{outbox_rules{}};
   event e;
   e.id = 1;
-  e.type = "text_delta";
+  e.type = event_type::text_delta;
   e.scope = played_service::place();
   e.operation = other;
   e.root = turn;

@@ -38,7 +38,7 @@ struct played_service {
             const scope_path& at = place()) {
     event e;
     e.id = ++events;
-    e.type = type;
+    e.type = event_type_of(type).value();
     e.scope = at;
     e.operation = turn;
     e.root = turn;

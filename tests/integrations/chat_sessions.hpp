@@ -50,7 +50,7 @@ class session_world {
   void tells(const std::string& type, const std::string& scope, const operation_id& turn, const std::string& data) {
     chat::event e;
     e.id = ++last_event;
-    e.type = type;
+    e.type = event_type_of(type).value();
     e.scope = *scope_path::parse(scope);
     e.operation = e.root = turn;
     e.data = data;

@@ -20,7 +20,7 @@ struct stop_world : played_service {
   void tells(const std::string& type, const std::string& data, const std::optional<operation_id>& of = {}) {
     event e;
     e.id = ++events;
-    e.type = type;
+    e.type = event_type_of(type).value();
     e.scope = place();
     e.operation = of;
     e.root = of;

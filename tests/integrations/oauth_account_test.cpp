@@ -33,7 +33,7 @@ struct world {
     ports.fetch = [this](chat::web_request r, auto done) { open.push_back({std::move(r), std::move(done)}); };
     ports.now = [this] { return now; };
     ports.keep = [this](const grant* g) -> result<void> {
-      if (!can_keep) return failure("storage_unavailable", "the disk is full");
+      if (!can_keep) return failure(error_code::storage_unavailable, "the disk is full");
       kept = g ? std::optional(*g) : std::nullopt;
       return {};
     };

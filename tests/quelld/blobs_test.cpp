@@ -110,7 +110,7 @@ TEST_CASE("attachments of a message are checked for shape") {
     INFO(wrong);
     CHECK_FALSE(read(wrong));
   }
-  CHECK(read(R"([{"blob":")" + id + R"(","url":"http://x"}])").error().code == "unknown_field");
+  CHECK(read(R"([{"blob":")" + id + R"(","url":"http://x"}])").error().code == error_code::unknown_field);
   std::string many = "[";
   for (int i = 0; i < 11; ++i) many += (i ? "," : "") + std::string(R"({"blob":")") + id + "\"}";
   CHECK_FALSE(read(many + "]"));

@@ -42,7 +42,7 @@ const std::string slack = "[slack]\nbot_token_env = \"TOKEN\"\nsigning_secret_en
 records::event_record event(std::uint64_t id, const std::string& scope = "slack/a") {
   records::event_record e;
   e.id = id;
-  e.type = "text_delta";
+  e.type = event_type::text_delta;
   e.scope = *scope_path::parse(scope);
   return e;
 }

@@ -78,7 +78,7 @@ struct old_store {
   void add_event(std::uint64_t id, wall_time at) {
     records::event_record e;
     e.id = id;
-    e.type = "operation_created";
+    e.type = event_type::operation_created;
     e.at = at;
     rows.emplace_back(records::put_event{e});
   }

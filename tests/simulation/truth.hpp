@@ -115,7 +115,7 @@ class oracle {
     std::set<std::string> reached;                  ///< workers that were connected when it was told to be signalled
     std::optional<milliseconds> first_grace = {};   ///< as it was accepted
     std::optional<milliseconds> nearest_grace = {}; ///< of those that joined it and were answered as durable
-    std::map<std::string, int> events = {};         ///< on disk, by type
+    std::map<event_type, int> events = {};          ///< on disk, by type
     instant accepted_at = 0;                        ///< when it was on disk
   };
   struct worker_truth {

@@ -75,38 +75,38 @@ void oracle::stop_leaves(const wire::stop& s) {
 }
 
 void oracle::published(const records::event_record& e) {
-  if (e.id > last_event_) return world_.violate("order", "the event " + e.type + " is told and not on disk");
+  const std::string type(text_of(e));
+  if (e.id > last_event_) return world_.violate("order", "the event " + type + " is told and not on disk");
   world_.note("events", [&] {
-    return e.type + (e.operation ? " " + world_.label(*e.operation) : "") +
+    return type + (e.operation ? " " + world_.label(*e.operation) : "") +
            (e.cancel ? " " + world_.label(*e.cancel) : "") + (e.worker ? " " + *e.worker : "");
   });
-  if (e.operation && e.type.starts_with("operation_")) {
+  if (e.operation && type.starts_with("operation_")) {
     row* r = find(*e.operation);
-    if (!r) return world_.violate("order", e.type + " is told of an operation that is not on disk");
-    r->stop_reported = r->stop_reported || e.type == "operation_cancelling";
-    const bool ends =
-        e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled";
-    if (ends && "operation_" + std::string(name_of(r->record.hot.now)) != e.type)
+    if (!r) return world_.violate("order", type + " is told of an operation that is not on disk");
+    r->stop_reported = r->stop_reported || e.type == event_type::operation_cancelling;
+    if (ends_operation(e.type) && event_of_end(r->record.hot.now) != e.type)
       world_.violate("terminal is final",
-                     e.type + " is told of " + name(*r) + ", which is " + std::string(name_of(r->record.hot.now)));
+                     type + " is told of " + name(*r) + ", which is " + std::string(name_of(r->record.hot.now)));
   }
-  if (e.worker && e.type.starts_with("worker_"))
+  if (e.worker && type.starts_with("worker_"))
     for (std::size_t w = 0; w < workers_.size(); ++w)
-      if (world_.name(w) == *e.worker && e.type != "worker_draining") workers_[w].is_there = e.type == "worker_joined";
-  if (e.type == "worker_joined" && e.worker) strays_must_go(*e.worker);
-  for (std::size_t w = 0; w < workers_.size() && e.type == "worker_joined"; ++w)
+      if (world_.name(w) == *e.worker && e.type != event_type::worker_draining)
+        workers_[w].is_there = e.type == event_type::worker_joined;
+  if (e.type == event_type::worker_joined && e.worker) strays_must_go(*e.worker);
+  for (std::size_t w = 0; w < workers_.size() && e.type == event_type::worker_joined; ++w)
     if (world_.name(w) == e.worker) check_reports(w);
   if (!e.cancel) return;
   const auto at = cancel_by_id_.find(*e.cancel);
   if (at == cancel_by_id_.end()) return;
   auto& c = cancels_[at->second];
-  if (e.type == "cancel_fenced") c.fenced_reported = true;
-  if (e.type == "cancel_signalled" && world_.controller.gate()) {
+  if (e.type == event_type::cancel_fenced) c.fenced_reported = true;
+  if (e.type == event_type::cancel_signalled && world_.controller.gate()) {
     c.signalled_reported = true;
     for (std::size_t w = 0; w < workers_.size(); ++w)
       if (workers_[w].is_there) c.reached.insert(world_.name(w));
   }
-  if (e.type == "cancel_settled" && c.record.status != cancel_status::settled)
+  if (e.type == event_type::cancel_settled && c.record.status != cancel_status::settled)
     world_.violate("order", world_.label(*e.cancel) + " is said to be settled, the disk says otherwise");
 }
 
@@ -117,7 +117,8 @@ void oracle::output_closed(const operation_id& id) {
 void oracle::create_answered(const create_order& order, const operation_id& id, const outcome<created>& answer) {
   answered_.insert(id);
   if (!answer) {
-    world_.note("client", [&] { return world_.label(id) + " is refused: " + answer.error().error.code; });
+    world_.note("client",
+                [&] { return world_.label(id) + " is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   (void)order;
@@ -130,7 +131,7 @@ void oracle::cancel_requested(const cancel_order&) {}
 
 void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_view>& answer) {
   if (!answer) {
-    world_.note("client", [&] { return "a cancel is refused: " + answer.error().error.code; });
+    world_.note("client", [&] { return "a cancel is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   const auto& record = answer->record;

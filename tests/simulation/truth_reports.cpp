@@ -87,9 +87,10 @@ void oracle::check_whole(const cancel_row& c) {
     world_.violate("whole record", world_.label(c.record.id) + " is settled " + text);
   };
   if (!report.fenced_ms || !report.signalled_ms || !report.settled_ms) return wrong("without its times");
-  for (const char* type : {"cancel_fenced", "cancel_signalled", "cancel_settled"})
+  for (const auto type : {event_type::cancel_fenced, event_type::cancel_signalled, event_type::cancel_settled})
     if (const auto n = c.events.find(type); n == c.events.end() || n->second != 1)
-      return wrong("with " + std::to_string(n == c.events.end() ? 0 : n->second) + " events " + type);
+      return wrong("with " + std::to_string(n == c.events.end() ? 0 : n->second) + " events " +
+                   std::string(text_of(type)));
 }
 
 } // namespace quell::simulation

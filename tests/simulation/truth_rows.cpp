@@ -259,16 +259,15 @@ void oracle::check_settled(const cancel_row& c) {
 void oracle::put(const records::event_record& e) {
   if (e.id <= last_event_) world_.violate("events", "an event's number was used twice");
   last_event_ = e.id;
-  if (e.cancel && e.type.starts_with("cancel_"))
+  if (e.cancel && text_of(e).starts_with("cancel_"))
     if (const auto c = cancel_by_id_.find(*e.cancel); c != cancel_by_id_.end()) ++cancels_[c->second].events[e.type];
-  if (row* r = e.operation && e.type == "operation_started" ? find(*e.operation) : nullptr) {
+  if (row* r = e.operation && e.type == event_type::operation_started ? find(*e.operation) : nullptr) {
     const auto& stop = r->record.hot.stop;
     if (++r->started_events > 1) world_.violate("never ran", name(*r) + " began twice, say the events");
     if (stop && stop->evidence == proof::never_ran)
       world_.violate("never ran", name(*r) + " never ran and has started, say the events");
   }
-  const bool ends = e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled";
-  if (!ends || !e.operation) return;
+  if (!ends_operation(e.type) || !e.operation) return;
   if (row* r = find(*e.operation); r && ++r->terminal_events > 1)
     world_.violate("terminal is final", name(*r) + " ended twice, say the events");
 }

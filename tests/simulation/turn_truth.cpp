@@ -92,26 +92,27 @@ void turn_truth::check_new_operation(const records::operation_record& r) {
 }
 
 void turn_truth::put(const records::event_record& e) {
-  if (e.type == "acknowledgement") return check_acknowledgement(e);
-  if (e.type == "message_decided") return check_announcement(e);
+  if (e.type == event_type::acknowledgement) return check_acknowledgement(e);
+  if (e.type == event_type::message_decided) return check_announcement(e);
   if (!e.operation) return;
-  if (e.type == "turn_start") return check_turn_start(*e.operation);
-  if (e.type == "text_delta" || e.type == "turn_resumed" || e.type == "turn_complete") check_shown(e);
-  if (e.type == "turn_complete" || e.type == "turn_abort") {
+  if (e.type == event_type::turn_start) return check_turn_start(*e.operation);
+  if (e.type == event_type::text_delta || e.type == event_type::turn_resumed || e.type == event_type::turn_complete)
+    check_shown(e);
+  if (e.type == event_type::turn_complete || e.type == event_type::turn_abort) {
     if (++turns_[*e.operation].ends > 1)
       world_.violate("answered once", "the end of " + world_.label(*e.operation) + " is told twice");
     const auto* row = world_.truth.record_of(*e.operation);
     const auto own = row ? row->hot.self_status.value_or(row->hot.now) : status::pending;
-    if (e.type == "turn_complete" && (own == status::cancelled || own == status::failed))
+    if (e.type == event_type::turn_complete && (own == status::cancelled || own == status::failed))
       world_.violate("answered once", world_.label(*e.operation) + " completed, it is told, and is " +
                                           std::string(name_of(own)) + " on disk");
   }
   const auto call = calls_.find(*e.operation);
   if (call == calls_.end()) return;
-  if (e.type == "operation_started" && ++call->second.begun > 1)
+  if (e.type == event_type::operation_started && ++call->second.begun > 1)
     world_.violate("a call runs once", world_.label(*e.operation) + " begins a second time");
-  if (e.type == "approval_required") call->second.was_requested = true;
-  if (e.type == "approval_resolved") check_resolved(e);
+  if (e.type == event_type::approval_required) call->second.was_requested = true;
+  if (e.type == event_type::approval_resolved) check_resolved(e);
 }
 
 /// A watcher that puts each text at its offset, and after a resume drops what stood behind its offset, shows the text
@@ -123,16 +124,16 @@ void turn_truth::check_shown(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
   const auto text = data.value("text", std::string());
-  if (e.type == "turn_complete") {
+  if (e.type == event_type::turn_complete) {
     if (text != turn.shown) wrong(" completes with another text than was shown: \"" + turn.shown + "\"");
     return;
   }
   const auto offset = data.value("offset", std::size_t{0}); // the models write no multi-byte characters
   if (offset > turn.shown.size()) return wrong(" shows a text behind a gap");
-  if (e.type == "text_delta" && offset < turn.shown.size()) return wrong(" shows a text twice");
+  if (e.type == event_type::text_delta && offset < turn.shown.size()) return wrong(" shows a text twice");
   turn.shown = turn.shown.substr(0, offset) + text;
   const auto* row = world_.truth.record_of(*e.operation);
-  if (e.type != "turn_resumed" || !row || row->kind != kind::turn) return;
+  if (e.type != event_type::turn_resumed || !row || row->kind != kind::turn) return;
   const auto counted = nlohmann::json::parse(row->hot.result, nullptr, false);
   const int times = counted.is_object() ? counted.value("resumes", 0) : 0;
   if (++turn.resumes > 3) wrong(" is resumed a fourth time");

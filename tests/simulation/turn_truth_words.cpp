@@ -29,7 +29,7 @@ turn_truth::look turn_truth::look_at(const chat_message& m) const {
 void turn_truth::answered(const chat_message& m, const look& sent, const outcome<message_answer>& answer) {
   if (world_.failed()) return;
   if (!answer) {
-    world_.note(m.order.author.id, [&] { return "is refused: " + answer.error().error.code; });
+    world_.note(m.order.author.id, [&] { return "is refused: " + std::string(text_of(answer.error().error.code)); });
     return;
   }
   const auto& a = *answer;
@@ -108,7 +108,7 @@ void turn_truth::check_resolved(const records::event_record& e) {
 }
 
 void turn_truth::published(const records::event_record& e) {
-  if (e.type == "approval_required" && e.operation) world_.chat.on_approval_required(*e.operation);
+  if (e.type == event_type::approval_required && e.operation) world_.chat.on_approval_required(*e.operation);
 }
 
 /// The decision about a message is told once.

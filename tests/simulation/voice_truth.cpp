@@ -231,7 +231,7 @@ void voice_truth::committed(const std::vector<records::entry>& rows) {
     } else if (const auto* c = std::get_if<records::put_cancel>(&e)) {
       check_spoken_stop(c->record);
     } else if (const auto* event = std::get_if<records::put_event>(&e)) {
-      if (event->record.type == "turn_start" && event->record.operation)
+      if (event->record.type == event_type::turn_start && event->record.operation)
         turn_began_.emplace(*event->record.operation, world_.events.now());
     }
   }

@@ -154,7 +154,8 @@ cancel_record cancel_of(cancel_target target, std::uint64_t seq) {
 event_record event(std::uint64_t id, const std::string& type) {
   event_record record;
   record.id = id;
-  record.type = type;
+  record.type = event_type_of(type).value_or(event_type::unlisted);
+  if (record.type == event_type::unlisted) record.unlisted_type = type;
   record.at = at(static_cast<std::int64_t>(id));
   return record;
 }

@@ -179,6 +179,40 @@ TEST_CASE("a terminal operation cannot be made live again, nor an unknown one ch
   CHECK_FALSE(s.write({reserve_seq{9}}));
 }
 
+TEST_CASE("an event of a type that this version does not list keeps its text") {
+  temp_directory directory;
+  store s(directory.path());
+  const auto strange = event(3, "of_another_version");
+  REQUIRE(strange.type == event_type::unlisted);
+  REQUIRE_FALSE(s.write({put_event{strange}, put_event{event(4, "audit")}}));
+  auto reader = open_reader(directory.path());
+  REQUIRE(reader);
+  auto& q = **reader;
+  CHECK(q.events({}).value() == std::vector{strange, event(4, "audit")});
+  event_filter of_text;
+  of_text.unlisted_types = {"of_another_version"};
+  CHECK(q.events(of_text).value() == std::vector{strange});
+  event_filter of_type;
+  of_type.types = {event_type::audit};
+  CHECK(q.events(of_type).value() == std::vector{event(4, "audit")});
+}
+
+TEST_CASE("every listed type comes back from the store as it was") {
+  temp_directory directory;
+  store s(directory.path());
+  std::vector<entry> batch;
+  std::vector<event_record> all;
+  for (const auto& row : listed_event_types) {
+    all.push_back(event(all.size() + 1, std::string(row.text)));
+    CHECK(all.back().type == row.type);
+    batch.push_back(put_event{all.back()});
+  }
+  REQUIRE_FALSE(s.write(std::move(batch)));
+  auto reader = open_reader(directory.path());
+  REQUIRE(reader);
+  CHECK((*reader)->events({}).value() == all);
+}
+
 TEST_CASE("queries give single rows and nothing for unknown ids") {
   temp_directory directory;
   store s(directory.path());

@@ -26,7 +26,7 @@ int open_beneath(int root, const std::string& path, int flags, mode_t mode) {
 tl::unexpected<fault> path_fault(const std::string& path) {
   switch (errno) {
   case ENOENT:
-    return failure("not_found", path + " does not exist; `list` shows what does");
+    return failure(error_code::not_found, path + " does not exist; `list` shows what does");
   case EXDEV:
     return failure("outside_workspace", path + " leads out of the workspace; use paths inside it");
   case EACCES:
@@ -34,7 +34,7 @@ tl::unexpected<fault> path_fault(const std::string& path) {
   case EROFS:
     return failure("not_permitted", path + ": " + std::strerror(errno));
   case ENOTDIR:
-    return failure("not_found", path + ": a part of it is not a folder");
+    return failure(error_code::not_found, path + ": a part of it is not a folder");
   case EISDIR:
     return failure("not_a_file", path + " is a folder");
   case ELOOP:

@@ -104,8 +104,8 @@ result<json> write_file(const workspace& where, const json& input, const tool_li
   const auto text = in.text("text");
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
   if (text.size() > limits.file_bytes)
-    return failure("too_large", "the text has " + std::to_string(text.size()) + " bytes; at most " +
-                                    std::to_string(limits.file_bytes) + " are written");
+    return failure(error_code::too_large, "the text has " + std::to_string(text.size()) + " bytes; at most " +
+                                              std::to_string(limits.file_bytes) + " are written");
   if (auto made = where.make_parents(path); !made) return tl::unexpected(made.error());
   const auto file = where.hold(path);
   if (!file) return tl::unexpected(file.error());
@@ -142,7 +142,8 @@ result<json> edit_file(const workspace& where, const json& input, const tool_lim
   for (auto next = content->find(before); next != std::string::npos; next = content->find(before, at)) {
     text.append(*content, at, next - at).append(after);
     at = next + before.size();
-    if (text.size() > limits.file_bytes) return failure("too_large", "the file would grow beyond what is written");
+    if (text.size() > limits.file_bytes)
+      return failure(error_code::too_large, "the file would grow beyond what is written");
   }
   text.append(*content, at);
   if (auto done = where.replace(*file, text); !done) return tl::unexpected(done.error());

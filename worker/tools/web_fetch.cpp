@@ -58,7 +58,7 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     return failure("invalid_input", "`url` must begin with http:// or https://");
   const std::unique_ptr<CURL, void (*)(CURL*)> easy(curl_easy_init(), curl_easy_cleanup);
-  if (!easy) return failure("internal", "no HTTP client could be made");
+  if (!easy) return failure(error_code::internal, "no HTTP client could be made");
   page p;
   p.limits = &limits;
   p.most = most;

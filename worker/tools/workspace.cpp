@@ -80,8 +80,8 @@ result<std::string> read_all(const open_file& file, const std::string& shown, st
   if (S_ISDIR(s.st_mode)) return failure("not_a_file", shown + " is a folder; `list` shows what is in it");
   if (!S_ISREG(s.st_mode)) return failure("not_a_file", shown + " is not a regular file");
   if (static_cast<std::size_t>(s.st_size) > limit)
-    return failure("too_large", shown + " has " + std::to_string(s.st_size) + " bytes; at most " +
-                                    std::to_string(limit) + " are read");
+    return failure(error_code::too_large, shown + " has " + std::to_string(s.st_size) + " bytes; at most " +
+                                              std::to_string(limit) + " are read");
   std::string content(static_cast<std::size_t>(s.st_size), '\0');
   std::size_t done = 0;
   while (done < content.size()) {

@@ -29,15 +29,16 @@ class bot_connector final : public connector {
 
 result<std::unique_ptr<connector>> start_discord(discord_settings settings, host& at) {
   if (settings.token.empty())
-    return failure("invalid_field", "[discord] has no token of a bot; name it with token_env");
+    return failure(error_code::invalid_field, "[discord] has no token of a bot; name it with token_env");
   if (settings.token.find_first_of("\r\n") != std::string::npos)
-    return failure("invalid_field", "[discord]: the token has a line break in it");
+    return failure(error_code::invalid_field, "[discord]: the token has a line break in it");
   if (!settings.public_key.empty() && settings.public_key.size() != key_bytes)
-    return failure("invalid_field", "[discord]: public_key must be 64 hex digits");
+    return failure(error_code::invalid_field, "[discord]: public_key must be 64 hex digits");
   if (!settings.gateway_url.empty() && !discord::websocket_address(settings.gateway_url))
-    return failure("invalid_field", "[discord]: gateway_url must begin with ws:// or wss://");
+    return failure(error_code::invalid_field, "[discord]: gateway_url must begin with ws:// or wss://");
   if (!settings.with_gateway && settings.public_key.empty())
-    return failure("invalid_field", "[discord] has neither the gateway nor a public_key: nothing could be heard");
+    return failure(error_code::invalid_field,
+                   "[discord] has neither the gateway nor a public_key: nothing could be heard");
   auto made = std::make_shared<discord::bot>(std::move(settings), at);
   if (auto started = made->start(); !started) return tl::unexpected(started.error());
   return std::make_unique<bot_connector>(std::move(made));

@@ -35,12 +35,12 @@ namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-using error_code = beast::error_code;
+using gateway_io_error = beast::error_code;
 
 constexpr std::size_t most_message_bytes = 16 << 20, most_waiting_bytes = 1 << 20;
 constexpr std::chrono::seconds connect_timeout{20}, close_timeout{5};
 
-auto into(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+auto into(gateway_io_error& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 /// One connection, with or without TLS.
 class any_socket {
@@ -81,7 +81,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     auto self = this->shared_from_this();
     // Closing waits for the write in progress, or breaks off at the timeout set on the stream.
     stream_.async_close(beast::websocket::close_reason(static_cast<beast::websocket::close_code>(code)),
-                        [self](error_code) { self->cut(); });
+                        [self](gateway_io_error) { self->cut(); });
   }
 
  private:
@@ -89,7 +89,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     const auto self = this->shared_from_this();
     std::string why;
     try {
-      error_code error;
+      gateway_io_error error;
       co_await open(error);
       if (!error) co_await listen(error);
       why = error.message();
@@ -102,7 +102,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
          is_closed ? std::string(reason.reason.data(), reason.reason.size()) : why);
   }
 
-  asio::awaitable<void> open(error_code& error) {
+  asio::awaitable<void> open(gateway_io_error& error) {
     auto& tcp = beast::get_lowest_layer(stream_);
     asio::ip::tcp::resolver resolver(io_);
     const auto places = co_await resolver.async_resolve(to_.host, to_.port, into(error));
@@ -135,7 +135,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     notify_.connected(number_);
   }
 
-  asio::awaitable<void> listen(error_code& error) {
+  asio::awaitable<void> listen(gateway_io_error& error) {
     beast::flat_buffer buffer;
     while (!error && !is_silent_) {
       co_await stream_.async_read(buffer, into(error));
@@ -149,7 +149,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
 
   void write() {
     auto self = this->shared_from_this();
-    stream_.async_write(asio::buffer(waiting_.front()), [self](error_code error, std::size_t) {
+    stream_.async_write(asio::buffer(waiting_.front()), [self](gateway_io_error error, std::size_t) {
       self->waiting_bytes_ -= self->waiting_.front().size();
       self->waiting_.pop_front();
       if (error) return self->lose(0, error.message());
@@ -164,7 +164,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
   }
 
   void cut() {
-    error_code ignored;
+    gateway_io_error ignored;
     beast::get_lowest_layer(stream_).socket().close(ignored);
   }
 
@@ -212,17 +212,17 @@ result<std::unique_ptr<gateway_socket>> gateway_socket::start(listener notify, c
   try {
     auto c = std::make_unique<implementation>();
     c->notify = std::move(notify);
-    error_code error;
+    gateway_io_error error;
     c->tls.set_verify_mode(asio::ssl::verify_peer, error);
     if (ca_file.empty())
       c->tls.set_default_verify_paths(error);
     else
       c->tls.load_verify_file(ca_file, error);
-    if (error) return failure("invalid_field", "ca_file " + ca_file + " cannot be used: " + error.message());
+    if (error) return failure(error_code::invalid_field, "ca_file " + ca_file + " cannot be used: " + error.message());
     c->thread = std::thread([at = c.get()] { at->io.run(); });
     return std::unique_ptr<gateway_socket>(new gateway_socket(std::move(c)));
   } catch (const std::exception& e) {
-    return failure("internal", std::string("no thread for a websocket: ") + e.what());
+    return failure(error_code::internal, std::string("no thread for a websocket: ") + e.what());
   }
 }
 

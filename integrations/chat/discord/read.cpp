@@ -212,7 +212,7 @@ result<interaction> read_interaction(std::string_view text) {
   const auto& member = member_of(body, "member");
   i.by = person_of(member.is_object() ? member_of(member, "user") : member_of(body, "user"), member);
   if (type == 0 || i.id.empty() || !i.scope || i.by.id.empty() || !is_token(i.token))
-    return failure("bad_json", "this is not an interaction of a channel");
+    return failure(error_code::bad_json, "this is not an interaction of a channel");
   const auto& data = member_of(body, "data");
   if (type == command) read_command(data, i);
   if (type == component) read_button(text_of(data, "custom_id"), i);

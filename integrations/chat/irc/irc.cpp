@@ -21,7 +21,7 @@ std::string wrong_with(const irc_settings& settings) {
 }
 
 result<std::unique_ptr<connector>> start_irc(irc_settings settings, host& at) {
-  if (auto why = wrong_with(settings); !why.empty()) return failure("invalid_field", "[irc] " + why);
+  if (auto why = wrong_with(settings); !why.empty()) return failure(error_code::invalid_field, "[irc] " + why);
   link_settings link;
   link.host = settings.host;
   link.port = settings.port;

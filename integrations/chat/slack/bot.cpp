@@ -87,7 +87,7 @@ bool bot::is_admitted(const std::string& team, const std::string& user) {
 }
 
 void bot::hear(const event& e) {
-  if (e.type != "turn_start") return;
+  if (e.type != event_type::turn_start) return;
   threads_.add(e.scope.text());
   // From now on its thread is fetched after a restart.
   if (const auto texts = texts_of(e.scope); texts && texts->size() == 4)
@@ -319,9 +319,9 @@ void bot::take_action(const web_call& c, const answer& done) {
 
 result<std::unique_ptr<connector>> start_slack(slack_settings settings, host& at) {
   if (settings.bot_token.empty() || settings.signing_secret.empty())
-    return failure("invalid_field", "Slack needs a bot token and the app's signing secret");
+    return failure(error_code::invalid_field, "Slack needs a bot token and the app's signing secret");
   if (settings.bot_token.find_first_of("\r\n") != std::string::npos)
-    return failure("invalid_field", "the bot token is not a token: it has a line break in it");
+    return failure(error_code::invalid_field, "the bot token is not a token: it has a line break in it");
   auto made_bot = std::make_shared<slack::bot>(std::move(settings), at);
   if (auto started = made_bot->start(); !started) return tl::unexpected(started.error());
   return wrapped("slack", std::move(made_bot));

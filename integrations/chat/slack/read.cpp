@@ -113,7 +113,7 @@ std::string attachments_of(const json& e) {
   return all;
 }
 
-tl::unexpected<fault> bad(const std::string& what) { return failure("bad_request", what); }
+tl::unexpected<fault> bad(const std::string& what) { return failure(error_code::bad_request, what); }
 
 } // namespace
 

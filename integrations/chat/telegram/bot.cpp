@@ -246,9 +246,10 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
 result<std::unique_ptr<connector>> start_telegram(telegram_settings settings, host& at) {
   const auto allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:";
   if (settings.token.empty() || settings.token.find_first_not_of(allowed) != std::string::npos)
-    return failure("invalid_field", "Telegram needs the bot's token as @BotFather wrote it: digits, a colon, letters");
+    return failure(error_code::invalid_field,
+                   "Telegram needs the bot's token as @BotFather wrote it: digits, a colon, letters");
   if (!settings.webhook_url.empty() && settings.webhook_secret.empty())
-    return failure("invalid_field", "a webhook needs a secret, or anybody could write in Telegram's name");
+    return failure(error_code::invalid_field, "a webhook needs a secret, or anybody could write in Telegram's name");
   auto made_bot = std::make_shared<telegram::bot>(std::move(settings), at);
   if (auto started = made_bot->start(); !started) return tl::unexpected(started.error());
   return wrapped("telegram", std::move(made_bot));

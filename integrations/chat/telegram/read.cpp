@@ -196,9 +196,9 @@ update read_one(const json& from, const self& me) {
 /// The member `result` of a successful answer.
 result<json> good(std::string_view text) {
   auto answer = json::parse(text, nullptr, false);
-  if (!answer.is_object()) return failure("bad_request", "the answer is not a JSON object");
+  if (!answer.is_object()) return failure(error_code::bad_request, "the answer is not a JSON object");
   if (answer.value("ok", json(false)) != true)
-    return failure("bad_request", "Telegram says: " + text_of(answer, "description").substr(0, 200));
+    return failure(error_code::bad_request, "Telegram says: " + text_of(answer, "description").substr(0, 200));
   return answer.contains("result") ? answer["result"] : json();
 }
 
@@ -206,14 +206,16 @@ result<json> good(std::string_view text) {
 
 result<update> read_update(std::string_view json_text, const self& me) {
   const auto one = json::parse(json_text, nullptr, false);
-  if (!one.is_object() || number_of(one, "update_id") == 0) return failure("bad_request", "the body is not an update");
+  if (!one.is_object() || number_of(one, "update_id") == 0)
+    return failure(error_code::bad_request, "the body is not an update");
   return read_one(one, me);
 }
 
 result<std::vector<update>> read_updates(std::string_view json_text, const self& me) {
   const auto list = good(json_text);
   if (!list) return tl::unexpected(list.error());
-  if (!list->is_array() || list->size() > most_updates) return failure("bad_request", "the answer has no updates");
+  if (!list->is_array() || list->size() > most_updates)
+    return failure(error_code::bad_request, "the answer has no updates");
   std::vector<update> all;
   for (const auto& one : *list)
     if (one.is_object() && number_of(one, "update_id") != 0) all.push_back(read_one(one, me));
@@ -236,7 +238,7 @@ result<std::string> read_file_path(std::string_view json_text) {
 result<self> read_self(std::string_view json_text) {
   const auto me = good(json_text);
   if (!me) return tl::unexpected(me.error());
-  if (!me->is_object() || number_of(*me, "id") == 0) return failure("bad_request", "getMe says nobody");
+  if (!me->is_object() || number_of(*me, "id") == 0) return failure(error_code::bad_request, "getMe says nobody");
   return self{number_of(*me, "id"), text_of(*me, "username"), text_of(*me, "first_name")};
 }
 

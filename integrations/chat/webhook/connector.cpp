@@ -57,7 +57,7 @@ class incoming final : public connector {
     auto message = read_call(call);
     if (!message) {
       web_answer refusal{.refused = message.error()};
-      if (message.error().code == "method_not_allowed") refusal.headers = {{"Allow", "POST"}};
+      if (has_code(message.error(), error_code::method_not_allowed)) refusal.headers = {{"Allow", "POST"}};
       return done(std::move(refusal));
     }
     host_.say(std::move(*message), [done = std::move(done)](result<decision> what) {
@@ -70,18 +70,18 @@ class incoming final : public connector {
   result<incoming_message> read_call(const web_call& call) {
     const auto sender = std::find_if(from_.begin(), from_.end(), [&](const auto& w) { return w.name == call.path; });
     if (sender == from_.end())
-      return failure("not_found", "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");
-    if (call.method != "POST") return failure("method_not_allowed", "a delivery is a POST");
+      return failure(error_code::not_found, "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");
+    if (call.method != "POST") return failure(error_code::method_not_allowed, "a delivery is a POST");
     const auto id = call.header("webhook-id"), timestamp = call.header("webhook-timestamp");
     if (id.empty() || id.size() > most_client_id ||
         !is_signed(sender->key, id, timestamp, call.body, call.header("webhook-signature")))
-      return failure("unauthenticated",
+      return failure(error_code::unauthenticated,
                      "webhook-id, webhook-timestamp and webhook-signature must be those of Standard Webhooks, made "
                      "with the secret of this sender");
     if (!is_recent(timestamp, now()))
-      return failure("unauthenticated", "webhook-timestamp lies more than five minutes from our time");
+      return failure(error_code::unauthenticated, "webhook-timestamp lies more than five minutes from our time");
     if (!delivered_.fits(sender->name + " " + id, call.body, now()))
-      return failure("id_conflict", "another delivery had this webhook-id");
+      return failure(error_code::id_conflict, "another delivery had this webhook-id");
     auto message = read_incoming(call.body, sender->scope, id);
     if (message) message->agent = sender->agent;
     return message;

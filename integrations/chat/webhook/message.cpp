@@ -44,8 +44,8 @@ class reader {
     wrong(key, "must be true or false");
     return std::nullopt;
   }
-  void wrong(const std::string& key, const std::string& what, const char* code = "invalid_field") {
-    if (!fault_) fault_ = fault{code, at_ + "/" + key + " " + what, at_ + "/" + key};
+  void wrong(const std::string& key, const std::string& what, error_code code = error_code::invalid_field) {
+    if (!fault_) fault_ = coded_fault{code, at_ + "/" + key + " " + what, at_ + "/" + key};
   }
   template <class Keys>
   void only(const Keys& keys) {
@@ -54,7 +54,7 @@ class reader {
         wrong(std::string(utf8_prefix(key, 64)),
               key == "agent" ? "is not the sender's to choose: it stands in [[incoming]] of the configuration"
                              : "is not a field of a message",
-              "unknown_field");
+              error_code::unknown_field);
   }
   const std::optional<fault>& first() const { return fault_; }
 
@@ -109,8 +109,8 @@ void read_names(reader& all, incoming_message& into) {
 
 result<incoming_message> read_incoming(std::string_view text, const scope_path& base, const std::string& delivery) {
   const auto body = json::parse(text, nullptr, false);
-  if (body.is_discarded()) return failure("bad_json", "the body is not JSON");
-  if (!body.is_object()) return failure("bad_json", "the body must be a JSON object");
+  if (body.is_discarded()) return failure(error_code::bad_json, "the body is not JSON");
+  if (!body.is_object()) return failure(error_code::bad_json, "the body must be a JSON object");
   reader all(body);
   all.only(known);
   incoming_message s;
@@ -118,9 +118,9 @@ result<incoming_message> read_incoming(std::string_view text, const scope_path& 
   if (const auto scope = all.text("scope", 512, false); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);
     if (!parsed)
-      all.wrong("scope", "is not a scope: " + parsed.error().detail, "bad_scope");
+      all.wrong("scope", "is not a scope: " + parsed.error().detail, error_code::bad_scope);
     else if (!parsed->is_at_or_below(base))
-      return failure("scope_forbidden", "scope " + scope + " lies outside " + base.text(), "/scope");
+      return failure(error_code::scope_forbidden, "scope " + scope + " lies outside " + base.text(), "/scope");
     else
       s.scope = *parsed;
   }

@@ -41,12 +41,13 @@ std::optional<std::string> decoded(std::string_view text) {
 
 result<std::string> webhook_key(std::string_view secret) {
   if (!secret.starts_with(secret_prefix))
-    return failure("invalid_field", "a webhook's secret begins with whsec_ and goes on in base64, as in the output of "
-                                    "`echo whsec_$(openssl rand -base64 24)`");
+    return failure(error_code::invalid_field,
+                   "a webhook's secret begins with whsec_ and goes on in base64, as in the output of "
+                   "`echo whsec_$(openssl rand -base64 24)`");
   auto key = decoded(secret.substr(secret_prefix.size()));
-  if (!key) return failure("invalid_field", "what follows whsec_ in a webhook's secret is not base64");
+  if (!key) return failure(error_code::invalid_field, "what follows whsec_ in a webhook's secret is not base64");
   if (key->size() < least_key_bytes || key->size() > most_key_bytes)
-    return failure("invalid_field", "a webhook's secret holds 16 to 128 bytes behind whsec_, in base64");
+    return failure(error_code::invalid_field, "a webhook's secret holds 16 to 128 bytes behind whsec_, in base64");
   return std::move(*key);
 }
 

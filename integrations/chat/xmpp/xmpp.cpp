@@ -32,7 +32,7 @@ std::string wrong_with(const xmpp_settings& settings) {
 }
 
 result<std::unique_ptr<connector>> start_xmpp(xmpp_settings settings, host& at) {
-  if (auto why = wrong_with(settings); !why.empty()) return failure("invalid_field", "[xmpp] " + why);
+  if (auto why = wrong_with(settings); !why.empty()) return failure(error_code::invalid_field, "[xmpp] " + why);
   settings.domain = xmpp::read_jid(settings.domain)->bare;
   std::map<std::string, std::string> passwords;
   for (const auto& [name, password] : settings.room_passwords)

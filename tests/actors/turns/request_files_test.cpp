@@ -24,7 +24,9 @@ class memory_blobs final : public blob_store {
     all_[f.id] = {f, bytes};
     return {f.id.text(), "x", type, bytes.size()};
   }
-  void put(new_blob, std::function<void(result<put_blob>)> done) override { done(failure("internal", "not played")); }
+  void put(new_blob, std::function<void(result<put_blob>)> done) override {
+    done(failure(error_code::internal, "not played"));
+  }
   std::optional<blob_facts> find(const blob_id& id) const override {
     const auto at = all_.find(id);
     return at == all_.end() ? std::nullopt : std::optional(at->second.first);

@@ -76,7 +76,7 @@ TEST_CASE("a remote task that was named is followed after a restart, another is 
   tool_set tools;
   tools.tools.push_back(travel_tool(s));
   const auto event = call_named({"c1", "a2a__travel", "{}"}, "task-7");
-  CHECK(event.type == "tool_progress");
+  CHECK(event.type == event_type::tool_progress);
   CHECK(task_named_by(event.data) == "task-7");
   for (const auto* other : {"", "[]", "{}", R"({"remote_task":5})"}) CHECK(task_named_by(other).empty());
   left_work left;

@@ -98,7 +98,7 @@ struct played_talk {
   /// The newest turn completes.
   void complete(const std::string& text) {
     records::event_record e;
-    e.type = "turn_complete";
+    e.type = event_type::turn_complete;
     e.operation = scheduler.messages.back().turn;
     e.data = R"({"text":")" + text + "\"}";
     brain->on_event(e);

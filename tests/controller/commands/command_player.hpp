@@ -219,7 +219,7 @@ class command_player {
   operation_id a_turn() { return one_of(turns_); }
   records::event_record event() {
     records::event_record e;
-    e.type = "tool_call_progress";
+    e.type = event_type::tool_start;
     e.data = "{}";
     return e;
   }
@@ -265,7 +265,7 @@ class command_player {
     o.wants = static_cast<turns::message_order::scope_of_decision>(below(3));
     if (below(3) == 0) what.word = "stop";
     if (below(6) == 0)
-      what.agent = tl::unexpected(refusal{{"invalid_field", "no agent serves it", {}}, {}, {}});
+      what.agent = tl::unexpected(refusal{{error_code::invalid_field, "no agent serves it", {}}, {}, {}});
     else
       what.agent = commands::answering_agent{"main", milliseconds{below(2) == 0 ? 0 : 1000}, "{}"};
     what.received = w_.now.boot;

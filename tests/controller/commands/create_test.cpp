@@ -20,14 +20,14 @@ TEST_CASE("a create is refused while the disk is almost full, at once and withou
   commands_world w;
   const auto refused = apply(w.task(), w.with(true));
   REQUIRE(!refused);
-  CHECK(refused.error().error.code == "storage_unavailable");
+  CHECK(refused.error().error.code == error_code::storage_unavailable);
   CHECK(w.c->operations().live_count() == 0);
 
   w.create(); // uncommitted from here on
   w.edges.low = true;
   const auto answer = w.give(w.task());
   REQUIRE(*answer);
-  CHECK((**answer).error().error.code == "storage_unavailable");
+  CHECK((**answer).error().error.code == error_code::storage_unavailable);
 }
 
 TEST_CASE("a create answers after its commit, and a write that failed is a refusal") {
@@ -37,7 +37,7 @@ TEST_CASE("a create answers after its commit, and a write that failed is a refus
   CHECK_FALSE(*answer);
   w.refuse(w.edges.tickets);
   REQUIRE(*answer);
-  CHECK((**answer).error().error.code == "storage_unavailable");
+  CHECK((**answer).error().error.code == error_code::storage_unavailable);
   CHECK(w.edges.failure); // memory is ahead of the disk
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("many creates that the disk refused are refusals, each with its own re
   w.c->end_burst(w.now);
   w.refuse(w.edges.tickets);
   REQUIRE(*answer);
-  CHECK((**answer)[0].error().error.code == "storage_unavailable");
+  CHECK((**answer)[0].error().error.code == error_code::storage_unavailable);
   CHECK((**answer)[1].error().error.code == reason);
 }
 

@@ -46,7 +46,7 @@ inline commands::open_steered_call drawn_steered_call(const drawing& below, comm
 inline commands::store_summary drawn_summary(const drawing& below, const records::message_record& message,
                                              const operation_id& call, const operation_id& turn, own_outcome end) {
   records::event_record event;
-  event.type = "history_compacted";
+  event.type = event_type::history_compacted;
   event.data = "{}";
   commands::store_summary what;
   what.call.call = call;

@@ -49,7 +49,7 @@ struct during_world : commands_world {
       one.message.scope = a;
       one.message.turn = first.turn;
       one.end.completed_data = "{}";
-      one.event.type = "turn_steered";
+      one.event.type = event_type::turn_steered;
       what.all.push_back(std::move(one));
     }
     return what;

@@ -18,7 +18,7 @@ TEST_CASE("an external operation starts, lives by heartbeats and ends by its own
       {{id, owner_word::complete, "1", {}}, {operation_id::fresh(), owner_word::complete, "", {}}}, w.admin()});
   REQUIRE(ends.size() == 2);
   CHECK(ends[0]);
-  CHECK(ends[1].error().error.code == "operation_not_found");
+  CHECK(ends[1].error().error.code == error_code::operation_not_found);
   CHECK_FALSE(w.c->operations().view(id, w.now));
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("an end that the disk refused is not answered as a success") {
   CHECK_FALSE(*answer);
   w.refuse(w.edges.tickets);
   REQUIRE(*answer);
-  CHECK((**answer).front().error().error.code == "storage_unavailable");
+  CHECK((**answer).front().error().error.code == error_code::storage_unavailable);
 }
 
 TEST_CASE("a start is not answered as a success while an earlier row is missing on disk") {
@@ -54,7 +54,7 @@ TEST_CASE("a start is not answered as a success while an earlier row is missing 
   CHECK_FALSE(*answer);
   w.commit();
   REQUIRE(*answer);
-  CHECK((**answer).error().error.code == "storage_unavailable");
+  CHECK((**answer).error().error.code == error_code::storage_unavailable);
 }
 
 TEST_CASE("a late report of an operation that nobody knows changes nothing") {

@@ -49,7 +49,7 @@ TEST_CASE("a change of a conversation is refused while a turn runs or waits", "[
   REQUIRE(w.done(turn).next == next_step::begin_turn);
   const auto refused = w.done(commands::begin_history_change{w.change, {w.a, w.b}});
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().error.code == "turn_running");
+  CHECK(refused.error().error.code == error_code::turn_running);
   CHECK(w.done(w.message(w.a)).next == next_step::begin_turn); // no scope was entered
   CHECK_FALSE(w.done(commands::leave_turn{turn.turn, w.b}));
   CHECK(w.done(commands::begin_history_change{w.change, {w.b}}));
@@ -90,7 +90,7 @@ TEST_CASE("a message that comes during a change waits until it is over", "[histo
   CHECK(*begun == w.c->operations().last_seq());
   const auto other = w.done(commands::begin_history_change{operation_id::fresh(), {w.b}});
   REQUIRE_FALSE(other);
-  CHECK(other.error().error.code == "turn_running");
+  CHECK(other.error().error.code == error_code::turn_running);
   const auto late = w.message(w.a);
   const auto taken = w.done(late);
   CHECK(taken.next == next_step::queue_turn);
@@ -129,15 +129,15 @@ TEST_CASE("asking again does nothing behind another message, after a stop or aft
     CHECK(w.rows_of<records::discard_message>() == 0);
     return taken.answer.error().error.code;
   };
-  CHECK(code(w.again(old)) == "turn_running"); // there is no such change
+  CHECK(code(w.again(old)) == error_code::turn_running); // there is no such change
   const auto begun = w.done(commands::begin_history_change{w.change, {w.a}});
   REQUIRE(begun);
   auto stop = w.cancel_of(operation_id::fresh());
   stop.order.target = records::target_scope{w.a};
   REQUIRE(w.done(stop));
-  CHECK(code(w.again(old, *begun)) == "stale_start");
+  CHECK(code(w.again(old, *begun)) == error_code::stale_start);
   REQUIRE(w.done(w.message(w.a)).next == next_step::queue_turn);
-  CHECK(code(w.again(old)) == "turn_running");
+  CHECK(code(w.again(old)) == error_code::turn_running);
 }
 
 TEST_CASE("nothing is changed while the disk is almost full", "[history]") {
@@ -145,7 +145,7 @@ TEST_CASE("nothing is changed while the disk is almost full", "[history]") {
   w.edges.low = true;
   const auto refused = w.done(commands::begin_history_change{w.change, {w.a}});
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().error.code == "storage_unavailable");
+  CHECK(refused.error().error.code == error_code::storage_unavailable);
   w.edges.low = false;
   CHECK(w.done(commands::begin_history_change{w.change, {w.a}}));
 }

@@ -46,7 +46,7 @@ TEST_CASE("a cancel that may target only live work records nothing about other w
   w.commit();
   REQUIRE(*answer);
   REQUIRE(!**answer);
-  CHECK((**answer).error().error.code == "operation_not_found");
+  CHECK((**answer).error().error.code == error_code::operation_not_found);
   CHECK(w.c->operations().open_cancels(w.now).empty());
   CHECK(w.events("audit") == 0);
 

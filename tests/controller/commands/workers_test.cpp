@@ -28,9 +28,9 @@ TEST_CASE("work is declared dead on a lost worker only, with an audit event") {
   w.create();
   w.commit();
   const auto unknown = w.done(commands::declare_worker_dead{"w9", "gone", w.admin()});
-  CHECK(unknown.error().error.code == "worker_not_found");
+  CHECK(unknown.error().error.code == error_code::worker_not_found);
   const auto busy = w.done(commands::declare_worker_dead{"w1", "gone", w.admin()});
-  CHECK(busy.error().error.code == "worker_busy");
+  CHECK(busy.error().error.code == error_code::worker_busy);
   CHECK(w.events("audit") == 0);
 
   w.now.boot = w.now.boot + 60s;

@@ -110,8 +110,8 @@ class actors_world : public world {
   std::vector<std::string> overs(const std::string& name) const {
     std::vector<std::string> given;
     for (const auto& e : store.events)
-      if (e.operation == id(name) && (e.type == "turn_abort" || e.type == "turn_complete"))
-        given.push_back(e.type + " " + e.data);
+      if (e.operation == id(name) && (e.type == event_type::turn_abort || e.type == event_type::turn_complete))
+        given.push_back(std::string(text_of(e)) + " " + e.data);
     return given;
   }
   bool discarded(const std::string& name) const {

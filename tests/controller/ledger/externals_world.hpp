@@ -46,7 +46,7 @@ class externals_world : public world {
     const auto made = core->create(c, next_operation(), now);
     if (made) names[name] = made->id;
     collect();
-    return made ? "" : made.error().error.code;
+    return made ? std::string() : std::string(text_of(made.error().error.code));
   }
   void external(const std::string& name, external_options o = {}) { REQUIRE(try_external(name, std::move(o)).empty()); }
 
@@ -108,7 +108,7 @@ class externals_world : public world {
   template <class T>
   std::string outcome_text(const outcome<T>& o) {
     collect();
-    return o ? "" : o.error().error.code;
+    return o ? std::string() : std::string(text_of(o.error().error.code));
   }
 };
 

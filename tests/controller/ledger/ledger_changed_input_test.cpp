@@ -16,7 +16,7 @@ std::vector<std::pair<std::string, std::size_t>> changes_of(const actors_world& 
     std::size_t resolved = 0;
     for (const auto& e : batch)
       if (const auto* event = std::get_if<records::put_event>(&e))
-        resolved += event->record.type == "approval_resolved" ? 1 : 0;
+        resolved += event->record.type == event_type::approval_resolved ? 1 : 0;
     for (const auto& e : batch)
       if (const auto* change = std::get_if<records::put_call_change>(&e); change && change->operation == w.id("call"))
         found.emplace_back(change->changed, resolved);

@@ -9,7 +9,9 @@ using namespace quell::controller::testing;
 
 namespace {
 
-std::string refused(const outcome<created>& made) { return made ? "" : made.error().error.code; }
+std::string refused(const outcome<created>& made) {
+  return made ? std::string() : std::string(text_of(made.error().error.code));
+}
 
 } // namespace
 
@@ -106,7 +108,7 @@ TEST_CASE("a token's prefix and a task's own token bound what may be created and
     auto o = w.order(std::move(target));
     o.by_token = by;
     const auto answer = w.try_cancel(o);
-    return answer ? std::string() : answer.error().error.code;
+    return answer ? std::string() : std::string(text_of(answer.error().error.code));
   };
   CHECK(cancel_as(task, records::target_operation{w.id("own")}) == "forbidden");
   CHECK(cancel_as(task, records::target_operation{w.id("other")}) == "operation_not_found");

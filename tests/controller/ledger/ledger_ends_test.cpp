@@ -186,7 +186,7 @@ TEST_CASE("a declared death frees the slot and is never called proven; late evid
   world w;
   w.task("stuck", in("s"));
   w.runs("stuck", "w1");
-  CHECK(w.core->declare_dead(w.id("stuck"), "host burnt", {}, w.now).error().error.code == "not_cancelling");
+  CHECK(w.core->declare_dead(w.id("stuck"), "host burnt", {}, w.now).error().error.code == error_code::not_cancelling);
   const auto c = w.cancel_scope("s");
   REQUIRE(w.core->declare_dead(w.id("stuck"), "host burnt", {}, w.now));
   w.take();
@@ -196,7 +196,7 @@ TEST_CASE("a declared death frees the slot and is never called proven; late evid
   CHECK(w.count(c, receipt::declared) == 1);
   CHECK(w.count(c, proof::none) == 1);
   CHECK_FALSE(w.core->view_cancel(c.record.id, w.now)->proven);
-  CHECK(w.core->declare_dead(w.id("stuck"), "again", {}, w.now).error().error.code == "already_terminal");
+  CHECK(w.core->declare_dead(w.id("stuck"), "again", {}, w.now).error().error.code == error_code::already_terminal);
   wire::task_ended m;
   m.operation = w.id("stuck");
   m.exit = exit_state{0, {}};

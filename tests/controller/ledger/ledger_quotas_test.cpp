@@ -9,7 +9,9 @@ using namespace quell::controller::testing;
 
 namespace {
 
-std::string refused(const outcome<created>& made) { return made ? "" : made.error().error.code; }
+std::string refused(const outcome<created>& made) {
+  return made ? std::string() : std::string(text_of(made.error().error.code));
+}
 
 ledger_settings with(std::size_t per_author, std::size_t per_scope, std::size_t turns) {
   ledger_settings s;

@@ -70,7 +70,7 @@ TEST_CASE("progress is told at most once a second, and settled cancels are forgo
   const auto c = w.cancel_scope("s");
   const auto progress = [&] {
     return std::count_if(w.store.events.begin(), w.store.events.end(),
-                         [](const auto& e) { return e.type == "cancel_progress"; });
+                         [](const auto& e) { return e.type == event_type::cancel_progress; });
   };
   w.dies("t0");
   w.pass(milliseconds{500});
@@ -87,7 +87,7 @@ TEST_CASE("progress is told at most once a second, and settled cancels are forgo
   CHECK(w.core->view_cancel(c.record.id, w.now)->record.status == cancel_status::settled);
   std::vector<std::string> types;
   for (const auto& e : w.store.events)
-    if (e.cancel == c.record.id && !e.operation) types.push_back(e.type);
+    if (e.cancel == c.record.id && !e.operation) types.emplace_back(text_of(e));
   CHECK(types == std::vector<std::string>{"cancel_fenced", "cancel_progress", "cancel_progress", "cancel_signalled",
                                           "cancel_settled"});
 }
@@ -172,7 +172,7 @@ TEST_CASE("a cancel of nothing that crashes before its fence is settled by the n
   CHECK(row.report.signalled_ms);
   CHECK(row.report.settled_ms);
   std::vector<std::string> types;
-  for (const auto& e : w.store.events) types.push_back(e.type);
+  for (const auto& e : w.store.events) types.emplace_back(text_of(e));
   CHECK(types == std::vector<std::string>{"cancel_fenced", "cancel_signalled", "cancel_settled"});
   w.restart();
   CHECK(w.store.events.size() == 3);

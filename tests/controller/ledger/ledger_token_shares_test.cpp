@@ -9,7 +9,9 @@ using namespace quell::controller::testing;
 
 namespace {
 
-std::string refused(const outcome<created>& made) { return made ? "" : made.error().error.code; }
+std::string refused(const outcome<created>& made) {
+  return made ? std::string() : std::string(text_of(made.error().error.code));
+}
 
 ledger_settings most(std::size_t per_token) {
   ledger_settings s;

@@ -85,9 +85,9 @@ void model_run::create() {
   if (!made) {
     // An operation that ended before a crash is only in the store: the HTTP front then answers for it as a parent.
     const bool is_forgotten =
-        made.error().error.code == "operation_not_found" && parent >= 0 && s_.truth.operations[parent].over;
-    if (made.error().error.code != expected && !is_forgotten)
-      fail("a create was refused as " + made.error().error.code + ", not '" + expected + "'");
+        made.error().error.code == error_code::operation_not_found && parent >= 0 && s_.truth.operations[parent].over;
+    if (text_of(made.error().error.code) != expected && !is_forgotten)
+      fail("a create was refused as " + std::string(text_of(made.error().error.code)) + ", not '" + expected + "'");
     return;
   }
   if (!expected.empty()) return void(fail("a create was taken that is " + expected));

@@ -163,9 +163,9 @@ void model_run::declare() {
   const auto done = ledger_->declare_dead(o.id, "gone", {}, now_);
   // An operation that was never sent and that a sweep has visited has its own end already; the model learns of it only
   // when it is terminal.
-  const bool is_forgotten = o.over && !done && done.error().error.code == "operation_not_found";
-  if (!done && done.error().error.code != expected && o.was_held && !is_forgotten)
-    fail("declare was refused as " + done.error().error.code);
+  const bool is_forgotten = o.over && !done && done.error().error.code == error_code::operation_not_found;
+  if (!done && text_of(done.error().error.code) != expected && o.was_held && !is_forgotten)
+    fail("declare was refused as " + std::string(text_of(done.error().error.code)));
   if (done && !expected.empty()) fail("declare was taken although " + expected);
   commit();
 }

@@ -8,14 +8,6 @@
 
 namespace quell::controller::testing {
 
-namespace {
-
-bool is_terminal_event(const std::string& type) {
-  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
-}
-
-} // namespace
-
 void remembered_store::apply(const std::vector<records::entry>& batch) {
   for (const auto& e : batch) {
     if (const auto* put = std::get_if<records::put_operation>(&e)) {
@@ -57,7 +49,7 @@ void remembered_store::apply(const std::vector<records::entry>& batch) {
     } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       if (event->record.id < next_event) broken.push_back("an event id was used twice");
       next_event = event->record.id + 1;
-      if (event->record.operation && is_terminal_event(event->record.type) &&
+      if (event->record.operation && ends_operation(event->record.type) &&
           ++terminal_events[*event->record.operation] > 1)
         broken.push_back("an operation ended twice");
       events.push_back(event->record);

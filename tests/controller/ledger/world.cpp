@@ -214,7 +214,7 @@ std::uint64_t world::count(const cancel_view& c, proof p) const {
 std::vector<std::string> world::event_types(const std::string& name) const {
   std::vector<std::string> types;
   for (const auto& e : store.events)
-    if (e.operation == id(name)) types.push_back(e.type);
+    if (e.operation == id(name)) types.emplace_back(text_of(e));
   return types;
 }
 

@@ -49,7 +49,7 @@ class world {
   void tell(const std::string& data) {
     chat::event e;
     e.id = ++events_;
-    e.type = events_ % 2 == 0 ? "acknowledgement" : "turn_complete";
+    e.type = events_ % 2 == 0 ? event_type::acknowledgement : event_type::turn_complete;
     e.scope = *scope_path::parse(is_irc_ ? "irc/net/~23dev" : "xmpp/dev@rooms.example");
     e.operation = e.root = operation_id{{1, 0x9a, 0xa0, 0, 0, 0, 0x70, 0, 0x80}};
     e.data = data;
