@@ -78,7 +78,7 @@ class background_start final : public std::enable_shared_from_this<background_st
 
   void begin(std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
-    if (runtime_->core.is_low()) return refuse(error_code::storage_unavailable, "the state directory is almost full");
+    if (runtime_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
     if (!what_.workspace) return follow();
     what_.workspace->place(what_.spec, call_, [self = shared_from_this()](result<task_spec> placed) {
       if (!placed) return self->refuse(placed.error().code, placed.error().detail);
@@ -104,7 +104,7 @@ class background_start final : public std::enable_shared_from_this<background_st
     if (!named || !runtime_->core.knows_worker) return create();
     runtime_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
       if (is_known) return self->create();
-      self->refuse(error_code::no_such_worker, "there is no worker " + worker + "; nothing was started");
+      self->refuse("no_such_worker", "there is no worker " + worker + "; nothing was started");
     });
   }
 

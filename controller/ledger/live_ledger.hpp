@@ -163,8 +163,8 @@ class live_ledger final : public ledger,
   void reserve_seqs();
   records::operation_hot hot_of(index x) const;
   void write_row(index x);
-  void write_event(std::string type, index x, moment now);
-  void write_event(std::string type, const cancel_run& run, moment now);
+  void write_event(event_type type, index x, moment now);
+  void write_event(event_type type, const cancel_run& run, moment now);
 
   // stop_of.cpp: the stop of an operation
   std::optional<found_stop> stop_of(index x) const;

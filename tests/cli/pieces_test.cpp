@@ -48,7 +48,7 @@ TEST_CASE("an event stream is read whole however it is cut") {
     event_parser parser([&](const stream_event& e) { got.push_back(e); });
     for (std::size_t i = 0; i < text.size(); i += step) REQUIRE(parser.feed(std::string_view(text).substr(i, step)));
     REQUIRE(got.size() == 2);
-    CHECK(got[0].type == event_type::output);
+    CHECK(got[0].type == "output");
     CHECK(got[0].data == "{\"a\":\n1}");
     CHECK(got[1].data == "x");
     CHECK(parser.last_id() == "8");

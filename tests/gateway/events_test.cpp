@@ -20,7 +20,7 @@ struct sse_event {
 records::event_record plain_event(std::string_view type, std::string data) {
   records::event_record event;
   event.type = event_type_of(type).value_or(event_type::unlisted);
-  if (event.type == event_type::unlisted) event.unlisted_type = type;
+  if (event.type == "unlisted") event.unlisted_type = type;
   event.data = std::move(data);
   return event;
 }
@@ -66,12 +66,12 @@ TEST_CASE("a watcher sees what happens from now on, in order, with the operation
   const auto id = world.controller->start_operation("team");
   world.controller->end_operation(id, status::completed);
   const auto created = next_event(*stream);
-  CHECK(created.type == event_type::operation_created);
+  CHECK(created.type == "operation_created");
   CHECK(created.data["id"] == created.id);
   CHECK(created.data["operation"] == id.text());
   CHECK(created.data["data"]["id"] == id.text());
   const auto completed = next_event(*stream);
-  CHECK(completed.type == event_type::operation_completed);
+  CHECK(completed.type == "operation_completed");
   CHECK(completed.data["data"]["status"] == "completed");
   CHECK(std::stoull(completed.id) > std::stoull(created.id));
 }
@@ -102,11 +102,11 @@ TEST_CASE("filters by scope, types and operation let nothing else through") {
   world.controller->end_operation(child, status::completed);
   world.controller->end_operation(root, status::failed);
   CHECK(next_event(*by_scope).data["operation"] == child.text());
-  CHECK(next_event(*by_scope).type == event_type::operation_failed);
+  CHECK(next_event(*by_scope).type == "operation_failed");
   CHECK(next_event(*by_tree).data["operation"] == child.text());
-  CHECK(next_event(*by_tree).type == event_type::operation_completed);
+  CHECK(next_event(*by_tree).type == "operation_completed");
   CHECK(next_event(*by_tree).data["operation"] == root.text());
-  CHECK(next_event(*by_operation).type == event_type::operation_failed);
+  CHECK(next_event(*by_operation).type == "operation_failed");
 }
 
 TEST_CASE("an event of a type that this quelld does not list is served as it was stored") {
@@ -149,7 +149,7 @@ TEST_CASE("a cancel's events carry the cancel with its report") {
   world.controller->move_cancel(*cancel_id::parse(cancel), cancel_status::settled);
   CHECK(next_event(*stream).data["data"]["id"] == cancel);
   const auto settled = next_event(*stream);
-  CHECK(settled.type == event_type::cancel_settled);
+  CHECK(settled.type == "cancel_settled");
   CHECK(settled.data["data"]["report"]["proven"] == true);
 }
 
@@ -163,8 +163,8 @@ TEST_CASE("audit events are for admins without a scope only") {
   plain.read_until("\n\n");
   world.controller->add_event(plain_event("audit", R"({"action":"token_create"})"));
   world.controller->add_event(plain_event("worker_joined", R"({"name":"w1"})"));
-  CHECK(next_event(*admin).type == event_type::audit);
-  CHECK(next_event(plain).type == event_type::worker_joined);
+  CHECK(next_event(*admin).type == "audit");
+  CHECK(next_event(plain).type == "worker_joined");
 }
 
 TEST_CASE("a token with a scope sees events inside it only, live and resumed alike") {
