@@ -100,7 +100,7 @@ awaitable<response> decide(exchange& x, bool approved) {
   };
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
   // "not_paused" can be a repeat; the others say that nothing was decided.
-  if (!done && (done.error().error.code == "not_ready" || !done.error().error.pointer.empty()))
+  if (!done && (done.error().error.code == error_code::not_ready || !done.error().error.pointer.empty()))
     throw from_refusal(done.error());
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
@@ -114,7 +114,7 @@ awaitable<response> decide(exchange& x, bool approved) {
                                 : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                                       ": it does not wait for a human (any more)"};
   if (approved && !question && !has_input(shown.row, d.input))
-    throw problem{.code = "not_paused",
+    throw problem{.code = error_code::not_paused,
                   .detail = "operation " + id.text() +
                             " was approved before with another input, and runs with that: `tool.changed`, or its own"};
   if (done) {

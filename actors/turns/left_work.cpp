@@ -33,7 +33,7 @@ std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
   if (!call.name.starts_with("a2a__")) return std::nullopt;
   records::event_filter f;
   f.below = call.operation;
-  f.types = {"tool_progress"};
+  f.types = {event_type::tool_progress};
   f.limit = 1;
   const auto first = store.events(f);
   if (!first) return first.error();

@@ -42,7 +42,7 @@ class push_reader {
     return {};
   }
   void complain(std::string pointer, std::string must) {
-    errors_.push_back({"invalid_field", std::move(pointer), std::move(must)});
+    errors_.push_back({error_code::invalid_field, std::move(pointer), std::move(must)});
   }
   void finish() {
     if (!errors_.empty()) throw a2a_error{invalid_params, "the parameters are not valid", std::move(errors_)};

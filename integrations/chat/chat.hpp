@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "integrations/chat/file_source.hpp"
+#include "protocol/event_type.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"

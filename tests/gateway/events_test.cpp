@@ -20,7 +20,7 @@ struct sse_event {
 records::event_record plain_event(std::string_view type, std::string data) {
   records::event_record event;
   event.type = event_type_of(type).value_or(event_type::unlisted);
-  if (event.type == "unlisted") event.unlisted_type = type;
+  if (event.type == event_type::unlisted) event.unlisted_type = type;
   event.data = std::move(data);
   return event;
 }

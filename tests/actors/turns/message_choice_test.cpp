@@ -28,7 +28,7 @@ struct choice_world {
   std::string pointer(const message_choice& choice) const {
     const auto found = chosen(settings, agent, choice);
     if (found) return "fits";
-    CHECK(found.error().error.code == "invalid_field");
+    CHECK(found.error().error.code == error_code::invalid_field);
     return found.error().error.pointer;
   }
 };

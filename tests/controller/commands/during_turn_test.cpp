@@ -140,7 +140,7 @@ TEST_CASE("who steers asks for nothing that only a turn of its own can have", "[
     ask_for(what.order);
     const auto refused = w.done(what);
     REQUIRE_FALSE(refused.answer);
-    CHECK(refused.answer.error().error.code == "invalid_field");
+    CHECK(refused.answer.error().error.code == error_code::invalid_field);
     CHECK(refused.answer.error().error.pointer == pointer);
     CHECK_FALSE(w.now_of(what.turn));
     // The agent's default steers nobody who asks for more, and nobody else's message steers.
@@ -175,7 +175,7 @@ TEST_CASE("a turn does not hang below a turn of its own scope", "[during_turn]")
   late.order.parent = w.first.turn;
   const auto stale = w.done(late);
   REQUIRE_FALSE(stale.answer);
-  CHECK(stale.answer.error().error.code == "stale_start");
+  CHECK(stale.answer.error().error.code == error_code::stale_start);
 }
 
 TEST_CASE("to supersede stops the running turn alone, with one cancel, and waits behind what waits", "[during_turn]") {

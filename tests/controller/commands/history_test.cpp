@@ -77,7 +77,7 @@ TEST_CASE("a message behind an ended turn is in the way of a change, and is begu
   REQUIRE(w.done(commands::end_local{turn.turn, {}}));
   const auto refused = w.done(commands::begin_history_change{w.change, {w.a}});
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().error.code == "turn_running");
+  CHECK(refused.error().error.code == error_code::turn_running);
   const auto next = w.done(commands::leave_turn{turn.turn, w.a});
   REQUIRE(next);
   CHECK(next->turn == second.turn);
