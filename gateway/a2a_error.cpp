@@ -76,7 +76,7 @@ response error_answer(const a2a_error& e) {
 
 response problem_answer(const problem& p, const request& req) {
   auto e = from_problem(p);
-  if (p.code == "not_found" && req.path.ends_with("/extendedAgentCard"))
+  if (p.code == error_code::not_found && req.path.ends_with("/extendedAgentCard"))
     e = {unsupported_operation, "there is no extended agent card"};
   auto answer = error_answer(e);
   answer.headers = p.headers;

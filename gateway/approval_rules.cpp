@@ -72,7 +72,7 @@ awaitable<standing_rule> rule_of(exchange& x, records::operation_record call) {
     if (above) agent = above->name;
   }
   if (!call.call_change.empty())
-    throw from_errors({{"invalid_field", "/always",
+    throw from_errors({{error_code::invalid_field, "/always",
                         "is for the call as its agent makes it; a person approved this one with another input"}});
   auto rule = turns::standing_rule_for(call, agent);
   if (!rule)

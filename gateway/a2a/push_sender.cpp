@@ -152,7 +152,7 @@ std::vector<push_config> push_sender::configs_of(const operation_id& task, const
 
 void push_sender::on_event(const records::event_record& event) {
   if (is_empty_ || is_over_ || event.type == event_type::text_delta || event.type == event_type::thinking_delta) return;
-  const bool is_of_all = event.type.starts_with("cancel_");
+  const bool is_of_all = text_of(event.type).starts_with("cancel_");
   web_loop* to = nullptr;
   std::string task;
   {

@@ -21,7 +21,7 @@ awaitable<> look_for(std::shared_ptr<gateway_context> gw, push_config config, pu
     auto look = co_await look_for_push(*gw->watching, std::move(config));
     done(std::move(look));
   } catch (const problem& p) {
-    failed = fault{p.code, p.detail, {}};
+    failed = coded_fault{p.code, p.detail, {}};
   } catch (const std::exception& e) {
     failed = fault{"internal", e.what(), {}};
   }

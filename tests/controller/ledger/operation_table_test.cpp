@@ -207,7 +207,7 @@ TEST_CASE("the check of the table finds a node whose fields contradict the lists
   w.table[b].kind = kind::turn;
   CHECK_FALSE(w.broken().empty());
   w.table[b].kind = kind::task;
-  w.table[b].id = table_world::id_of(77);
+  w.table[b].id = w.table[a].id;
   CHECK_FALSE(w.broken().empty());
   w.table[b].id = table_world::id_of(2);
   w.table.details(b).supersede = "deploy";
