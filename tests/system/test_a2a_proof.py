@@ -41,7 +41,8 @@ def states_everywhere(c, task):
 def with_command_left(c, m):
     task = send(c, "leaves", contextId="room").json["task"]["id"]
     until(lambda: processes.marked(m), "the command in the background")
-    left, = until(lambda: [o for o in c.operations(scope="room", kind="task", status="running")], "its task")
+    room = c.operation(task)["scope"]
+    left, = until(lambda: c.operations(scope=room, kind="task", status="running"), "its task")
     return task, left["id"]
 
 
