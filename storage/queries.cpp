@@ -46,7 +46,7 @@ class sqlite_queries final : public controller::limited_store_reader {
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
         history_(*database_) {
     static constexpr unsigned looks_between_rests = 64; // about two thirds of a millisecond
-    constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
+    constexpr int steps_between_looks = 2'000;          // of SQLite's virtual machine: about ten microseconds
     const auto look = [](void* self) {
       auto& here = *static_cast<sqlite_queries*>(self);
       if (here.budget_.rests && ++here.looks_ % looks_between_rests == 0) rest_a_moment();

@@ -113,8 +113,7 @@ void voice_truth::frame_comes(int connection, const frame& f) {
   }
   if (is_answer && std::exchange(t.is_speaking, true))
     world_.violate("one end of speech", "an answer begins before the end of the last one");
-  if (f.tag == tag::speech && !t.is_speaking)
-    world_.violate("one end of speech", "there is speech and no answer");
+  if (f.tag == tag::speech && !t.is_speaking) world_.violate("one end of speech", "there is speech and no answer");
   if (f.tag == tag::speech_end) t.is_speaking = false;
   if (is_answer || f.tag == tag::speech || f.tag == tag::feedback)
     for (const int u : utterances_in(f.payload))
