@@ -33,6 +33,7 @@ std::optional<std::string> not_owned(const std::vector<std::string>& names, cons
     const bool is_owned = std::any_of(owned.begin(), owned.end(), [&](const std::string& o) {
       return o == name || (o == "exec" && goes_with_exec(name)) ||
              (is_remote_agent(o) && name == a2a_offered_name(o)) ||
+             (is_remote_agent(name) && o == a2a_offered_name(name)) ||
              (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
     });
     if (!is_owned) return name;

@@ -177,8 +177,10 @@ bool is_used(const turn_settings& s, const std::string& model) {
     const auto* first = s.model(name);
     return first && std::find(first->fallback.begin(), first->fallback.end(), model) != first->fallback.end();
   };
-  return model == s.chat.acknowledgement_model ||
-         std::any_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return !a.is_command() && asks(a.model); });
+  const auto may_reach = [&](const agent_settings& a) {
+    return !a.is_command() && (asks(a.model) || std::any_of(a.models.begin(), a.models.end(), asks));
+  };
+  return model == s.chat.acknowledgement_model || std::any_of(s.agents.begin(), s.agents.end(), may_reach);
 }
 
 namespace {
@@ -186,6 +188,24 @@ namespace {
 std::string place_of_server(const mcp_settings& m) {
   if (is_remote_agent(m.name)) return "[[a2a]] \"" + m.name.substr(remote_agent_prefix.size()) + "\": ";
   return "[[mcp]] \"" + m.name + "\": ";
+}
+
+/// An agent's own answer settings must fit each model that it can ask, and the fallbacks of that model.
+std::optional<fault> answer_that_does_not_fit(const turn_settings& s, const agent_settings& a) {
+  auto asking = a;
+  auto names = a.models;
+  names.insert(names.begin(), a.model);
+  for (const auto& name : names) {
+    asking.model = name;
+    const auto chosen = model_of(s, asking);
+    if (!chosen) continue;
+    std::vector<integrations::model_settings> all = chosen->fallbacks;
+    all.push_back(*chosen);
+    for (const auto& one : all)
+      if (auto wrong = integrations::wrong_settings(one))
+        return coded_fault{error_code::invalid_field, "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
+  }
+  return std::nullopt;
 }
 
 /// Requires only the keys that agents use: a configuration can list models whose keys this machine does not have.
@@ -218,17 +238,9 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     if (auto wrong = integrations::wrong_settings(m))
       return coded_fault{error_code::invalid_field, "[[models]]: " + wrong->detail, {}};
   }
-  // An agent's own answer settings must fit its model and that model's fallbacks.
-  for (const auto& a : s.agents) {
-    if (a.is_command()) continue;
-    const auto chosen = model_of(s, a);
-    if (!chosen) continue;
-    std::vector<integrations::model_settings> all = chosen->fallbacks;
-    all.push_back(*chosen);
-    for (const auto& one : all)
-      if (auto wrong = integrations::wrong_settings(one))
-        return coded_fault{error_code::invalid_field, "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
-  }
+  for (const auto& a : s.agents)
+    if (!a.is_command())
+      if (auto wrong = answer_that_does_not_fit(s, a)) return wrong;
   if (!s.web_search.key_file.empty()) {
     auto key = key_in_file(s.web_search.key_file);
     if (key && key->find_first_of("\r\n") != std::string::npos)

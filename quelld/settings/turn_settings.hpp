@@ -18,7 +18,8 @@ const std::vector<std::string>& turn_sections();
 /// to do; it never contains a key.
 result<turn_settings> read_turn_settings(const std::string& file,
                                          const std::map<std::string, std::string>& environment);
-/// Whether an agent or the acknowledgements ask this model, first or when another one cannot answer.
+/// Whether an agent or the acknowledgements ask this model: first, if a message names it, or when another one cannot
+/// answer.
 bool is_used(const turn_settings& settings, const std::string& model);
 /// TOML from which `read_turn_settings` reads the same settings, without the keys and without the
 /// values of headers.

@@ -148,8 +148,11 @@ TEST_CASE("wrong settings of models say where and what to do") {
   CHECK(says(model("headers_env = { X-A = \"NOT_SET\" }"), "NOT_SET"));
   CHECK(says(model("response_format = \"xml\""), "must be text or json"));
   CHECK(says(model("response_schema = \"{\""), "not a JSON object"));
-  // An agent's own settings must fit its model.
+  // An agent's own settings must fit its model, and those that a message can ask for.
   CHECK(says(model("[[agents]]\nname = \"a\"\nmodel = \"m\"\ntemperature = 1.5\nresponse_schema = \"[]\""),
+             "[[agents]] \"a\": model \"m\": response_schema"));
+  CHECK(says(model("[[models]]\nname = \"s\"\nprovider = \"scripted\"\n[[agents]]\nname = \"a\"\nmodel = \"s\"\n"
+                   "models = [\"m\"]\nresponse_schema = \"[]\""),
              "[[agents]] \"a\": model \"m\": response_schema"));
   CHECK(says(model("[[agents]]\nname = \"a\"\ncommand = [\"x\"]\ntemperature = 1"), "means nothing to an agent"));
 }

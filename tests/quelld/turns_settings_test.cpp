@@ -323,6 +323,17 @@ TEST_CASE("a key that is needed and missing is named by its variable, and never 
   // A model that no agent uses may lack its key.
   const auto unused = settings_of("[[models]]\nname=\"s\"\nprovider=\"scripted\"\n" + model);
   CHECK(unused.model("m")->key.empty());
+  // One that only messages ask for is used, and so are its fallbacks.
+  const auto in_models =
+      "[[models]]\nname=\"s\"\nprovider=\"scripted\"\n[[agents]]\nname=\"a\"\nmodels=[\"m\"]\n" + model;
+  CHECK(says(refusal_of(in_models), "MY_KEY"));
+  CHECK(settings_of(in_models, {{"MY_KEY", "k-123"}}).model("m")->key == "k-123");
+  CHECK(what_cannot_be_reached(settings_of(in_models, {{"MY_KEY", "k-123"}})).empty());
+  const auto behind =
+      "[[models]]\nname=\"s\"\nprovider=\"scripted\"\n[[models]]\nname=\"t\"\nprovider=\"scripted\"\nfallback=[\"m\"]\n"
+      "[[agents]]\nname=\"a\"\nmodels=[\"t\"]\n" +
+      model;
+  CHECK(says(refusal_of(behind), "MY_KEY"));
   CHECK(says(refusal_of("[[mcp]]\nname=\"w\"\nurl=\"http://h\"\nkey_env=\"NOT_SET\"\n"), "NOT_SET"));
 }
 

@@ -114,6 +114,14 @@ def test_a_parent_that_does_not_fit_is_refused(c):
     token = c.api("POST", "/v1/tokens", {"name": "narrow", "role": "chat", "scope": "choose"}).json["token"]
     unseen = c.post("choose/refused", "hello", parent=other, token=token)
     assert unseen.status == 404, unseen.body
+    assert c.cancel(operation=other, reason="private", grace_ms=0, wait="signalled")["status"] in ("signalled", "settled")
+    for _ in range(2):  # while it is being stopped, and when it has ended
+        unseen = c.post("choose/refused", "hello", parent=other, token=token)
+        assert unseen.status == 404 and unseen.json["cancel"] is None and b"private" not in unseen.body, unseen.body
+        c.api("POST", f"/v1/operations/{other}/stopped", {})
+        c.ended(other)
+    seen = c.post("elsewhere", "hello", parent=other)
+    assert seen.status == 409 and seen.json["code"] == "stale_start" and seen.json["cancel"], seen.body
     assert c.post("choose/refused", "hello", parent="x").status == 422
     turn = c.working("choose/refused", "b")
     task, = c.below(turn, kind="task")
@@ -145,6 +153,8 @@ def test_a_choice_outlives_the_queue_and_a_kill(c):
     c.restart()
     c.go("d")
     assert c.ended(turn)["status"] == "completed" and c.operation(turn)["turn"]["choice"] == {"tools": ["exec"]}
+    late = c.post("choose/kill/deeper", "hello", parent=first)  # it ended in an earlier life
+    assert late.status == 409 and late.json["code"] == "parent_ended", late.body
     c.check_scope("choose/kill")
 
 

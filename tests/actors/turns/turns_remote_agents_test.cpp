@@ -52,6 +52,8 @@ TEST_CASE("only agents that name a remote agent are offered it", "[turns][a2a]")
   CHECK(mcp_servers_of(s, agent_with({{"a2a:travel"}})) == std::vector<std::string>{"a2a:travel"});
   CHECK(mcp_servers_of(s, agent_with({{"mcp:travel"}})) == std::vector<std::string>{"travel"});
   CHECK_FALSE(not_owned({"a2a__travel"}, {"a2a:travel"}));
+  CHECK_FALSE(not_owned({"a2a:travel"}, {"a2a__travel"}));
+  CHECK(not_owned({"a2a:travel"}, {"a2a__travels"}) == "a2a:travel");
   CHECK(not_owned({"a2a__travel"}, {"mcp:travel", "exec"}) == "a2a__travel");
 }
 
