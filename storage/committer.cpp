@@ -46,7 +46,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
       return;
     }
     const auto why = why_refused_;
-    refused(group.front().ticket, why);
+    refused(group.front(), why);
     return tell(group.front().ticket, why);
   }
   reserve_.tend();
@@ -57,7 +57,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     tell(group.back().ticket, std::nullopt);
     break;
   case verdict::locked:
-    refused(group.back().ticket, result.why);
+    for (const auto& batch : group) refused(batch, result.why);
     fail_all(result.why);
     break; // each further attempt would wait as long again
   case verdict::broken:
@@ -68,7 +68,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     break;
   case verdict::refused:
     if (group.size() == 1) {
-      refused(group.front().ticket, result.why);
+      refused(group.front(), result.why);
       return tell(group.front().ticket, result.why);
     }
     // One batch is at fault, or the batches are too large together: a small cancel must not fail because of its
@@ -108,12 +108,17 @@ committer::outcome committer::attempt_again_without_ballast(std::span<const pend
 /// True if the batch follows a refused one and was submitted before the refusal was known: terminal rows on which it
 /// depends can be missing.
 bool committer::is_barred(const pending_batch& batch) const {
-  return options_.ordered_terminal_writes && batch.known_refusal < last_refusal_ &&
-         std::any_of(batch.entries.begin(), batch.entries.end(), depends_on_terminal_rows);
+  const auto holds = [&](auto is_such) { return std::any_of(batch.entries.begin(), batch.entries.end(), is_such); };
+  return options_.ordered_terminal_writes &&
+         ((batch.known_refusal < last_refusal_ && holds(depends_on_terminal_rows)) ||
+          (batch.known_refusal < last_refused_end_ && holds(says_what_lives)));
 }
 
-void committer::refused(std::uint64_t ticket, const fault& why) {
-  last_refusal_ = ticket;
+void committer::refused(const pending_batch& batch, const fault& why) {
+  last_refusal_ = batch.ticket;
+  const bool is_end = std::any_of(batch.entries.begin(), batch.entries.end(),
+                                  [](const entry& e) { return depends_on_terminal_rows(e) || says_what_lives(e); });
+  if (is_end) last_refused_end_ = batch.ticket;
   why_refused_ = why;
 }
 

@@ -54,7 +54,7 @@ class committer {
 
   outcome attempt(std::span<const pending_batch> group);
   outcome attempt_again_without_ballast(std::span<const pending_batch> group);
-  void refused(std::uint64_t ticket, const fault& why);
+  void refused(const pending_batch& batch, const fault& why);
   void prune(std::span<const pending_batch> group);
   void keep_wal_short();
 
@@ -64,7 +64,8 @@ class committer {
   std::unique_ptr<writer> writer_;
   std::optional<fault> broken_; // once set, nothing is written until the next start
   std::optional<checkpointer> checkpointer_;
-  std::uint64_t last_refusal_ = 0; // a ticket; 0 = none
+  std::uint64_t last_refusal_ = 0;     // a ticket; 0 = none
+  std::uint64_t last_refused_end_ = 0; // the newest of those with an end or a cancel
   fault why_refused_;
   std::uint64_t frames_nudged_at_ = 0;
   std::uint64_t events_since_prune_ = 0;

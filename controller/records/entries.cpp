@@ -10,4 +10,6 @@ bool depends_on_terminal_rows(const entry& what) {
   return std::holds_alternative<drop_cutoff>(what) || std::holds_alternative<drop_worker>(what);
 }
 
+bool says_what_lives(const entry& what) { return std::holds_alternative<put_cancel>(what); }
+
 } // namespace quell::records

@@ -123,6 +123,10 @@ using entry =
 /// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.
 bool depends_on_terminal_rows(const entry& what);
 
+/// True for a cancel. Everything that it does not cover has ended, or an earlier cancel covers it: it must not be on
+/// disk without the ends and the cancels before it, or a restart brings back what it was answered not to live.
+bool says_what_lives(const entry& what);
+
 /// The outcome of all batches up to and including `ticket`. If `failure` is set, this batch could not be written
 /// (nothing of it is on disk).
 struct commit_notice {

@@ -58,6 +58,22 @@ TEST_CASE("a cancel that cannot be written is performed all the same and says so
   CHECK(rewritten);
 }
 
+TEST_CASE("a cancel is written with the cancels before it that were refused", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.create();
+  w.commit();
+  w.cancel();
+  w.refuse(w.edges.tickets);
+  const auto before = w.edges.batches.size();
+  w.cancel(); // nothing is left for it to cover, but for a restart that would be untrue
+  REQUIRE(w.edges.batches.size() > before);
+  int cancels = 0;
+  for (const auto& e : w.edges.batches[before]) cancels += std::holds_alternative<records::put_cancel>(e) ? 1 : 0;
+  CHECK(cancels >= 2);
+}
+
 TEST_CASE("a start that cannot be written is refused, never sent, and ends the process", "[core]") {
   world w;
   w.worker_joins();

@@ -41,17 +41,25 @@ TEST_CASE("a cancel does not settle on disk behind an end that was refused, unti
   const auto ticket = r.refused_end();
   CHECK(r.settle());
   CHECK(r.s.write({ended(r.two, 51)})); // can be the parent of an operation that has not ended
-  // A start, and a cancel that is only accepted, depend on no end.
+  // A start depends on no end; a cancel says that what it does not cover has ended.
   CHECK_FALSE(r.s.write({put_operation{operation(4, "team/a")}}));
   auto accepted = cancel_of(target_scope{scope("team/b")}, 5);
   accepted.status = cancel_status::fenced;
-  CHECK_FALSE(r.s.write({put_cancel{accepted}}));
+  CHECK(r.s.write({put_cancel{accepted}}));
   // Only the newest refusal counts: the batches above were refused after it.
   r.s.log->refusal_known(ticket);
   CHECK(r.settle());
   r.s.log->refusal_known(r.s.log_notices.all().back().ticket);
   CHECK_FALSE(r.s.write({ended(r.one, 50), put_cancel{r.settled}}));
   CHECK(integrity(r.directory.path()) == "ok");
+}
+
+TEST_CASE("a cancel is not held up by a start that was refused") {
+  refusing_store r(true);
+  CHECK(r.s.write({put_operation{r.two}})); // it exists already
+  auto accepted = cancel_of(target_scope{scope("team/b")}, 5);
+  accepted.status = cancel_status::fenced;
+  CHECK_FALSE(r.s.write({put_cancel{accepted}}));
 }
 
 TEST_CASE("whoever does not ask for it is not held up by an earlier refusal") {
