@@ -3,6 +3,7 @@
 #include "gateway/blob_use.hpp"
 #include "gateway/event_stream.hpp"
 #include "gateway/message_body.hpp"
+#include "gateway/operation_create.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/rights.hpp"
 
@@ -63,7 +64,10 @@ awaitable<response> post_message(exchange& x) {
     gw.options.turns->take(order, std::move(reply));
   };
   const auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
-  if (!decided) throw from_refusal(decided.error());
+  if (!decided) {
+    auto why = co_await explain_refusal(x, decided.error(), order.parent);
+    throw why;
+  }
   auto body = turns::decision_json(order, *decided);
   using what = turns::message_answer::decided;
   const bool is_new_turn = decided->decision == what::turn && !decided->is_duplicate;

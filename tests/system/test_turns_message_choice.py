@@ -114,6 +114,10 @@ def test_a_parent_that_does_not_fit_is_refused(c):
     token = c.api("POST", "/v1/tokens", {"name": "narrow", "role": "chat", "scope": "choose"}).json["token"]
     unseen = c.post("choose/refused", "hello", parent=other, token=token)
     assert unseen.status == 404, unseen.body
+    over = c.say("elsewhere", "hello")
+    c.ended(over)
+    unseen = c.post("choose/refused", "hello", parent=over, token=token)
+    assert (unseen.status, unseen.json["code"]) == (404, "operation_not_found"), unseen.body
     assert c.post("choose/refused", "hello", parent="x").status == 422
     turn = c.working("choose/refused", "b")
     task, = c.below(turn, kind="task")
