@@ -278,17 +278,19 @@ TEST_CASE("an image that replaces another takes its place, not more room", "[a2a
 
 TEST_CASE("an error that can pass ends neither the looks at a task nor its cancel", "[a2a]") {
   std::atomic<int> looks = 0, stops = 0;
-  std::atomic<bool> is_lost = false;
+  std::atomic<bool> goes_on = false, is_lost = false;
   far_agent far([&](const std::string& method, const json&) -> std::optional<json> {
     if (method == "SendMessage") return a2a_result({{"task", a2a_task("WORKING")}});
     if (method == "CancelTask") return ++stops == 1 ? a2a_error(-32603) : a2a_result(a2a_task("CANCELED"));
     if (is_lost) return a2a_error(-32001);
+    if (goes_on) return a2a_result(a2a_task("WORKING"));
     return ++looks == 1 ? a2a_error(-32603) : a2a_result(a2a_task(looks < 4 ? "WORKING" : "COMPLETED", "42"));
   });
   const auto client = far.client();
   mcp_recorder stopped, ended, lost;
   const auto first = client->call("send", R"({"message":"ask"})", ended.listener(), "op-1");
   CHECK(json::parse(ended.finished().result)["text"] == "42");
+  goes_on = true;
   const auto second = client->call("send", R"({"message":"ask"})", stopped.listener(), "op-2");
   far.server.until("the message", [&] { return far.count("SendMessage") == 2; });
   second->cancel("enough", stopped.late());
