@@ -28,19 +28,25 @@ result<std::vector<records::operation_record>> children_of(store_reader& store, 
   return store.operations(f);
 }
 
-/// The first progress of a call at a remote agent names its task.
+/// A progress of a call at a remote agent names its task. Others can come before it: the agent may take its time.
 std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
   if (!call.name.starts_with("a2a__")) return std::nullopt;
   records::event_filter f;
   f.below = call.operation;
   f.types = {event_type::tool_progress};
-  f.limit = 1;
-  const auto first = store.events(f);
-  if (!first) return first.error();
-  if (first->empty()) return std::nullopt;
-  call.remote_task = task_named_by(first->front().data);
-  call.remote_task_since = first->front().at;
-  return std::nullopt;
+  f.limit = page_size;
+  while (true) {
+    const auto page = store.events(f);
+    if (!page) return page.error();
+    for (const auto& e : *page) {
+      call.remote_task = task_named_by(e.data);
+      if (call.remote_task.empty()) continue;
+      call.remote_task_since = e.at;
+      return std::nullopt;
+    }
+    if (page->size() < f.limit) return std::nullopt;
+    f.after = page->back().id;
+  }
 }
 
 std::optional<fault> read_calls(store_reader& store, const model_history& reported, left_work& left) {

@@ -27,6 +27,8 @@ awaitable<nlohmann::ordered_json> cancel_task(exchange& x, const nlohmann::json&
 awaitable<response> subscribe(exchange& x, const nlohmann::json& params, as_frame wrap);
 awaitable<nlohmann::ordered_json> list_tasks(exchange& x, const nlohmann::json& params); // task_list.cpp
 
+/// Throws if this caller can have no further config now.
+void need_push_room(exchange& x); // push_calls.cpp
 /// Answers when the config is on disk.
 awaitable<nlohmann::ordered_json> store_push_config(exchange& x, push_config config); // push_calls.cpp
 awaitable<nlohmann::ordered_json> create_push_config(exchange& x, const nlohmann::json& params);

@@ -31,6 +31,8 @@ awaitable<operation_id> task_of_config(exchange& x, const json& params) {
 
 } // namespace
 
+void need_push_room(exchange& x) { throw_if_not_stored(sender_of(x).room_for(x.who.token_id)); }
+
 awaitable<ordered_json> store_push_config(exchange& x, push_config config) {
   auto& to = sender_of(x);
   std::function<void(std::function<void(result<void>)>)> put = [&to, &config](auto reply) {

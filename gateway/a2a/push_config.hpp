@@ -23,7 +23,7 @@ struct push_config {
   std::string last;        ///< the newest state that was delivered; "" = none
 };
 
-inline constexpr std::size_t most_configs_of_task = 10, most_push_configs = 1'000;
+inline constexpr std::size_t most_configs_of_task = 10, most_configs_of_token = 250, most_push_configs = 1'000;
 
 /// Of the parameters of CreateTaskPushNotificationConfig, or of `configuration.taskPushNotificationConfig`; `task`,
 /// `by`, `agent` and `base` are the caller's. Without an id a fresh one. Throws `a2a_error` (invalid_params).

@@ -48,7 +48,9 @@ void push_delivery::not_looked(boot_time now) {
 }
 
 const std::string* push_delivery::to_send(boot_time now) const {
-  return !waiting_ || is_done_ || is_sending_ || is_looking_ || now < not_before_ ? nullptr : &waiting_->body;
+  if (!waiting_ || waiting_->body.empty() || is_done_ || is_sending_ || is_looking_ || now < not_before_)
+    return nullptr;
+  return &waiting_->body;
 }
 
 void push_delivery::leave() {
@@ -74,7 +76,8 @@ std::string push_delivery::answered(long status, const std::string& why, millise
   const auto wait = std::min(longest_push_wait, first_push_wait * (1 << std::min(failures_, 16U)));
   ++failures_;
   not_before_ = now.boot + std::max(wait, std::min(retry_after, longest_push_request));
-  is_stale_ = true; // by then there can be a newer state
+  is_stale_ = true;       // by then there can be a newer state
+  waiting_->body.clear(); // a receiver that is away for long takes no memory
   if (is_about_the_body(status) && ++refusals_ >= most_push_refusals) {
     leave();
     return "refuses a notification, which is given up: it " + trouble;

@@ -21,7 +21,8 @@ using integrations::chat::web_end;
 using integrations::chat::web_loop;
 
 constexpr milliseconds push_timeout{15'000}, push_connect_timeout{5'000};
-constexpr std::size_t most_push_answer = 64 << 10, most_push_file = 64 << 10, most_at_once = 32;
+constexpr std::size_t most_push_answer = 64 << 10, most_push_file = 64 << 10, most_at_once = 32,
+                      most_at_once_of_token = 8;
 
 std::string bounded_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -84,7 +85,7 @@ void push_sender::resume() {
 
 void push_sender::add(const push_config& config, std::string path) {
   const auto key = key_of(config.task, config.by, config.id);
-  entries_.insert_or_assign(key, entry{config, push_delivery(config.last), std::move(path)});
+  entries_.insert_or_assign(key, entry{config, push_delivery(config.last), std::move(path), ++numbers_});
   const std::lock_guard lock(guard_);
   if (shown_.insert_or_assign(key, config).second) ++tasks_[config.task.text()];
   is_empty_ = false;
@@ -101,10 +102,9 @@ void push_sender::keep(push_config config, const stored& done) {
   if (found == entries_.end()) {
     std::size_t of_task = 0;
     for (const auto& [key, one] : entries_) of_task += one.config.task == config.task ? 1 : 0;
-    if (of_task >= most_configs_of_task || entries_.size() >= most_push_configs)
-      return done(failure("too_many", of_task >= most_configs_of_task
-                                          ? "a task has at most 10 push notification configs; delete one"
-                                          : "too many tasks have push notification configs now; try again later"));
+    if (of_task >= most_configs_of_task)
+      return done(failure("too_many", "a task has at most 10 push notification configs; delete one"));
+    if (auto room = room_for(config.by); !room) return done(std::move(room));
   }
   if (edges_.state_directory.empty())
     return done(failure("storage_unavailable", "this quelld keeps no push notification configs: it has no directory"));
@@ -118,10 +118,25 @@ void push_sender::keep(push_config config, const stored& done) {
   done({});
 }
 
+result<void> push_sender::room_for(const std::string& by) const {
+  const std::lock_guard lock(guard_);
+  const auto own = std::count_if(shown_.begin(), shown_.end(), [&](const auto& one) { return one.second.by == by; });
+  if (static_cast<std::size_t>(own) >= most_configs_of_token)
+    return failure("too_many",
+                   "a token has at most 250 push notification configs; delete one, or wait until tasks end");
+  if (shown_.size() >= most_push_configs)
+    return failure("too_many", "too many tasks have push notification configs now; try again later");
+  return {};
+}
+
 void push_sender::remove(const operation_id& task, const std::string& id, const std::string& by, stored done) {
   const auto to = loop();
   if (!to) return done(tl::unexpected(to.error()));
   (*to)->run([this, key = key_of(task, by, id), done = std::move(done)] {
+    std::error_code error;
+    if (const auto found = entries_.find(key); found != entries_.end())
+      std::filesystem::remove(found->second.path, error);
+    if (error) return done(failure("storage_unavailable", "the config cannot be removed: " + error.message()));
     drop(key);
     done({});
   });
@@ -178,30 +193,44 @@ std::optional<boot_time> push_sender::turn() {
       continue;
     }
     if (one.work.wants_to_look(now.boot)) look(key, one);
-    if (const auto* body = one.work.to_send(now.boot); body && sending_ < most_at_once) post(key, one, *body);
-    if (const auto at = one.work.next_at(); at && (!next || *at < *next)) next = at;
+    auto at = one.work.next_at();
+    if (const auto* body = one.work.to_send(now.boot)) {
+      at = std::nullopt; // what waits for a place is looked at when another delivery has ended
+      if (has_place(one.config)) post(key, one, *body);
+    }
+    if (at && (!next || *at < *next)) next = at;
   }
   for (const auto& key : done) drop(key);
-  if (!next) return std::nullopt;
-  // A delivery that waits for a place is looked at when another has ended.
-  return std::max(*next, now.boot + (sending_ < most_at_once ? milliseconds{0} : milliseconds{100}));
+  return next;
+}
+
+/// The receivers of one token, however slow, leave places to those of others.
+bool push_sender::has_place(const push_config& config) const {
+  const auto own = sending_of_.find(config.by);
+  return sending_ < most_at_once && (own == sending_of_.end() || own->second < most_at_once_of_token);
+}
+
+push_sender::entry* push_sender::entry_of(const entry_key& key, std::uint64_t number) {
+  const auto found = entries_.find(key);
+  return found != entries_.end() && found->second.number == number ? &found->second : nullptr;
 }
 
 void push_sender::look(const entry_key& key, entry& one) {
   one.work.looks();
-  edges_.look(one.config, [weak = weak_from_this(), key](const result<std::optional<push_look>>& look) {
-    const auto self = weak.lock();
-    const auto to = self ? self->loop() : result<web_loop*>(failure("internal", "quelld is ending"));
-    if (!to) return;
-    (*to)->run([all = self.get(), key, look] {
-      const auto found = all->entries_.find(key);
-      if (found == all->entries_.end()) return;
-      if (look)
-        found->second.work.took(*look, clock_now());
-      else
-        found->second.work.not_looked(clock_now().boot);
-    });
-  });
+  edges_.look(one.config,
+              [weak = weak_from_this(), key, number = one.number](const result<std::optional<push_look>>& look) {
+                const auto self = weak.lock();
+                const auto to = self ? self->loop() : result<web_loop*>(failure("internal", "quelld is ending"));
+                if (!to) return;
+                (*to)->run([all = self.get(), key, number, look] {
+                  auto* const about = all->entry_of(key, number);
+                  if (!about) return;
+                  if (look)
+                    about->work.took(*look, clock_now());
+                  else
+                    about->work.not_looked(clock_now().boot);
+                });
+              });
 }
 
 /// The state is written after its delivery: a crash in between delivers it again.
@@ -211,21 +240,25 @@ void push_sender::post(const entry_key& key, entry& one, const std::string& body
       std::find(edges_.origins.begin(), edges_.origins.end(), origin) != edges_.origins.end() && !origin.empty();
   one.work.sends();
   ++sending_;
-  loop_->fetch(push_request(one.config, body, is_allowed), [this, key](const integrations::chat::web_response& r) {
+  ++sending_of_[one.config.by];
+  const auto answered = [this, key, number = one.number,
+                         by = one.config.by](const integrations::chat::web_response& r) {
     --sending_;
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) return;
-    auto& work = found->second.work;
+    if (--sending_of_[by] == 0) sending_of_.erase(by);
+    auto* const sent = entry_of(key, number);
+    if (!sent) return;
+    auto& work = sent->work;
     const auto before = work.last();
     const auto sentence =
         work.answered(r.what == web_end::answered ? r.status : 0, r.error, r.retry_after(), clock_now());
     if (!sentence.empty())
-      spdlog::warn("the push notification receiver of task {} {}", found->second.config.task.text(), sentence);
+      spdlog::warn("the push notification receiver of task {} {}", sent->config.task.text(), sentence);
     if (work.last() == before || work.is_done()) return;
-    found->second.config.last = work.last();
-    if (auto written = write_private_file(found->second.path, push_file_text(found->second.config)); !written)
+    sent->config.last = work.last();
+    if (auto written = write_private_file(sent->path, push_file_text(sent->config)); !written)
       spdlog::warn("a push notification will be repeated after a restart: {}", written.error().detail);
-  });
+  };
+  loop_->fetch(push_request(one.config, body, is_allowed), answered);
 }
 
 void push_sender::stop() {

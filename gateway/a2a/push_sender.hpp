@@ -40,6 +40,8 @@ class push_sender final : public push_port, public std::enable_shared_from_this<
   void put(push_config config, stored done);
   /// Answers when the file is gone; also if there was none.
   void remove(const operation_id& task, const std::string& id, const std::string& by, stored done);
+  /// Whether another config of this token would be put now. Fault `too_many`.
+  result<void> room_for(const std::string& by) const;
   std::vector<push_config> configs_of(const operation_id& task, const std::string& by) const;
   void on_event(const records::event_record& event) override;
   /// Not on the sender's thread.
@@ -50,6 +52,7 @@ class push_sender final : public push_port, public std::enable_shared_from_this<
     push_config config;
     push_delivery work;
     std::string path;
+    std::uint64_t number; ///< another one for each config that is put: what an earlier one began is not about this one
   };
   using entry_key = std::string; ///< task, caller and id
 
@@ -58,6 +61,8 @@ class push_sender final : public push_port, public std::enable_shared_from_this<
   std::optional<boot_time> turn();
   void keep(push_config config, const stored& done);
   void drop(const entry_key& key);
+  entry* entry_of(const entry_key& key, std::uint64_t number);
+  bool has_place(const push_config& config) const;
   void look(const entry_key& key, entry& one);
   void post(const entry_key& key, entry& one, const std::string& body);
   void add(const push_config& config, std::string path);
@@ -71,7 +76,9 @@ class push_sender final : public push_port, public std::enable_shared_from_this<
   std::atomic<bool> is_empty_ = true, is_over_ = false;
   // Used by the loop's thread:
   std::unordered_map<entry_key, entry> entries_;
+  std::uint64_t numbers_ = 0;
   std::size_t sending_ = 0;
+  std::unordered_map<std::string, std::size_t> sending_of_; ///< by token
 };
 
 } // namespace quell::controller::http::a2a

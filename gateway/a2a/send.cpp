@@ -44,6 +44,7 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   wanted.channel = a2a_channel;
   wanted.client_id = "a2a:" + request.message_id;
   wanted.outlives_client = true;
+  if (request.push) need_push_room(x); // before the turn begins: its task would be unknown to the caller
   sent.begun = co_await begin_client_turn(x, std::move(wanted));
   if (!request.push || !sent.begun.decided.turn) co_return sent;
   auto config = *request.push;

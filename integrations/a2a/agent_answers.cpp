@@ -10,7 +10,15 @@
 namespace quell::integrations::a2a {
 namespace {
 
-constexpr std::int64_t task_not_cancelable = -32002;
+constexpr std::int64_t a2a_task_not_found = -32001, task_not_cancelable = -32002, a2a_unsupported_operation = -32004;
+constexpr std::int64_t a2a_invalid_request = -32600, a2a_method_not_found = -32601, a2a_invalid_params = -32602;
+
+/// An answer to this request. Every other error, such as an internal one, can pass.
+bool is_lasting(const json& code) {
+  return code == json(a2a_task_not_found) || code == json(task_not_cancelable) ||
+         code == json(a2a_unsupported_operation) || code == json(a2a_invalid_request) ||
+         code == json(a2a_method_not_found) || code == json(a2a_invalid_params);
+}
 
 /// The late outcome that a task's state is for a cancelled call.
 const char* late_outcome(const task_view& view) {
@@ -51,12 +59,16 @@ void agent_talk::card_ended(const http_ending& end, const std::vector<std::strin
   if (!read) {
     is_lost_ = card_.has_value();
     card_until_ = now;
-    // A task of an earlier life goes on there; it is looked at when the card comes.
+    // A task of an earlier life goes on there; the card is asked for again.
     for (auto& [number, one] : calls_) {
       const bool waits = !card_ && !one.is_ended && one.sending == 0 && one.looking == 0;
       if (!waits) continue;
-      if (!one.is_followed) fail(one, read.error(), false);
-      if (one.is_followed && now - one.answered_at > a2a_limits::lost_after) fail(one, read.error(), true);
+      if (!one.is_followed)
+        fail(one, read.error(), false);
+      else if (now - one.answered_at > a2a_limits::lost_after)
+        fail(one, read.error(), true);
+      else
+        look_later(one, now);
     }
     return answer_list(tl::unexpected(read.error()));
   }
@@ -107,13 +119,10 @@ void agent_talk::take_news(exchange_id id, time_point now) {
 void agent_talk::take_message(exchange& from, call_number number, call& one, const std::string& text, time_point now) {
   const auto whole = parse_json(text);
   if (!whole || !whole->is_object()) return; // then no answer comes, which the end of the exchange reports
-  one.answered_at = now;
   if (from.why == purpose::send) one.is_sent = true;
-  if (const json& error = member(*whole, "error"); error.is_object()) {
-    from.answered = true;
-    return take_refusal(from, one, error, now);
-  }
+  if (const json& error = member(*whole, "error"); error.is_object()) return take_refusal(from, one, error, now);
   if (!one.view.take(member(*whole, "result"))) return;
+  one.answered_at = now; // what is about another task is no answer
   from.answered = true;
   if (from.why == purpose::stop && one.sending == 0) one.look_at = now + a2a_limits::first_look;
   take_state(number, one, now);
@@ -152,19 +161,25 @@ void agent_talk::take_state(call_number number, call& one, time_point now) {
   }
 }
 
-void agent_talk::take_refusal(const exchange& from, call& one, const json& error, time_point now) {
-  const auto words = excerpt(text_member(error, "message"), mcp_limits::shown_characters);
+void agent_talk::take_refusal(exchange& from, call& one, const json& error, time_point now) {
+  const auto words = excerpt(without(text_member(error, "message"), settings_.key), mcp_limits::shown_characters);
   const fault why{"a2a_refused", who() + " refuses: " + (words.empty() ? "it does not say why" : words), {}};
   const json& number = member(error, "code");
+  from.answered = from.why != purpose::look || is_lasting(number);
   switch (from.why) {
   case purpose::send:
     // With a task it is an error of the stream, not of the task.
     if (!one.is_named) return one.is_cancelled ? settle(one, "done") : fail(one, why, true);
     return;
   case purpose::look:
+    if (!from.answered) return;
     return one.is_cancelled ? settle(one, "refused")
                             : fail(one, {"a2a_lost", who() + " does not know the task any more: " + words, {}}, true);
   case purpose::stop:
+    if (!is_lasting(number)) {
+      one.stop_at = now + a2a_limits::first_look * 2;
+      return;
+    }
     one.is_refused = true;
     // It can have ended in between: what it is then is looked at once more.
     if (number == json(task_not_cancelable)) {
@@ -176,6 +191,12 @@ void agent_talk::take_refusal(const exchange& from, call& one, const json& error
   case purpose::card:
     return;
   }
+}
+
+void agent_talk::look_later(call& one, time_point now) {
+  one.pause =
+      std::clamp<std::chrono::milliseconds>(one.pause * 3 / 2, a2a_limits::first_look, a2a_limits::longest_look);
+  one.look_at = now + (one.sending != 0 ? std::chrono::milliseconds(a2a_limits::silent_stream) : one.pause);
 }
 
 void agent_talk::exchange_ended(purpose why, bool answered, const http_ending& end, call& one, time_point now) {
@@ -199,9 +220,7 @@ void agent_talk::exchange_ended(purpose why, bool answered, const http_ending& e
     } else if (one.is_refused) {
       return settle(one, "refused"); // the task runs on, and the agent will not stop it
     }
-    one.pause =
-        std::clamp<std::chrono::milliseconds>(one.pause * 3 / 2, a2a_limits::first_look, a2a_limits::longest_look);
-    one.look_at = now + (one.sending != 0 ? std::chrono::milliseconds(a2a_limits::silent_stream) : one.pause);
+    look_later(one, now);
     return;
   case purpose::stop:
     one.stopping = 0;

@@ -194,6 +194,10 @@ void agent_talk::step(time_point now) {
       continue;
     }
     if (one.look_at <= now && card_) look(number, one, now);
+    if (one.look_at <= now) { // it is looked at when the card comes
+      one.look_at = time_point::max();
+      ask_for_card(now);
+    }
     if (one.stop_at <= now) stop(number, one, now);
   }
   sweep();

@@ -81,8 +81,9 @@ class agent_talk {
   void stop(call_number number, call& one, time_point now);
   void take_news(exchange_id id, time_point now);
   void take_message(exchange& from, call_number number, call& one, const std::string& text, time_point now);
-  void take_refusal(const exchange& from, call& one, const json& error, time_point now);
+  void take_refusal(exchange& from, call& one, const json& error, time_point now);
   void take_state(call_number number, call& one, time_point now);
+  void look_later(call& one, time_point now);
   void exchange_ended(purpose why, bool answered, const http_ending& end, call& one, time_point now);
   /// The agent may have the message.
   bool has_left(const call& one) const;

@@ -37,6 +37,11 @@ bool is_plain_id(const std::string& id) {
 
 json text_block(std::string text) { return {{"type", "text"}, {"text", std::move(text)}}; }
 
+std::size_t artifact_bytes(const json& value) {
+  const auto* text = value.get_ptr<const std::string*>();
+  return text ? text->size() : 0;
+}
+
 /// One block for the text parts of a message about a state.
 std::string text_of_message(const json& message) {
   std::string text;
@@ -149,8 +154,10 @@ void task_view::take_artifact(const json& what, bool append) {
     at = std::prev(artifacts_.end());
   } else if (!append) {
     for (const json& block : at->blocks) {
-      const auto bytes = text_member(block, "text").size();
-      text_bytes_ -= std::min(text_bytes_, bytes);
+      const auto media =
+          artifact_bytes(member(block, "data")) + artifact_bytes(member(member(block, "resource"), "blob"));
+      text_bytes_ -= std::min(text_bytes_, artifact_bytes(member(block, "text")));
+      media_bytes_ -= std::min(media_bytes_, media);
     }
     blocks_ -= std::min(blocks_, at->blocks.size());
     at->blocks = json::array();
@@ -169,10 +176,11 @@ void task_view::take_parts(const json& parts, json& into) {
     } else if (part.contains("data")) {
       add_text(dump_json(part["data"]), into);
     } else if (auto raw = text_member(part, "raw"); !raw.empty()) {
-      if ((media_bytes_ += raw.size()) > a2a_limits::media_bytes) {
+      if (media_bytes_ + raw.size() > a2a_limits::media_bytes || blocks_ >= a2a_limits::parts) {
         truncated_ = true;
         continue;
       }
+      media_bytes_ += raw.size();
       if (type.starts_with("image/"))
         add_block({{"type", "image"}, {"mimeType", type}, {"data", std::move(raw)}}, into);
       else

@@ -88,6 +88,7 @@ TEST_CASE("each state is sent once, the newest after a pause, and the end last",
   CHECK_FALSE(work.to_send(now.boot));
   // By the next try the task is over: only that is sent.
   now = push_time(1s);
+  CHECK_FALSE(work.to_send(now.boot));
   REQUIRE(work.wants_to_look(now.boot));
   work.looks();
   work.took(push_state("completed", true), now);

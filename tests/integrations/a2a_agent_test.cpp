@@ -28,6 +28,16 @@ json a2a_task(const std::string& state, const std::string& text = "") {
   return task;
 }
 
+std::string far_card(const http_ask& ask) {
+  const json card{{"name", "far"},
+                  {"description", "Far away."},
+                  {"capabilities", {{"streaming", false}}},
+                  {"supportedInterfaces", json::array({{{"url", "http://" + ask.headers.at("host") + "/rpc"},
+                                                        {"protocolBinding", "JSONRPC"},
+                                                        {"protocolVersion", "1.0"}}})}};
+  return card.dump();
+}
+
 /// An agent whose answer to each request of a call a test decides; `{}` = it never answers.
 class far_agent {
  public:
@@ -50,15 +60,7 @@ class far_agent {
 
  private:
   moves answer(const http_ask& ask) {
-    if (ask.body.empty()) {
-      const json card{{"name", "far"},
-                      {"description", "Far away."},
-                      {"capabilities", {{"streaming", false}}},
-                      {"supportedInterfaces", json::array({{{"url", "http://" + ask.headers.at("host") + "/rpc"},
-                                                            {"protocolBinding", "JSONRPC"},
-                                                            {"protocolVersion", "1.0"}}})}};
-      return {whole(200, card.dump())};
-    }
+    if (ask.body.empty()) return {whole(200, far_card(ask))};
     const auto request = json::parse(ask.body);
     const auto result = what_(request["method"], request["params"]);
     if (!result) return {pause(60s)};
@@ -261,4 +263,65 @@ TEST_CASE("an address or a key that cannot be is refused at once", "[a2a]") {
   const auto made = a2a_agent_server("far", "http://127.0.0.1:1/", "two words");
   REQUIRE_FALSE(made);
   CHECK(made.error().detail.find("two words") == std::string::npos);
+}
+
+TEST_CASE("an image that replaces another takes its place, not more room", "[a2a]") {
+  a2a::task_view view;
+  REQUIRE(view.take(a2a_task("WORKING")));
+  const json part{{"raw", std::string(20 << 20, 'A')}, {"mediaType", "image/png"}};
+  for (int i = 0; i < 3; ++i)
+    view.take(
+        {{"artifactUpdate", {{"taskId", "t-1"}, {"artifact", {{"artifactId", "a"}, {"parts", json::array({part})}}}}}});
+  view.take(a2a_task("COMPLETED"));
+  CHECK_FALSE(view.end().truncated);
+}
+
+TEST_CASE("an error that can pass ends neither the looks at a task nor its cancel", "[a2a]") {
+  std::atomic<int> looks = 0, stops = 0;
+  std::atomic<bool> goes_on = false, is_lost = false;
+  far_agent far([&](const std::string& method, const json&) -> std::optional<json> {
+    if (method == "SendMessage") return a2a_result({{"task", a2a_task("WORKING")}});
+    if (method == "CancelTask") return ++stops == 1 ? a2a_error(-32603) : a2a_result(a2a_task("CANCELED"));
+    if (is_lost) return a2a_error(-32001);
+    if (goes_on) return a2a_result(a2a_task("WORKING"));
+    return ++looks == 1 ? a2a_error(-32603) : a2a_result(a2a_task(looks < 4 ? "WORKING" : "COMPLETED", "42"));
+  });
+  const auto client = far.client();
+  mcp_recorder stopped, ended, lost;
+  const auto first = client->call("send", R"({"message":"ask"})", ended.listener(), "op-1");
+  CHECK(json::parse(ended.finished().result)["text"] == "42");
+  goes_on = true;
+  const auto second = client->call("send", R"({"message":"ask"})", stopped.listener(), "op-2");
+  far.server.until("the message", [&] { return far.count("SendMessage") == 2; });
+  second->cancel("enough", stopped.late());
+  CHECK(stopped.wait_for_late() == "done");
+  CHECK(far.count("CancelTask") == 2);
+  is_lost = true;
+  const auto third = client->call("send", R"({"message":"ask"})", lost.listener(), "op-3");
+  CHECK(lost.failed().why.code == "a2a_lost");
+  CHECK(lost.failed().sent);
+}
+
+TEST_CASE("a task of an earlier life is looked at as soon as the agent is back", "[a2a]") {
+  std::atomic<int> cards = 0;
+  http_server server([&](const http_ask& ask) -> moves {
+    if (ask.body.empty()) return {++cards < 3 ? whole(503, "") : whole(200, far_card(ask))};
+    return {whole(200, json{{"jsonrpc", "2.0"}, {"id", 1}, {"result", a2a_task("COMPLETED", "42")}}.dump())};
+  });
+  const auto made = a2a_agent_server("far", server.url(), "");
+  REQUIRE(made);
+  mcp_recorder recorder;
+  const auto followed = (*made)->follow("t-1", recorder.listener());
+  CHECK(json::parse(recorder.finished().result)["text"] == "42");
+  CHECK(cards == 3);
+}
+
+TEST_CASE("a refusal that repeats the key is told without it", "[a2a]") {
+  far_agent far([&](const std::string&, const json&) -> std::optional<json> {
+    return json{{"error", {{"code", -32602}, {"message", "bad token " + a2a_key}}}};
+  });
+  const auto client = far.client();
+  mcp_recorder refused;
+  const auto call = client->call("send", R"({"message":"ask"})", refused.listener(), "op-1");
+  CHECK(refused.failed().why.detail.find("bad token ***") != std::string::npos);
 }

@@ -18,6 +18,7 @@ OVER = ("TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED")
 class Receiver(WebService):
     def __init__(self):
         self.taken, self.status, self.guard = [], 200, threading.Lock()
+        self.goes_on = threading.Event()  # until then /hook/old does not answer
         super().__init__()
 
     @property
@@ -26,8 +27,11 @@ class Receiver(WebService):
 
     def respond(self, path, headers, body):
         with self.guard:
-            self.taken.append({"path": path, "headers": dict(headers), "body": body, "status": self.status})
-            return self.status, {}, {}
+            status = 410 if path.endswith("/old") else self.status
+            self.taken.append({"path": path, "headers": dict(headers), "body": body, "status": status})
+        if path.endswith("/old"):
+            self.goes_on.wait(14)  # less than quelld waits
+        return status, {}, {}
 
     def states(self, status=200):
         with self.guard:
@@ -144,6 +148,23 @@ def test_a_deleted_config_is_not_notified(world):
     c.cancel(operation=task)
     until(lambda: [t for t in receiver.taken if t["body"].get("task", {}).get("id") == second], "the other task's end")
     assert all(second in json.dumps(t["body"]) for t in receiver.taken[before:])
+
+
+def test_the_answer_of_an_address_that_was_replaced_is_not_about_the_one_after_it(world):
+    c, receiver, _ = world
+    task = send(c, "never begins")
+    taken_at = lambda end: [t["body"] for t in receiver.taken if t["path"].endswith(end)]
+    assert rpc(c, "CreateTaskPushNotificationConfig", taskId=task, url=receiver.url + "/old", id="mine")["result"]
+    until(lambda: taken_at("/old"), "the first address to be notified")
+    assert rpc(c, "CreateTaskPushNotificationConfig", taskId=task, url=receiver.url + "/new", id="mine")["result"]
+    until(lambda: taken_at("/new"), "the second address to be notified")
+    receiver.goes_on.set()  # 410: it is gone
+    assert rpc(c, "CreateTaskPushNotificationConfig", taskId=task, url=receiver.url + "/beside", id="beside")["result"]
+    until(lambda: taken_at("/beside"), "a later delivery")
+    assert sorted(one["id"] for one in configs(c, task)) == ["beside", "mine"]
+    c.cancel(operation=task)
+    until(lambda: any("task" in body for body in taken_at("/new")), "the end to be told")
+    until(lambda: not files(c), "the configs to be gone")
 
 
 @pytest.mark.parametrize("host", ("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"))

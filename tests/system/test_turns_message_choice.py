@@ -122,6 +122,10 @@ def test_a_parent_that_does_not_fit_is_refused(c):
         c.ended(other)
     seen = c.post("elsewhere", "hello", parent=other)
     assert seen.status == 409 and seen.json["code"] == "stale_start" and seen.json["cancel"], seen.body
+    over = c.say("elsewhere", "hello")
+    c.ended(over)
+    unseen = c.post("choose/refused", "hello", parent=over, token=token)
+    assert (unseen.status, unseen.json["code"]) == (404, "operation_not_found"), unseen.body
     assert c.post("choose/refused", "hello", parent="x").status == 422
     turn = c.working("choose/refused", "b")
     task, = c.below(turn, kind="task")
