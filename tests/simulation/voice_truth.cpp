@@ -243,9 +243,10 @@ void voice_truth::check_row(const records::update_operation& u) {
   live_.erase(u.id);
   if (u.hot.now != status::cancelled) return;
   if (u.hot.stop && u.hot.stop->cause == stop_cause::cancel) cancelled_.emplace(u.id, world_.events.now());
-  // It can end before a cancel is on disk, and its record is written behind that: both are true then.
+  // It can end before a cancel is on disk, and its record is written behind that, by a slow disk seconds later: both
+  // are true then.
   const auto since = world_.truth.closed_since(u.id);
-  if (since && world_.events.now() - *since > 1 * seconds && u.hot.result.find("\"spoken\":true") != std::string::npos)
+  if (since && world_.events.now() - *since > 3 * seconds && u.hot.result.find("\"spoken\":true") != std::string::npos)
     world_.violate("cancelled speech", world_.label(u.id) + " is cancelled, and its record says that it was spoken");
 }
 
