@@ -19,8 +19,8 @@ namespace quell::controller::turns {
 
 enum class modality : std::uint8_t { text, voice };
 
-/// The effect of a message while a turn of its scope runs: it waits behind that turn, is told to it before its next model
-/// call, or stops it and takes its place.
+/// The effect of a message while a turn of its scope runs: it waits behind that turn, is told to it before its next
+/// model call, or stops it and takes its place.
 enum class during_turn : std::uint8_t { queue, steer, supersede };
 
 /// Shape and rights are already checked.

@@ -18,7 +18,8 @@ bool become_urgent();
 /// Turns of the processor. A thread that wakes goes before one that computes in longer turns, so a thread that others
 /// wait for has shorter ones than they have.
 namespace turns_of {
-inline constexpr std::chrono::microseconds deciding{100}; ///< the controller's actor, commits, single rows; the shortest
+inline constexpr std::chrono::microseconds deciding{
+    100}; ///< the controller's actor, commits, single rows; the shortest
 inline constexpr std::chrono::microseconds answering{200};
 inline constexpr std::chrono::microseconds listing{300};
 inline constexpr std::chrono::microseconds bulk{500}; ///< long lists, streams
@@ -30,8 +31,8 @@ inline constexpr std::chrono::microseconds bulk{500}; ///< long lists, streams
 void take_short_turns(std::chrono::microseconds length);
 
 /// Sleeps for 30 microseconds, so that others run: a kernel may notice the end of a turn only at the next tick of its
-/// clock, milliseconds later, and keep its own threads, which finish commits, behind a process that has always something
-/// to run.
+/// clock, milliseconds later, and keep its own threads, which finish commits, behind a process that has always
+/// something to run.
 void rest_a_moment();
 
 /// For a thread that can have work for long: it yields after each turn, and rests after a millisecond. Of one thread.

@@ -24,8 +24,8 @@ struct left_call {
   /// Its tasks and sub-agents, oldest first, living or not.
   std::vector<records::operation_record> below;
   std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
-  std::string remote_task{};     ///< at a remote agent; "" = none, or it is not known
-  wall_time remote_task_since{}; ///< when it was named
+  std::string remote_task{};          ///< at a remote agent; "" = none, or it is not known
+  wall_time remote_task_since{};      ///< when it was named
 };
 
 struct left_work {

@@ -1,5 +1,5 @@
-// Chooses the next in a row that many scopes share: the places of each scope wait in their order, the scopes of a group take
-// turns, and so do the groups. Pure.
+// Chooses the next in a row that many scopes share: the places of each scope wait in their order, the scopes of a group
+// take turns, and so do the groups. Pure.
 //
 // The group of a scope is its first two segments (a guild, a workspace, a network). One that comes anew is next,
 // however many of others wait; one that has had a turn comes behind those that have not. So a flood delays only itself.
