@@ -10,6 +10,9 @@ bool depends_on_terminal_rows(const entry& what) {
   return std::holds_alternative<drop_cutoff>(what) || std::holds_alternative<drop_worker>(what);
 }
 
-bool says_what_lives(const entry& what) { return std::holds_alternative<put_cancel>(what); }
+bool says_what_lives(const entry& what) {
+  const auto* row = std::get_if<put_cancel>(&what);
+  return row && row->record.status == cancel_status::fenced && !row->record.report.fenced_ms; // its first row
+}
 
 } // namespace quell::records

@@ -58,20 +58,22 @@ TEST_CASE("a cancel that cannot be written is performed all the same and says so
   CHECK(rewritten);
 }
 
-TEST_CASE("a cancel is written with the cancels before it that were refused", "[core]") {
+TEST_CASE("a cancel is written with the cancels and ends before it that were refused", "[core]") {
   world w;
   w.worker_joins();
   w.commit();
-  w.create();
+  w.create("b");
   w.commit();
-  w.cancel();
+  w.edges.low = true; // no second try yet
+  w.cancel("b");
   w.refuse(w.edges.tickets);
   const auto before = w.edges.batches.size();
-  w.cancel(); // nothing is left for it to cover, but for a restart that would be untrue
-  REQUIRE(w.edges.batches.size() > before);
-  int cancels = 0;
-  for (const auto& e : w.edges.batches[before]) cancels += std::holds_alternative<records::put_cancel>(e) ? 1 : 0;
-  CHECK(cancels >= 2);
+  w.cancel("a"); // for a restart "b" would live without its cancel, and this one would have been the newer
+  w.c->end_burst(w.now);
+  int cutoffs = 0;
+  for (std::size_t i = before; i < w.edges.batches.size(); ++i)
+    for (const auto& e : w.edges.batches[i]) cutoffs += std::holds_alternative<records::put_cutoff>(e) ? 1 : 0;
+  CHECK(cutoffs == 2);
 }
 
 TEST_CASE("a start that cannot be written is refused, never sent, and ends the process", "[core]") {
