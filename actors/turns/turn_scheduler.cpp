@@ -36,8 +36,8 @@ void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scop
                           }});
 }
 
+/// The files of a turn are given up by its agent, which is cut first and so asks no model, or with its end.
 void real_turn_scheduler::signal(const actor_signal& s) {
-  runtime_->arriving.stop_of(s.operation);
   runtime_->who.signal(s);
   if (!is_on_its_way(s.operation)) {
     if (std::unique_lock lock(guard_); returning_.empty()) return;
