@@ -7,33 +7,23 @@ import pytest
 
 from harness import processes
 from harness.cluster import marker
-from harness.recording_model import RecordingModel
-from harness.turns import TurnCluster
+from harness.recorded_cluster import RecordedCluster
 from harness.waiting import until
 
 READS = "reads AGENTS.md and the skills of a workspace"
 
 
-class World(TurnCluster):
+class World(RecordedCluster):
     """Agents: `reads`, `blind` and `apart` share a workspace, `own` has one for each conversation."""
 
     def __init__(self, **options):
-        self.model = RecordingModel()
         head = '[[agents]]\nmodel = "recorded"\ninstructions = "Be brief."\n'
         tools = 'tools = ["exec", "read", "write", "spawn_agent"]\n'
-        config = (f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\n'
-                  f'{head}name = "reads"\nworkspace = "WORKSPACE"\n{tools}'
+        agents = (f'{head}name = "reads"\nworkspace = "WORKSPACE"\n{tools}'
                   f'{head}name = "blind"\nworkspace = "WORKSPACE"\nread_agents_md = false\n{tools}'
                   f'{head}name = "own"\n{tools}'
                   f'{head}name = "apart"\nworkspace = "WORKSPACE"\ntools = ["spawn_agent", "session_status"]\n')
-        super().__init__([{"text": "ok"}], config, **options)
-
-    def start_controller(self, flags=(), **options):
-        return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
-
-    def close(self):
-        super().close()
-        self.model.close()
+        super().__init__(agents, **options)
 
     def put(self, path, text):
         at = os.path.join(self.workspace, path)

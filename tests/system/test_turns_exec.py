@@ -1,14 +1,13 @@
 """exec as agents need it: what a command leaves running is killed and named, commands in the background, limits, and what a
 stopped call has printed."""
 import json
-import os
 
 import pytest
 
 from harness import processes
 from harness.cluster import marker
+from harness.recorded_cluster import RecordedCluster
 from harness.recording_model import RecordingModel, said
-from harness.turns import TurnCluster
 from harness.waiting import until
 
 
@@ -27,20 +26,11 @@ class Model(RecordingModel):
         return until(look, f"a request for {user}")
 
 
-class World(TurnCluster):
+class World(RecordedCluster):
     def __init__(self, agent="", **options):
-        self.model = Model()
-        config = (f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\n'
-                  f'[[agents]]\nname = "hand"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["exec", "spawn_agent"]\n{agent}\n'
+        agents = (f'[[agents]]\nname = "hand"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["exec", "spawn_agent"]\n{agent}\n'
                   f'[[agents]]\nname = "plain"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["exec"]\n')
-        super().__init__([{"text": "ok"}], config, **options)
-
-    def start_controller(self, flags=(), **options):
-        return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
-
-    def close(self):
-        super().close()
-        self.model.close()
+        super().__init__(agents, Model(), **options)
 
     def ask(self, text, *steps, scope="room", agent="hand"):
         self.model.plan[text] = list(steps)

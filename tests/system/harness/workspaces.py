@@ -2,8 +2,7 @@
 import os
 
 from harness.cluster import marker
-from harness.recording_model import RecordingModel
-from harness.turns import TurnCluster
+from harness.recorded_cluster import RecordedCluster
 
 EVERYWHERE = ("find / -xdev -path /proc -prune -o -path /sys -prune -o -type f -size -64k -newer /workspace/.begun -print0 2>/dev/null | "
               "xargs -0 -r grep -l -s -F {0} 2>/dev/null; "
@@ -12,26 +11,17 @@ EVERYWHERE = ("find / -xdev -path /proc -prune -o -path /sys -prune -o -type f -
               "done; echo searched")
 
 
-class World(TurnCluster):
+class World(RecordedCluster):
     """Agents: `own` (per scope), `brief` (a small quota, kept for two seconds), `turn` (per turn), `all` (shared)."""
 
     def __init__(self, agent="", **options):
-        self.model = RecordingModel()
         head = '[[agents]]\nmodel = "recorded"\ntools = ["exec", "read", "write", "list", "search", "spawn_agent"]\n'
-        config = (f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\n'
-                  f'{head}name = "own"\n{agent}\n'
+        agents = (f'{head}name = "own"\n{agent}\n'
                   f'{head}name = "small"\nworkspace_quota = "256KiB"\n'
                   f'{head}name = "brief"\nworkspace_retention = "2s"\n'
                   f'{head}name = "turn"\nworkspace_mode = "per-turn"\n'
                   f'{head}name = "all"\nworkspace = "WORKSPACE"\n')
-        super().__init__([{"text": "ok"}], config, **options)
-
-    def start_controller(self, flags=(), **options):
-        return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
-
-    def close(self):
-        super().close()
-        self.model.close()
+        super().__init__(agents, **options)
 
     def ask(self, text, *steps, scope="room", agent="own"):
         self.model.plan[text] = list(steps)
