@@ -172,7 +172,7 @@ std::vector<turn_effect> turn::call_cancelled(call_number number, tool_result wh
   return take();
 }
 
-/// What the model asked for stays in `what`: the guard against repetition counts that.
+/// The input that the model wrote stays in `what`: the guard against repetition counts that.
 void turn::take_input(call_slot& s, const std::string& input) const {
   s.traits = traits_({s.what.call, s.what.name, input});
 }

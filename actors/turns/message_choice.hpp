@@ -1,4 +1,4 @@
-// What a message asks of its turn beside its agent: another of the agent's models, and fewer of its tools. Pure.
+// The choices of a message for its turn, beside its agent: another of the agent's models, and fewer of its tools. Pure.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ std::string with_result_files(const std::string& result, const attachments& file
 /// Finds the files that results name.
 void note_result_files(conversation& messages);
 
-/// What is known of the files that were fetched for messages: their types and sizes, or why they did not come. Call
+/// Facts about the files that were fetched for messages: their types and sizes, or why they did not come. Call
 /// before the conversation is fitted. `blobs` may be nullptr.
 void note_arrivals(conversation& messages, const scope_path& scope, const blob_store* blobs,
                    const arriving_files& arriving);

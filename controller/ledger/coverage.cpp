@@ -1,4 +1,4 @@
-// What a cancel does with the operations that it covers: the stops for the workers, or, in a dry run, a list.
+// The effect of a cancel on the operations that it covers: the stops for the workers, or, in a dry run, a list.
 #include "controller/ledger/live_ledger.hpp"
 
 namespace quell::controller::live {

@@ -36,7 +36,7 @@ class tombstones {
   void put(const records::tombstone_record& t);
   /// False: the id has none.
   bool drop(const operation_id& id);
-  /// What is left of its time: 0 or less = it is over. nullopt: the id has none.
+  /// The rest of its time: 0 or less = it is over. nullopt: the id has none.
   std::optional<wall_time::duration> time_left(const operation_id& id, wall_time now) const;
 
   /// Adds a sentence for each invariant that does not hold. Reads everything: for tests.

@@ -7,7 +7,7 @@ namespace quell::controller::http::a2a {
 
 namespace {
 
-/// What no event tells of, such as the end of a scope's cancel, is found so late.
+/// A change without an event, such as the end of a scope's cancel, is found so late.
 constexpr milliseconds between_looks{15'000};
 constexpr milliseconds look_again{1'000};
 constexpr milliseconds first_push_wait{1'000}, longest_push_wait{300'000}, longest_push_request{3'600'000};

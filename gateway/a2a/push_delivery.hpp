@@ -1,4 +1,4 @@
-// What one push notification config is due: when its task is looked at, what is sent, what an answer means. Pure.
+// The work for one push notification config: when its task is looked at, what is sent, what an answer means. Pure.
 //
 // The newest state of the task is delivered at least once; states that pass while a receiver is away are left out, the
 // last one never. A delivery is done when the receiver has answered 2xx, or when it is given up:

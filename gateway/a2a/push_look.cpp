@@ -1,4 +1,4 @@
-// The text of an answer that grows is no state: only its end is sent.
+// An answer that grows changes no state: only its end is sent.
 #include "gateway/a2a/push_look.hpp"
 
 namespace quell::controller::http::a2a {

@@ -61,7 +61,7 @@ std::string turn_translator::frame(const rendered_event& event) {
     return text.empty() ? std::string() : on_thinking(text);
   }
   if (type == event_type::turn_resumed) {
-    // What was shown cannot be taken back: the replacement begins a paragraph of its own.
+    // Shown text cannot be taken back: the replacement begins a paragraph of its own.
     const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
     return offset < std::exchange(shown_, offset) ? on_text("\n\n") : std::string();
   }

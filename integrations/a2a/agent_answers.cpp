@@ -1,4 +1,4 @@
-// What a remote agent's answers mean for its card and its calls.
+// The meaning of a remote agent's answers for its card and its calls.
 #include <algorithm>
 
 #include "integrations/a2a/agent_talk.hpp"
@@ -122,7 +122,7 @@ void agent_talk::take_message(exchange& from, call_number number, call& one, con
   if (from.why == purpose::send) one.is_sent = true;
   if (const json& error = member(*whole, "error"); error.is_object()) return take_refusal(from, one, error, now);
   if (!one.view.take(member(*whole, "result"))) return;
-  one.answered_at = now; // what is about another task is no answer
+  one.answered_at = now; // only if it is about this task
   from.answered = true;
   if (from.why == purpose::stop && one.sending == 0) one.look_at = now + a2a_limits::first_look;
   take_state(number, one, now);

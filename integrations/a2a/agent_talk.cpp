@@ -1,4 +1,4 @@
-// What is asked of the agent, and when. What its answers mean is in agent_answers.cpp.
+// The requests to the agent, and their times. Its answers: agent_answers.cpp.
 #include "integrations/a2a/agent_talk.hpp"
 
 #include <algorithm>

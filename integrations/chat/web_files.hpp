@@ -11,7 +11,7 @@
 
 namespace quell::integrations::chat {
 
-/// What a connector lends to the sources of its messages. All but `run` are called on the loop's thread.
+/// Functions that a connector lends to the sources of its messages. All but `run` are called on the loop's thread.
 struct file_tools {
   /// Any thread: runs the job on the loop's thread, unless the connector has ended.
   std::function<void(std::function<void(web_loop&)>)> run;
