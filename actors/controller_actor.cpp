@@ -23,6 +23,8 @@ struct controller_state {
 using controller_pointer = actors::controller_actor::stateful_pointer<controller_state>;
 
 constexpr std::chrono::milliseconds longest_sleep{1000};
+/// For the order that follows another one at once; several times what that takes between two threads.
+constexpr std::chrono::milliseconds wait_for_more{1};
 
 /// Arms the timer for `next` (at most one second ahead). Timers cannot be cancelled, so the generation identifies an
 /// outdated one.
@@ -45,10 +47,14 @@ void tick(controller_pointer self) {
   arm(self, self->state.gate->tick(now), now);
 }
 
-/// After each message: its effects leave at the end of the burst.
+/// After each message: its effects leave at the end of the burst, or a little later if more is about to come.
 void after(controller_pointer self) {
   auto& s = self->state;
   if (!s.gate->dirty() || s.turn_over_sent) return;
+  if (s.gate->expects_more()) {
+    const auto now = clock_now();
+    return arm(self, now.boot + wait_for_more, now);
+  }
   s.turn_over_sent = true;
   self->send(self, actors::turn_over{});
 }

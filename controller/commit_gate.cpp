@@ -46,6 +46,7 @@ void commit_gate::ask(const question& what, moment now) {
   if (!answer) return;
   transaction_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
   dirty_ = true;
+  expects_more_ = false;
 }
 
 void commit_gate::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
@@ -106,12 +107,14 @@ void commit_gate::absorb(moment now) {
     }
     if (quiet && f.empty()) break;
   }
-  if (!batch_.empty() || !transaction_.frames.empty() || !transaction_.stored.empty()) dirty_ = true;
+  if (batch_.empty() && transaction_.frames.empty() && transaction_.stored.empty()) return;
+  dirty_ = true;
+  expects_more_ = false; // an order that expects more says so itself, behind this
 }
 
 void commit_gate::end_transaction(moment now) {
   now_ = now;
-  dirty_ = false;
+  dirty_ = expects_more_ = false;
   submit_transaction();
 }
 

@@ -99,6 +99,9 @@ class commit_gate {
   /// next deadline.
   std::optional<boot_time> end_burst(moment now);
   bool dirty() const { return dirty_ || more_to_place_ || sweeping(); }
+  /// True if everything that waits for the end of the burst comes from orders that another one follows at once: both
+  /// then share a transaction, so that a turn does not wait for two commits where one will do.
+  bool expects_more() const { return expects_more_ && !more_to_place_ && !sweeping(); }
   /// True when nothing waits for the journal.
   bool quiet() const { return gate_.empty(); }
   bool sweeping() const { return sweeping_ && may_sweep(); }
@@ -173,6 +176,7 @@ class commit_gate {
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;
+  bool expects_more_ = false;
   bool placing_ = false;
   bool more_to_place_ = false;
   bool dirty_ = false;

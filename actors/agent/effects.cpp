@@ -74,6 +74,12 @@ bool agent::perform(turn_effects::hang_up&) {
 }
 
 bool agent::perform(turn_effects::store_answer& e) {
+  const bool is_last = e.what.calls.empty() && !e.what.interrupted && !waiting_.empty() &&
+                       std::holds_alternative<turn_effects::end>(waiting_.front());
+  if (is_last) {
+    last_answer_ = {std::move(e.what), std::exchange(answer_usage_, {})};
+    return false;
+  }
   std::vector<tool_traits> traits;
   for (const auto& c : e.what.calls) traits.push_back(port_.traits(c));
   const auto what = e.what;
@@ -196,10 +202,12 @@ bool agent::perform(turn_effects::end& e) {
 }
 
 void agent::end_if_nothing_is_left() {
-  if (!end_ || is_saying_ || !unsaid_.empty() || is_thinking_ || !unthought_.empty()) return;
-  if (closing_ > 0 || is_held_up_ || !waiting_.empty()) return;
+  if (!end_ || closing_ > 0 || is_held_up_ || !waiting_.empty()) return;
+  // The port keeps the order of what it is given, so nothing waits for texts that are being sent.
+  if (!unthought_.empty()) port_.say_thinking(unthought_offset_, std::exchange(unthought_, {}), [] {});
+  if (!unsaid_.empty()) port_.say_text(unsaid_offset_, std::exchange(unsaid_, {}), [] {});
   const auto how = *std::exchange(end_, std::nullopt);
-  port_.end(how, turn_.tool_calls(), back([this] { loop_.over(); }));
+  port_.end(how, std::exchange(last_answer_, std::nullopt), turn_.tool_calls(), back([this] { loop_.over(); }));
 }
 
 } // namespace quell::actors

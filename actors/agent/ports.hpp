@@ -49,6 +49,12 @@ class tool_work {
 using agent_news = std::variant<turn_effects::say_call_started, turn_effects::say_call_timed_out,
                                 turn_effects::say_call_progress, turn_effects::say_result>;
 
+/// The answer with which a turn ends: it has no calls.
+struct last_answer {
+  assistant_message what;
+  model_usage usage; ///< the answer's token count
+};
+
 class agent_port {
  public:
   virtual ~agent_port() = default;
@@ -92,8 +98,10 @@ class agent_port {
   }
   /// An event in place of an answer: a wait, another try, another model.
   virtual void say_model_note(const model_note& /*what*/) {}
-  /// Reports that the agent's own work is over and everything sent before is complete.
-  virtual void end(const turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) = 0;
+  /// Reports that the agent's own work is over: no text follows. `answer` is stored with the end, both or neither; if
+  /// it cannot be stored, the turn has failed, whatever end it reports.
+  virtual void end(const turn_effects::end& how, const std::optional<last_answer>& answer, std::uint64_t tool_calls,
+                   std::function<void()> done) = 0;
 };
 
 /// The place where an agent lives: its thread, and the actors below it.

@@ -23,12 +23,12 @@ namespace {
 /// The most bytes of a result in the call's operation; the history keeps the whole result.
 constexpr std::size_t most_kept_with_call = 64 << 10;
 
-fault low_on_space() {
+} // namespace
+
+fault turn_port::low_on_space() {
   return coded_fault{
       error_code::storage_unavailable, "the state directory is almost full: free some space, then ask again", {}};
 }
-
-} // namespace
 
 caller agent_runtime::acting_for(const records::person& owner) {
   caller by;
@@ -263,15 +263,8 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
                           }});
 }
 
-void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
-                             const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) {
-  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
-  {
-    const std::lock_guard lock(guard_);
-    now_.tool_calls += what.calls.size();
-  }
-  commands::store_answer step;
-  auto& m = step.message;
+records::message_record turn_port::answer_message(const assistant_message& what, const model_usage& usage) const {
+  records::message_record m;
   m.id = message_id::fresh();
   m.scope = who_.scope;
   m.role = records::message_role::assistant;
@@ -280,6 +273,18 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
   m.text = what.text;
   m.interrupted = what.interrupted;
   m.usage = usage;
+  return m;
+}
+
+void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
+                             const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) {
+  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
+  {
+    const std::lock_guard lock(guard_);
+    now_.tool_calls += what.calls.size();
+  }
+  commands::store_answer step;
+  step.message = answer_message(what, usage);
   std::vector<operation_id> ids;
   for (std::size_t i = 0; i < what.calls.size(); ++i) {
     records::call_record call;

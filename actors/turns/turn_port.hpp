@@ -89,12 +89,15 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
   void say_thinking(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
   void say_model_note(const actors::model_note& what) override;
-  void end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) override;
+  void end(const actors::turn_effects::end& how, const std::optional<actors::last_answer>& answer,
+           std::uint64_t tool_calls, std::function<void()> done) override;
 
  private:
   void record_late(const operation_id& call, const std::string& late, int tries);
   /// Adds the event of this agent, then calls `done` once it is durable.
   void publish(event_text news_text, std::function<void()> done);
+  static fault low_on_space();
+  records::message_record answer_message(const assistant_message& what, const model_usage& usage) const;
   records::event_record event_about(const operation_id& call, event_text news_text) const;
   void expect_call(const operation_id& id, bool is_model_call);
   session_facts facts() const;

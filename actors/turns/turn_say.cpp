@@ -195,8 +195,11 @@ void turn_port::say_model_note(const actors::model_note& what) {
   publish(model_noted(what), {});
 }
 
-void turn_port::end(const actors::turn_effects::end& own, std::uint64_t tool_calls, std::function<void()> done) {
+void turn_port::end(const actors::turn_effects::end& own, const std::optional<actors::last_answer>& answer,
+                    std::uint64_t tool_calls, std::function<void()> done) {
   auto how = own;
+  const bool is_stored = answer && !runtime_->core.is_low();
+  if (answer && !is_stored && !how.aborted) how.aborted = actors::abort_reason::error, how.error = low_on_space();
   {
     const std::lock_guard lock(guard_);
     how.usage += below_;
@@ -213,8 +216,9 @@ void turn_port::end(const actors::turn_effects::end& own, std::uint64_t tool_cal
   } else {
     end.completed_data = completed_data(how);
   }
-  runtime_->core.execute({commands::end_local{who_.operation, std::move(end)},
-                          [self = shared_from_this(), done = std::move(done)](bool) { done(); }});
+  commands::end_local step{who_.operation, std::move(end)};
+  if (is_stored) step.last_answer = answer_message(answer->what, answer->usage);
+  runtime_->core.execute({std::move(step), [self = shared_from_this(), done = std::move(done)](bool) { done(); }});
 }
 
 void turn_port::publish(event_text news_text, std::function<void()> done) {

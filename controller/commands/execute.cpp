@@ -20,6 +20,7 @@ enum class if_lost {
 struct with_the_burst {
   static constexpr bool begins_transaction = false; ///< shares none with what came before it
   static constexpr bool ends_transaction = false;   ///< submits at once
+  static constexpr bool more_follows = false;       ///< its sender gives the next order at once, before it is answered
   static constexpr auto lost = if_lost::same_answer;
 };
 
@@ -44,6 +45,14 @@ struct policy<commands::end_externals> : policy<commands::start_external> {};
 /// The change must find on disk everything that was decided before it.
 template <>
 struct policy<commands::begin_history_change> : policy<commands::start_external> {};
+
+/// The turn opens its first model call; its last model call is closed just before it ends.
+template <>
+struct policy<commands::begin_turn> : with_the_burst {
+  static constexpr bool more_follows = true;
+};
+template <>
+struct policy<commands::close_model_call> : policy<commands::begin_turn> {};
 
 template <>
 struct policy<commands::put_token> : with_the_burst {
@@ -91,9 +100,12 @@ void refuse(std::vector<Answer>& answers) {
 
 void commit_gate::execute(command_request&& request, moment now) {
   edges_.command_given(request.what());
+  const bool others_wait = dirty_ && !expects_more_;
+  bool more_follows = false;
   std::move(request).hand_to([&](const auto& what, auto takers) {
     using given = std::remove_cvref_t<decltype(what)>;
     requested_by_ = given::name;
+    more_follows = policy<given>::more_follows;
     if constexpr (std::is_same_v<given, commands::create_operation>) {
       // Nothing was read and nothing is written, so the refusal waits for nothing.
       if (edges_.storage_low()) {
@@ -111,6 +123,7 @@ void commit_gate::execute(command_request&& request, moment now) {
     else
       perform(what, std::move(takers), now);
   });
+  expects_more_ = more_follows && !others_wait;
 }
 
 template <class Command, class Takers>

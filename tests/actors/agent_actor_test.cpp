@@ -104,7 +104,8 @@ class played_port final : public agent_port {
   }
   void say_thinking(std::uint64_t, const std::string&, std::function<void()> done) override { done(); }
   void say_model_note(const model_note&) override {}
-  void end(const turn_effects::end& how, std::uint64_t, std::function<void()> done) override {
+  void end(const turn_effects::end& how, const std::optional<last_answer>&, std::uint64_t,
+           std::function<void()> done) override {
     touched();
     ends.push_back(how);
     done();

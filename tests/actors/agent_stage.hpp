@@ -144,8 +144,16 @@ class stage final : public agent_port, public agent_loop {
     spoken_ += text;
     later(std::move(done));
   }
-  void end(const turn_effects::end& how, std::uint64_t, std::function<void()> done) override {
+  void end(const turn_effects::end& how, const std::optional<last_answer>& answer, std::uint64_t,
+           std::function<void()> done) override {
     ends_.push_back(how);
+    if (answer && ++stores_ == refused_store) {
+      ends_.back().aborted = abort_reason::error;
+    } else if (answer) {
+      CHECK_FALSE(answer->what.interrupted);
+      CHECK_FALSE(answer->what.text.empty());
+      text_ += answer->what.text;
+    }
     later(std::move(done));
   }
 

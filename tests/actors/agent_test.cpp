@@ -188,7 +188,8 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     std::unique_ptr<tool_work> work_for(const operation_id&, const tool_call&, const turn&) override { return {}; }
     void say(const operation_id&, const tool_call&, const agent_news&) override {}
     void say_text(std::uint64_t, const std::string&, std::function<void()>) override {}
-    void end(const turn_effects::end&, std::uint64_t, std::function<void()>) override {}
+    void end(const turn_effects::end&, const std::optional<last_answer>&, std::uint64_t,
+             std::function<void()>) override {}
   } port;
   const plain_texts texts;
   agent a({}, texts, port, loop);

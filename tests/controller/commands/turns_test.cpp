@@ -112,6 +112,75 @@ TEST_CASE("a turn begins, stores an answer with its calls in one batch, and ends
   CHECK(w.c->operations().live_count() == 0);
 }
 
+TEST_CASE("a turn that begins shares its transaction with its first model call") {
+  turns_world w;
+  const auto before = w.edges.batches.size();
+  const auto begun = w.give(w.beginning());
+  CHECK(w.c->dirty());
+  CHECK(w.c->expects_more()); // the caller may wait a little
+  create_order o;
+  o.by = w.admin();
+  o.kind = kind::model_call;
+  o.parent = w.turn;
+  const auto opened = w.give(commands::create_local{std::move(o), operation_id::fresh()});
+  CHECK_FALSE(w.c->expects_more());
+  w.c->end_burst(w.now);
+  REQUIRE(w.edges.batches.size() == before + 1);
+  CHECK(count_of<records::update_operation>(w.edges.batches.back()) >= 1);
+  CHECK(count_of<records::put_operation>(w.edges.batches.back()) == 1);
+  CHECK_FALSE(begun->has_value()); // not before it is on disk
+  w.commit();
+  CHECK(begun->value().may_run);
+  CHECK(opened->value());
+}
+
+TEST_CASE("nothing else waits for what follows the beginning of a turn") {
+  turns_world w;
+  SECTION("an order that came before") {
+    w.give(w.task());
+    w.give(w.beginning());
+  }
+  SECTION("a question that came behind") {
+    w.give(w.beginning());
+    w.c->ask([](const commit_gate&, moment) { return [] {}; }, w.now);
+  }
+  SECTION("a cancel that came behind, which ends the transaction") {
+    w.give(w.beginning());
+    const auto before = w.edges.batches.size();
+    w.give(w.cancel_of(w.turn));
+    CHECK(w.edges.batches.size() > before);
+  }
+  SECTION("a tick") {
+    w.give(w.beginning());
+    w.c->tick(w.now);
+    CHECK_FALSE(w.c->dirty());
+  }
+  CHECK_FALSE(w.c->expects_more());
+}
+
+TEST_CASE("the last answer of a turn is stored with its end") {
+  turns_world w;
+  REQUIRE(w.done(w.beginning()).may_run);
+  own_outcome end;
+  end.completed_data = R"({"text":"I look"})";
+  commands::end_local last{w.turn, end};
+  last.last_answer = w.an_answer(0).message;
+  const auto before = w.edges.batches.size();
+  SECTION("in one batch") {
+    CHECK(w.done(last));
+    const auto& batch = w.edges.batches.at(before);
+    CHECK(count_of<records::put_message>(batch) == 1);
+    CHECK(count_of<records::update_operation>(batch) == 1);
+    CHECK(w.events("turn_complete") == 1);
+  }
+  SECTION("also when a cancel came first, which decides the end") {
+    REQUIRE(w.done(w.cancel_of(w.turn)));
+    w.done(last);
+    CHECK(w.events("turn_complete") == 0);
+    CHECK(w.rows_of<records::put_message>().size() == 1);
+  }
+}
+
 TEST_CASE("an answer without calls is one message") {
   turns_world w;
   REQUIRE(w.done(w.beginning()).may_run);
