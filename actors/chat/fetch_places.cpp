@@ -8,38 +8,24 @@
 namespace quell::controller::chat {
 namespace {
 
-/// The first `count` segments.
-std::string first_segments(const std::string& scope, int count) {
-  std::size_t end = 0;
-  while (count-- > 0) {
-    end = scope.find('/', end);
-    if (end == std::string::npos) return scope;
-    ++end;
-  }
-  return scope.substr(0, end - 1);
-}
+/// A thread is a part of its channel.
+scope_path channel_of(const scope_path& scope) { return scope.first(3); }
 
 } // namespace
 
 fetch_places::fetch_places(std::size_t most) : most_of_channel_(std::max<std::size_t>(most / 4, 1)), free_(most) {}
 
-fetch_places::owner fetch_places::owner_of(const scope_path& scope) {
-  return {first_segments(scope.text(), 2), first_segments(scope.text(), 3)};
-}
-
 void fetch_places::enter(const scope_path& scope, std::function<void()> go) {
-  const auto who = owner_of(scope);
   std::unique_lock lock(guard_);
-  guilds_[who.guild].channels[who.channel].waiting.push_back({++comings_, std::move(go)});
+  guilds_[scope.guild()].channels[channel_of(scope)].waiting.push_back({++comings_, std::move(go)});
   admit(lock);
 }
 
 void fetch_places::leave(const scope_path& scope) {
-  const auto who = owner_of(scope);
   std::unique_lock lock(guard_);
-  const auto guild = guilds_.find(who.guild);
+  const auto guild = guilds_.find(scope.guild());
   auto& channels = guild->second.channels;
-  const auto channel = channels.find(who.channel);
+  const auto channel = channels.find(channel_of(scope));
   ++free_;
   --guild->second.taken;
   if (--channel->second.taken == 0 && channel->second.waiting.empty()) channels.erase(channel);

@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <string>
 
 #include "protocol/scope.hpp"
 
@@ -37,12 +36,8 @@ class fetch_places {
   };
   struct guild_places {
     std::size_t taken = 0;
-    std::map<std::string, channel_places, std::less<>> channels;
+    std::map<scope_path, channel_places> channels;
   };
-  struct owner {
-    std::string guild, channel;
-  };
-  static owner owner_of(const scope_path& scope);
   void admit(std::unique_lock<std::mutex>& lock);
   /// Takes a place for the next one that may have one; empty if there is none.
   std::function<void()> take_next();
@@ -52,7 +47,7 @@ class fetch_places {
   std::size_t free_;
   std::uint64_t comings_ = 0;
   bool is_admitting_ = false;
-  std::map<std::string, guild_places, std::less<>> guilds_; ///< with a place, or waiting
+  std::map<scope_path, guild_places> guilds_; ///< with a place, or waiting
 };
 
 } // namespace quell::controller::chat
