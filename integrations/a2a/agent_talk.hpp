@@ -58,6 +58,7 @@ class agent_talk {
     bool answered = false; ///< a result or an error of the call has come
   };
   struct call {
+    explicit call(std::shared_ptr<media_room> room) : view(std::move(room)) {}
     std::shared_ptr<mcp_call_channel> channel;
     call_order order;
     std::string operation;
@@ -97,6 +98,7 @@ class agent_talk {
 
   transfers& network_;
   const settings settings_;
+  const std::shared_ptr<media_room> files_ = std::make_shared<media_room>(); ///< of all its calls
   std::optional<agent_card> card_;
   time_point card_until_{};
   bool is_lost_ = false; ///< the card that is known could not be read again: it is offered to nobody
