@@ -214,7 +214,7 @@ void agent_talk::sweep() {
   }
 }
 
-void agent_talk::end() {
+void agent_talk::end(time_point) {
   is_over_ = true;
   for (auto& [number, one] : calls_)
     if (!one.is_ended) fail(one, {"a2a_unreachable", who() + ": quelld is ending", {}}, has_left(one));

@@ -44,8 +44,10 @@ class agent_talk {
   void step(time_point now);
   time_point next() const;
   bool has_news() const { return !news_.empty(); }
-  /// Every call ends as `a2a_unreachable`; nothing is sent. Exchanges close with this object.
-  void end();
+  /// Every call ends as `a2a_unreachable`; nothing is sent, and exchanges close.
+  void end(time_point now);
+  bool is_quiet() const { return exchanges_.empty(); }
+  void abandon() { exchanges_.clear(); }
 
  private:
   using exchange_id = std::uint64_t;
