@@ -42,14 +42,15 @@ class mcp_work final : public actors::tool_work {
         [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool, task = task_,
          json = *input](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
           if (!server)
-            return state->finish({false, task.empty() ? port->failed_text("mcp_unreachable", why)
-                                                      : with_unknown_outcome(port->failed_text("interrupted", why))});
+            return state->finish(
+                {false, task.empty() ? port->failed_text(failure_code::mcp_unreachable, why)
+                                     : with_unknown_outcome(port->failed_text(failure_code::interrupted, why))});
           {
             const std::lock_guard lock(state->guard);
             state->is_sent = state->is_sent || !state->is_stopped;
           }
           if (!state->is_sent)
-            return state->finish({false, port->failed_text("not_sent", "cancelled before it was sent")});
+            return state->finish({false, port->failed_text(failure_code::not_sent, "cancelled before it was sent")});
           const auto listener = [state, port, call, what](const integrations::mcp_call_event& event) {
             hear(state, *port, call, what, event);
           };
@@ -128,9 +129,10 @@ class mcp_work final : public actors::tool_work {
       // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
       if (!f->sent || f->why.code == "mcp_refused" || f->why.code == "a2a_refused")
         return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
-      return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
-                                                                                      "have done its work, or may "
-                                                                                      "still do it")});
+      return state.finish(
+          {false, port.failed_text(failure_code::outcome_unknown, f->why.detail + ". Outcome unknown: the tool may "
+                                                                                  "have done its work, or may "
+                                                                                  "still do it")});
     }
     const auto& end = std::get<integrations::mcp_call_events::finished>(event);
     const auto& sealing = state.sealing;
@@ -182,7 +184,8 @@ class mcp_work final : public actors::tool_work {
     } else {
       port->record_late(call, "not_sent");
     }
-    state->finish({false, port->failed_text("outcome_unknown", "cancelled; what the server does with it is unknown")});
+    state->finish({false, port->failed_text(failure_code::outcome_unknown,
+                                            "cancelled; what the server does with it is unknown")});
   }
 
   std::shared_ptr<mcp_host> host_;
