@@ -17,6 +17,7 @@
 #include "cli/turn_stream.hpp"
 #include "cli/turn_view.hpp"
 #include "cli/url.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::cli {
 
@@ -365,7 +366,8 @@ void chat_room::ended(spoken& one, const json& operation) {
   if (status == "failed") {
     const auto& error = member(operation, "error");
     const auto code = text_of(error, "code");
-    note("failed" + (code == "error" ? "" : " (" + code + ")") + ": " + one_line(text_of(error, "message")),
+    note("failed" + (code == name_of(failure_code::error) ? "" : " (" + code + ")") + ": " +
+             one_line(text_of(error, "message")),
          color::red);
   }
   if (const auto why = stop_reason_words(member(operation, "turn")); !why.empty()) note(why, color::yellow);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/fields.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::cli::exit_code {
 
@@ -29,11 +30,13 @@ int of_operation(const nlohmann::json& operation) {
   const auto& end = member(operation, "exit");
   const std::string error = text_of(member(operation, "error"), "code");
   if (status == "cancelled") return run_cancelled;
-  if (error == "timeout") return run_timeout;
-  if (error == "worker_lost" || error == "interrupted" || error == "heartbeat_lost") return run_failed;
+  if (error == name_of(failure_code::timeout)) return run_timeout;
+  if (error == name_of(failure_code::worker_lost) || error == name_of(failure_code::interrupted) ||
+      error == name_of(failure_code::heartbeat_lost))
+    return run_failed;
   if (member(end, "code").is_number_integer()) return static_cast<int>(number_of(end, "code") & 0xff);
   if (const int n = signal_number(text_of(end, "signal")); n != 0) return 128 + n;
-  if (error == "start_failed") return run_cannot_execute;
+  if (error == name_of(failure_code::start_failed)) return run_cannot_execute;
   const std::string kind = text_of(operation, "kind");
   if (status == "failed" && kind != "task" && kind != "external") return refused;
   return status == "completed" ? done : run_failed;

@@ -11,6 +11,7 @@
 #include "cli/short_id.hpp"
 #include "cli/terminal.hpp"
 #include "cli/turn_view.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::cli {
 namespace {
@@ -62,7 +63,7 @@ std::string operation_state(const nlohmann::json& operation, const view& v) {
   const auto& exit = member(operation, "exit");
   if (status == "failed") {
     const std::string code = text_of(member(operation, "error"), "code"), signal = text_of(exit, "signal");
-    if (code != "error" && !code.empty())
+    if (code != name_of(failure_code::error) && !code.empty())
       out += " " + code;
     else if (!signal.empty())
       out += " signal " + signal;

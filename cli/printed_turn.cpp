@@ -14,6 +14,7 @@
 #include "cli/short_id.hpp"
 #include "cli/signals.hpp"
 #include "cli/turn_view.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::cli {
 
@@ -162,8 +163,8 @@ void printed_turn::ended(const json& operation) {
     const auto& error = member(operation, "error");
     const auto code = text_of(error, "code");
     if (!s_.json())
-      s_.warn("turn " + short_id(stream_.turn()) + " failed" + (code == "error" ? "" : " (" + code + ")") + ": " +
-              text_of(error, "message"));
+      s_.warn("turn " + short_id(stream_.turn()) + " failed" +
+              (code == name_of(failure_code::error) ? "" : " (" + code + ")") + ": " + text_of(error, "message"));
   } else {
     if (const auto why = stop_reason_words(member(operation, "turn")); !why.empty() && !s_.json()) s_.warn(why);
     if (const auto used = usage_text(member(member(operation, "turn"), "usage")); !used.empty()) aside(used);

@@ -123,10 +123,8 @@ void commit_gate::submit_transaction() {
                        transaction_.ended.empty() && transaction_.signals.empty() &&
                        transaction_.owner_signals.empty() && transaction_.answers.empty() && transaction_.fence.empty();
   if (nothing) return;
-  const auto builds_on_refused = [](const records::entry& e) {
-    return records::depends_on_terminal_rows(e) || records::says_what_lives(e);
-  };
-  if (!refused_batches_.empty() && std::any_of(batch_.begin(), batch_.end(), builds_on_refused)) take_up_refused();
+  if (!refused_batches_.empty() && std::any_of(batch_.begin(), batch_.end(), records::needs_what_came_before))
+    take_up_refused();
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<records::put_event>(&e)) transaction_.events.push_back(event->record);
     transaction_.creates = transaction_.creates || is_create(e);

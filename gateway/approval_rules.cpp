@@ -130,10 +130,7 @@ awaitable<response> delete_approval_rule(exchange& x) {
   auto entry = audited(x, "approval_rule_revoke",
                        "standing approval " + id + ": " + known->tool + " in " + known->scope.text(), x.who);
   co_await std::move(entry);
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
-  co_return answer;
+  co_return empty_answer();
 }
 
 } // namespace quell::controller::http

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "gateway/exchange.hpp"
+
 namespace quell::controller::http {
 
 namespace {
@@ -23,9 +25,7 @@ constexpr const char* allowed_headers =
 
 std::optional<response> preflight_answer(const gateway_options& options, const request& req) {
   if (req.method != "OPTIONS" || req.requested_method.empty() || !is_allowed(options, req.origin)) return std::nullopt;
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
+  auto answer = empty_answer();
   answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
                     {"Access-Control-Allow-Headers", allowed_headers},
                     {"Access-Control-Max-Age", "600"}};

@@ -107,6 +107,8 @@ awaitable<T> checked_body(exchange& x, tl::expected<T, problem> (*read)(std::str
 using handler = awaitable<response> (*)(exchange&);
 
 response json_answer(std::string body, unsigned status = 200);
+/// 204.
+response empty_answer();
 response problem_answer(const problem& p, const request_id& id);
 
 /// Parses an id in the path. Throws `bad_id`.

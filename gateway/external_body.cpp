@@ -31,8 +31,8 @@ void read_words(nlohmann::json object, owner_report& report, const std::string& 
   if (report.what == owner_word::fail) {
     const auto code = fields.text("code", 1, 64);
     if (code && !is_plain_code(*code)) fields.complain("code", "has only letters, digits and . _ -");
-    report.error =
-        records::operation_error{code.value_or("error"), fields.text("message", 0, max_error_characters).value_or("")};
+    report.error = records::operation_error{code.value_or(std::string(name_of(failure_code::error))),
+                                            fields.text("message", 0, max_error_characters).value_or("")};
   }
   fields.finish();
 }

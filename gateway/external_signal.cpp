@@ -120,13 +120,6 @@ awaitable<> stream_signals(thread_context& here, caller who, What what, stream_w
   co_await stream.run();
 }
 
-response nothing_yet() {
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
-  return answer;
-}
-
 template <class What>
 response as_stream(const exchange& x, What what) {
   response answer;
@@ -156,9 +149,9 @@ awaitable<response> get_signal(exchange& x) {
     if (!found) co_await explain_not_live(x, id);
     if (x.req.wants_event_stream()) co_return as_stream(x, id);
     if (*found) co_return json_answer(signal_json(**found));
-    if (gw.stopping) co_return nothing_yet();
+    if (gw.stopping) co_return empty_answer(); // nothing yet
     const bool woken = co_await x.wait(watcher->arrived, until);
-    if (!woken) co_return nothing_yet();
+    if (!woken) co_return empty_answer(); // nothing yet
   }
 }
 

@@ -95,10 +95,7 @@ awaitable<response> post_resize(exchange& x) {
   const auto done = co_await gw.answer<result<void>>(
       [&gw, id, size](auto reply) { gw.controller.resize(id, size.rows, size.columns, std::move(reply)); });
   if (!done) throw from_fault(done.error());
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
-  co_return answer;
+  co_return empty_answer();
 }
 
 } // namespace quell::controller::http

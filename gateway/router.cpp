@@ -275,6 +275,13 @@ response json_answer(std::string body, unsigned status) {
   return answer;
 }
 
+response empty_answer() {
+  response answer;
+  answer.status = 204;
+  answer.content_type.clear();
+  return answer;
+}
+
 static response refused_with(const problem& p, const request& req) {
   if (a2a::speaks_a2a(req.path)) return a2a::problem_answer(p, req);
   return speaks_openai(req.path) ? openai_error_answer(p, req.id) : problem_answer(p, req.id);

@@ -219,9 +219,7 @@ awaitable<response> delete_session(exchange& x) {
     auto entry = audited(x, "session_end", "session " + x.signed_in->id, x.who);
     co_await std::move(entry);
   }
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
+  auto answer = empty_answer();
   answer.headers.emplace_back("Set-Cookie", cookie_text(x, "", std::chrono::seconds{0}));
   co_return answer;
 }

@@ -95,10 +95,7 @@ awaitable<response> delete_token(exchange& x) {
   end_streams_of_ended_tokens(gw);
   auto entry = audited(x, "token_revoke", token_text(kept), x.who);
   co_await std::move(entry);
-  response answer;
-  answer.status = 204;
-  answer.content_type.clear();
-  co_return answer;
+  co_return empty_answer();
 }
 
 } // namespace quell::controller::http

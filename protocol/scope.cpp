@@ -87,6 +87,12 @@ std::optional<scope_path> scope_path::parent() const {
   return scope_path(text_.substr(0, cut));
 }
 
+scope_path scope_path::first(std::size_t segments) const {
+  std::size_t end = text_.find('/');
+  for (; segments > 1 && end != std::string::npos; --segments) end = text_.find('/', end + 1);
+  return scope_path(text_.substr(0, end));
+}
+
 bool scope_path::is_at_or_below(const scope_path& other) const {
   if (!text_.starts_with(other.text_)) return false;
   return text_.size() == other.text_.size() || text_[other.text_.size()] == '/';

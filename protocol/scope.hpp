@@ -26,6 +26,10 @@ class scope_path {
   std::size_t depth() const;
   /// The scope one segment up; nullopt for a scope of one segment.
   std::optional<scope_path> parent() const;
+  /// The scope of its first `segments` segments (at least one); itself if it has no more.
+  scope_path first(std::size_t segments) const;
+  /// The place whose people share what quell has for a place: a guild, a workspace, a network; its first two segments.
+  scope_path guild() const { return first(2); }
   /// True for the same scope and for every scope below `other`. `team/ab` is not below `team/a`.
   bool is_at_or_below(const scope_path& other) const;
 

@@ -29,6 +29,16 @@ struct scheduling {
   std::uint64_t turn_ns = 0, deadline_ns = 0, period_ns = 0;
 };
 static_assert(sizeof(scheduling) == 48);
+
+/// Sleeps for 30 microseconds, so that others run: a kernel may notice the end of a turn only at the next tick of its
+/// clock, milliseconds later, and keep its own threads, which finish commits, behind a process that has always
+/// something to run.
+void rest_a_moment() {
+  // Timers of a thread may be late by 50 microseconds unless it says otherwise.
+  thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  (void)precise;
+  std::this_thread::sleep_for(std::chrono::microseconds(30));
+}
 } // namespace
 
 bool become_urgent() { return schedule(SCHED_FIFO | SCHED_RESET_ON_FORK, lowest_priority); }
@@ -40,18 +50,10 @@ void take_short_turns(std::chrono::microseconds length) {
   (void)::syscall(SYS_sched_setattr, 0, &now, 0);
 }
 
-void rest_a_moment() {
-  // Timers of a thread may be late by 50 microseconds unless it says otherwise.
-  thread_local const int precise = ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-  (void)precise;
-  std::this_thread::sleep_for(std::chrono::microseconds(30));
-}
-
 void turn_keeper::worked() {
-  constexpr std::chrono::milliseconds most_work{1};
   const auto now = clock::now();
   if (now - turn_ < length_) return;
-  if (now - work_ < most_work) {
+  if (now - work_ < rests_after_) {
     ::sched_yield();
     turn_ = clock::now();
     return;

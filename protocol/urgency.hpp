@@ -30,15 +30,13 @@ inline constexpr std::chrono::microseconds bulk{500}; ///< long lists, streams
 /// that it starts inherit this.
 void take_short_turns(std::chrono::microseconds length);
 
-/// Sleeps for 30 microseconds, so that others run: a kernel may notice the end of a turn only at the next tick of its
-/// clock, milliseconds later, and keep its own threads, which finish commits, behind a process that has always
-/// something to run.
-void rest_a_moment();
-
-/// For a thread that can have work for long: it yields after each turn, and rests after a millisecond. Of one thread.
+/// For a thread that can have work for long: it yields after each turn, and rests at the end of the first turn by which
+/// it has worked for `rests_after`. Of one thread.
 class turn_keeper {
  public:
-  explicit turn_keeper(std::chrono::microseconds length) : length_(length) {}
+  explicit turn_keeper(std::chrono::microseconds length,
+                       std::chrono::microseconds rests_after = std::chrono::milliseconds(1))
+      : length_(length), rests_after_(rests_after) {}
   /// The thread has slept.
   void begins() { turn_ = work_ = clock::now(); }
   /// Called between pieces of work.
@@ -46,7 +44,7 @@ class turn_keeper {
 
  private:
   using clock = std::chrono::steady_clock;
-  std::chrono::microseconds length_;
+  std::chrono::microseconds length_, rests_after_;
   clock::time_point turn_ = clock::now(), work_ = turn_; ///< their beginnings
 };
 

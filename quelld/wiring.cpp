@@ -244,14 +244,13 @@ result<void> process::start_scheduler() {
   controller_handle_->to = handle_;
   turns::turn_scheduler_options o;
   o.state_directory = options_.configuration.settings.store_dir;
+  o.secret_key = secrets_.task_token_key;
   o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
   o.settings = options_.configuration.turns;
   o.output = bulk_.get();
   o.blobs = blobs_.get();
   o.core = link_over(controller_handle_, *journal_);
-  o.spawn = [system = system_.get()](actors::agent_start start) {
-    return actors::spawn_agent(*system, std::move(start));
-  };
+  o.spawn = [s = system_.get()](actors::agent_start start) { return actors::spawn_agent(*s, std::move(start)); };
   o.tell_live = [this](const records::event_record& e) { edges_.show(e); };
   auto started = turns::turn_scheduler::start(std::move(o));
   if (!started) return tl::unexpected(started.error());

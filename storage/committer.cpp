@@ -116,9 +116,7 @@ bool committer::is_barred(const pending_batch& batch) const {
 
 void committer::refused(const pending_batch& batch, const fault& why) {
   last_refusal_ = batch.ticket;
-  const bool is_end = std::any_of(batch.entries.begin(), batch.entries.end(),
-                                  [](const entry& e) { return depends_on_terminal_rows(e) || says_what_lives(e); });
-  if (is_end) last_refused_end_ = batch.ticket;
+  if (std::any_of(batch.entries.begin(), batch.entries.end(), needs_what_came_before)) last_refused_end_ = batch.ticket;
   why_refused_ = why;
 }
 

@@ -45,18 +45,20 @@ class sqlite_queries final : public controller::limited_store_reader {
         event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"),
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
         history_(*database_) {
-    static constexpr unsigned looks_between_rests = 64; // about two thirds of a millisecond
-    constexpr int steps_between_looks = 2'000;          // of SQLite's virtual machine: about ten microseconds
+    constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
     const auto look = [](void* self) {
       auto& here = *static_cast<sqlite_queries*>(self);
-      if (here.budget_.rests && ++here.looks_ % looks_between_rests == 0) rest_a_moment();
+      if (here.budget_.rests) here.pace_.worked();
       return here.must_end() ? 1 : 0;
     };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
   }
   ~sqlite_queries() override { sqlite3_progress_handler(database_->getHandle(), 0, nullptr, nullptr); }
 
-  void limit(controller::read_budget budget) override { budget_ = std::move(budget); }
+  void limit(controller::read_budget budget) override {
+    budget_ = std::move(budget);
+    pace_.begins();
+  }
   std::optional<std::uint64_t> cut_at() const override { return cut_at_; }
 
   result<std::optional<operation_record>> operation(const operation_id& id) override {
@@ -206,7 +208,7 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   std::string directory_;
   controller::read_budget budget_;
-  unsigned looks_ = 0;
+  turn_keeper pace_{turns_of::listing, 2 * turns_of::listing};
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;

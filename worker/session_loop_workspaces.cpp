@@ -17,8 +17,8 @@ bool session_loop::enter_workspace(wire::start& order, const account_table::entr
   const auto& place = **parsed;
   const auto& why_not = guardian_->report().no_workspaces;
   if (!settings_.spaces || !why_not.empty())
-    return refuse(
-        {"workspace_isolation", "this worker cannot keep the workspaces of conversations apart: " + why_not, {}});
+    return refuse(failure_of(failure_code::workspace_isolation,
+                             "this worker cannot keep the workspaces of conversations apart: " + why_not));
   std::optional<task_account> account;
   if (as) account = as->account;
   auto entered = settings_.spaces->begin(order.operation, place, account);

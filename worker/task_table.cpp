@@ -34,16 +34,17 @@ void task_table::start(wire::start order, moment now, effects& out) {
   t.lease = order.spec.lease;
   t.grace = std::clamp<milliseconds>(order.grace, 0ms, settings_.longest_grace);
   if (const auto seq = applied_stops_.covers(t.operation, t.ancestors, t.scope, t.as_of))
-    return end_unrun(t, *seq, "", "", now, out);
+    return end_unrun(t, *seq, std::nullopt, "", now, out);
   if (leaving_)
-    return end_unrun(t, 0, "worker_lost", "the worker was leaving when the task came; it never ran", now, out);
+    return end_unrun(t, 0, failure_code::worker_lost, "the worker was leaving when the task came; it never ran", now,
+                     out);
   if (t.slots > settings_.slots)
-    return end_unrun(t, 0, "start_failed",
+    return end_unrun(t, 0, failure_code::start_failed,
                      "the task asks for " + std::to_string(t.slots) + " slots, the worker has " +
                          std::to_string(settings_.slots) + "; ask for fewer or start the worker with more --slots",
                      now, out);
   if (order.spec.least_containment && !at_least(settings_.level, *order.spec.least_containment))
-    return end_unrun(t, 0, "start_failed",
+    return end_unrun(t, 0, failure_code::start_failed,
                      "the task asks for containment " + std::string(name_of(*order.spec.least_containment)) +
                          " or better, the worker has " + std::string(name_of(settings_.level)),
                      now, out);
@@ -88,7 +89,7 @@ void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment no
   grace = std::clamp<milliseconds>(grace, 0ms, settings_.longest_grace);
   switch (t.at) {
   case phase::queued:
-    return end_unrun(t, seq, "", "", now, out);
+    return end_unrun(t, seq, std::nullopt, "", now, out);
   case phase::spawning:
   case phase::held:
     if (!t.stop) {
@@ -154,7 +155,7 @@ void task_table::pump(moment now, std::size_t most, effects& out) {
     }
     if (lease_.over(now.boot, t->lease)) {
       queue_.pop_front();
-      end_unrun(*t, 0, "worker_lost", lease_message(*t, now) + "; the task never ran", now, out);
+      end_unrun(*t, 0, failure_code::worker_lost, lease_message(*t, now) + "; the task never ran", now, out);
       continue;
     }
     if (slots_used_ + t->slots > settings_.slots) return;
@@ -193,7 +194,7 @@ void task_table::leave(moment now, bool at_once, effects& out) {
   leaving_ = true;
   for (auto& [id, t] : tasks_) {
     if (t.at == phase::queued)
-      end_unrun(t, 0, "worker_lost", "the worker was stopped before the task ran", now, out);
+      end_unrun(t, 0, failure_code::worker_lost, "the worker was stopped before the task ran", now, out);
     else if (t.at != phase::ended)
       apply(t, 0, at_once ? 0ms : t.grace, now, out);
   }
@@ -204,7 +205,7 @@ void task_table::expire_unstarted(moment now, effects& out) {
     const bool waits = t.at == phase::queued || t.at == phase::spawning || t.at == phase::held;
     if (!waits || t.stop || !lease_.over(now.boot, t.lease)) continue;
     if (t.at == phase::queued)
-      end_unrun(t, 0, "worker_lost", lease_message(t, now) + "; the task never ran", now, out);
+      end_unrun(t, 0, failure_code::worker_lost, lease_message(t, now) + "; the task never ran", now, out);
     else
       apply(t, 0, 0ms, now, out);
   }

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "protocol/failure_code.hpp"
 #include "protocol/lease.hpp"
 #include "protocol/messages.hpp"
 #include "worker/applied_stops.hpp"
@@ -48,7 +49,7 @@ class task_table {
   void go_result(const operation_id& operation, bool given, moment now);
   /// `code` other than start_failed: `why` is the whole message.
   void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out,
-                     std::string code = "start_failed");
+                     std::string code = std::string(name_of(failure_code::start_failed)));
   /// Nothing can be started here: drops this task, which has no go, and all waiting tasks, so that the controller can
   /// place them elsewhere. Tasks that were stopped meanwhile end as never started.
   void give_back(const operation_id& failed, moment now, effects& out);
@@ -113,7 +114,9 @@ class task_table {
   void apply(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
   void tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
   void decide(task& t, const task_ended_here& e, moment now);
-  void end_unrun(task& t, std::uint64_t stop_seq, std::string code, std::string message, moment now, effects& out);
+  /// No `why`: it was stopped.
+  void end_unrun(task& t, std::uint64_t stop_seq, std::optional<failure_code> why, std::string message, moment now,
+                 effects& out);
   void ended(task& t, const task_ended_here& e, moment now, effects& out);
   void still_there(task& t, const task_still_there& e, moment now, effects& out);
   void publish(task& t, effects& out);

@@ -82,7 +82,7 @@ void task_table::spawn_refused(const operation_id& operation, std::string why, m
                                std::string code) {
   if (constexpr std::string_view isolation = "workspace_isolation: "; why.starts_with(isolation)) {
     why.erase(0, isolation.size());
-    code = "workspace_isolation";
+    code = name_of(failure_code::workspace_isolation);
   }
   task* t = find(operation);
   if (!t || (t->at != phase::spawning && t->at != phase::held)) return;
@@ -93,11 +93,11 @@ void task_table::spawn_refused(const operation_id& operation, std::string why, m
   if (t->stop && t->stop->seq != 0) {
     t->end.stop_seq = t->stop->seq;
     t->end.how = receipt::never_started;
-  } else if (code != "start_failed") {
+  } else if (code != name_of(failure_code::start_failed)) {
     t->end.error_code = std::move(code);
     t->end.error_message = cut(std::move(why));
   } else {
-    t->end.error_code = "start_failed";
+    t->end.error_code = name_of(failure_code::start_failed);
     t->end.error_message = cut("the task could not be started: " + std::move(why));
     t->end.exit = exit_state{126, std::nullopt}; // the shell's code for a command that cannot be executed
   }
@@ -114,7 +114,7 @@ void task_table::give_back(const operation_id& failed, moment now, effects& out)
     task& t = tasks_.at(id);
     if (t.at != phase::queued) release(t);
     if (t.stop) {
-      end_unrun(t, t.stop->seq, t.stop->seq == 0 ? "worker_lost" : "",
+      end_unrun(t, t.stop->seq, t.stop->seq == 0 ? std::optional(failure_code::worker_lost) : std::nullopt,
                 t.stop->seq == 0 ? "the worker was stopped before the task ran" : "", now, out);
       continue;
     }
@@ -123,15 +123,15 @@ void task_table::give_back(const operation_id& failed, moment now, effects& out)
   }
 }
 
-void task_table::end_unrun(task& t, std::uint64_t stop_seq, std::string code, std::string message, moment now,
-                           effects& out) {
+void task_table::end_unrun(task& t, std::uint64_t stop_seq, std::optional<failure_code> why, std::string message,
+                           moment now, effects& out) {
   t.order.reset();
   t.end = {};
   t.end.operation = t.operation;
   t.end.stop_seq = stop_seq;
   if (stop_seq != 0) t.end.how = receipt::never_started;
   t.end.evidence = proof::never_ran;
-  t.end.error_code = std::move(code);
+  t.end.error_code = why ? name_of(*why) : std::string_view();
   t.end.error_message = cut(std::move(message));
   t.end.ended_at = now.wall;
   publish(t, out);
@@ -177,13 +177,13 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
     return;
   }
   if (t.stop) {
-    t.end.error_code = "worker_lost";
+    t.end.error_code = name_of(failure_code::worker_lost);
     t.end.error_message =
         ran ? "the worker was stopped, and the task with it" : "the worker was stopped before the task ran";
     return;
   }
   if (t.at == phase::running && !t.exec_error.empty()) {
-    t.end.error_code = "start_failed";
+    t.end.error_code = name_of(failure_code::start_failed);
     t.end.error_message = cut(t.exec_error);
     return;
   }
@@ -193,7 +193,7 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
   const bool by_lease =
       t.leader_exit == on_leader_exit::wait || (lease_.over(now.boot, t.lease) && t.end.exit && t.end.exit->signal);
   if (!ran || (forced && by_lease)) {
-    t.end.error_code = "worker_lost";
+    t.end.error_code = name_of(failure_code::worker_lost);
     t.end.error_message = cut(!t.exec_error.empty() ? t.exec_error + "; the task never ran" : lease_message(t, now));
     return;
   }
@@ -201,7 +201,7 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
   t.end.left = e.left;
   const auto& exit = t.end.exit;
   if (e.limit.empty() || !exit || (!exit->signal && exit->code.value_or(0) == 0)) return;
-  t.end.error_code = "error";
+  t.end.error_code = name_of(failure_code::error);
   t.end.error_message =
       cut((exit->signal ? "killed by signal " + *exit->signal : "exited with code " + std::to_string(*exit->code)) +
           ": " + e.limit);
@@ -256,7 +256,7 @@ void task_table::swept(moment now, effects& out) {
     // Also without a stop: the controller can have ordered one that has not arrived here.
     if (ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
     if (self_status) continue;
-    t.end.error_code = "worker_lost";
+    t.end.error_code = name_of(failure_code::worker_lost);
     t.end.error_message =
         ran ? "the worker's guardian died, and the task with it" : "the worker's guardian died before the task ran";
   }

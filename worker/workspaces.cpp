@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/failure_code.hpp"
 #include "worker/remove_tree.hpp"
 
 namespace quell::worker {
@@ -133,15 +134,17 @@ result<void> workspaces::make(const workspace_place& place, const std::optional<
   struct stat is {};
   if (::lstat((own + "/files").c_str(), &is) == 0) {
     if (is.st_uid != (as ? as->uid : ::geteuid()))
-      return failure("workspace_isolation", "workspace_isolation: the workspace of this conversation belongs to user " +
-                                                std::to_string(is.st_uid) +
-                                                " of the worker, and this agent runs as another; give the agents of "
-                                                "one conversation one `user`");
+      return failure(failure_code::workspace_isolation,
+                     "workspace_isolation: the workspace of this conversation belongs to user " +
+                         std::to_string(is.st_uid) +
+                         " of the worker, and this agent runs as another; give the agents of "
+                         "one conversation one `user`");
     return {};
   }
   if (place.must_exist)
-    return failure("workspace_gone", "the files of this conversation are gone from the worker: its workspace " +
-                                         place.name + " was removed. The next call gets a new, empty one");
+    return failure(failure_code::workspace_gone,
+                   "the files of this conversation are gone from the worker: its workspace " + place.name +
+                       " was removed. The next call gets a new, empty one");
   // The keep file first: what a crash leaves is then removed some day.
   if (auto made = make_folder(own, 0700, {}); !made) return made;
   if (!set_keep(place.name, place.keep)) return disk_fault("write", own + "/keep");

@@ -65,7 +65,8 @@ void agent::tool_over(call_number number, const tool_result& stands) {
 void agent::tool_broke(call_number number) {
   const known_call* const known = call_of(number);
   if (!known) return;
-  const auto why = texts_.failed("interrupted", "The tool broke down inside quell: what it did until then is unknown.");
+  const auto why =
+      texts_.failed(failure_code::interrupted, "The tool broke down inside quell: what it did until then is unknown.");
   port_.close_call(known->operation, {known->what.call, known->what.name, false, false, why},
                    back<tool_result>([this, number](const tool_result& stands) { tool_over(number, stands); }));
 }

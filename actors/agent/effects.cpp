@@ -44,7 +44,7 @@ void agent::ask_model(std::uint32_t number, conversation messages, const result<
   }
   model_call_ = *opened;
   for (auto& one : turn_.steered(port_.take_steering())) messages.emplace_back(std::move(one));
-  if (is_over()) return close_model_call(fault{"error", "not asked: the turn was over", {}}, {});
+  if (is_over()) return close_model_call(failure_of(failure_code::error, "not asked: the turn was over"), {});
   stream_ = port_.ask_model(std::move(messages), [this, post = post_, number](model_event event) {
     post([this, number, event = std::move(event)]() mutable { on_model_event(number, std::move(event)); });
   });
@@ -56,7 +56,7 @@ void agent::hang_up() {
   // Known only after the line is cut; `closed` comes back through the loop, so it runs later.
   const auto used = std::make_shared<model_usage>();
   auto closed = back([this, id = *model_call_, used] {
-    port_.close_last_model_call(id, fault{"error", "the stream was closed", {}}, *used);
+    port_.close_last_model_call(id, failure_of(failure_code::error, "the stream was closed"), *used);
     --closing_;
     end_if_nothing_is_left();
   });

@@ -47,32 +47,6 @@ void add_line(std::string& to, const std::string& line, const char* between) {
 
 } // namespace
 
-void fetch_places::enter(std::function<void()> go) {
-  std::unique_lock lock(guard_);
-  waiting_.push_back(std::move(go));
-  admit(lock);
-}
-
-void fetch_places::leave() {
-  std::unique_lock lock(guard_);
-  ++free_;
-  admit(lock);
-}
-
-/// One caller at a time admits, in a loop: who enters and leaves at once does so inside of it.
-void fetch_places::admit(std::unique_lock<std::mutex>& lock) {
-  if (std::exchange(is_admitting_, true)) return;
-  while (free_ > 0 && !waiting_.empty()) {
-    --free_;
-    const auto go = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    go();
-    lock.lock();
-  }
-  is_admitting_ = false;
-}
-
 std::shared_ptr<chat_files> chat_files::reserve(std::shared_ptr<turns::agent_runtime> runtime,
                                                 std::shared_ptr<fetch_places> places, turns::message_order& order,
                                                 offered files,
@@ -117,7 +91,7 @@ void chat_files::decided(bool begins_turn) {
       for (const auto& one : self->files_) all.push_back(one.id.text());
       self->runtime_->arriving.give_up(all, "it could not be fetched in time");
     });
-  places_->enter([self = shared_from_this()] { self->next(); });
+  places_->enter(scope_, [self = shared_from_this()] { self->next(); });
 }
 
 void chat_files::next() {
@@ -177,7 +151,7 @@ void chat_files::finish() {
     const std::lock_guard lock(guard_);
     if (std::exchange(is_finished_, true)) return;
   }
-  places_->leave();
+  places_->leave(scope_);
   auto troubles = not_taken_;
   for (const auto& one : files_) {
     const auto why = runtime_->arriving.why_missing(one.id.text());

@@ -1,13 +1,13 @@
 // The files of chat messages: named by the message when it is taken, fetched once it has begun a turn.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "actors/chat/fetch_places.hpp"
 #include "controller/blob_store.hpp"
 #include "controller/message_order.hpp"
 #include "integrations/chat/file_source.hpp"
@@ -17,23 +17,6 @@ struct agent_runtime;
 }
 
 namespace quell::controller::chat {
-
-/// Of all chats of this process: so many messages have their files fetched at once; others wait for their turn.
-class fetch_places {
- public:
-  explicit fetch_places(std::size_t most = 8) : free_(most) {}
-  /// Calls `go` when there is a place, at once or on the thread of another caller.
-  void enter(std::function<void()> go);
-  void leave();
-
- private:
-  void admit(std::unique_lock<std::mutex>& lock);
-
-  std::mutex guard_;
-  std::size_t free_;
-  bool is_admitting_ = false;
-  std::deque<std::function<void()>> waiting_;
-};
 
 /// The files of one message. Any thread.
 class chat_files : public std::enable_shared_from_this<chat_files> {

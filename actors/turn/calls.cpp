@@ -103,7 +103,9 @@ void turn::start_what_may_start(boot_time now) {
       out_.push_back(run_tool{number_of(s)});
       if (!s.is_shown) out_.push_back(say_call_started{number_of(s)});
     } else if (const auto living = never_ending_beside(s); !living.empty()) {
-      answer(s, result_of(s, false, false, texts_.failed("workspace_busy", "not started: still ending: " + living)),
+      answer(s,
+             result_of(s, false, false,
+                       texts_.failed(failure_code::workspace_busy, "not started: still ending: " + living)),
              call_state::answered, now);
     } else {
       break; // the calls behind it wait, too: no call starves
@@ -242,13 +244,13 @@ void turn::close_calls(abort_reason why, boot_time now) {
     const std::string text =
         is_cancel ? (began ? texts_.cancelled() : texts_.not_started())
         : why == abort_reason::budget
-            ? texts_.failed("budget", began ? "The turn's budget was used up before this call ended."
-                                            : "Tool call was not started: the turn's budget was used up.")
+            ? texts_.failed(failure_code::budget, began ? "The turn's budget was used up before this call ended."
+                                                        : "Tool call was not started: the turn's budget was used up.")
         : why == abort_reason::timeout
-            ? texts_.failed("timeout", began ? "The turn ran out of its time before this call ended."
-                                             : "Tool call was not started: the turn ran out of its time.")
-            : texts_.failed("interrupted", began ? "The turn ended before this call did."
-                                                 : "The turn ended; this call was not started.");
+            ? texts_.failed(failure_code::timeout, began ? "The turn ran out of its time before this call ended."
+                                                         : "Tool call was not started: the turn ran out of its time.")
+            : texts_.failed(failure_code::interrupted, began ? "The turn ended before this call did."
+                                                             : "The turn ended; this call was not started.");
     answer(s, result_of(s, false, is_cancel, text), call_state::cancelled, now);
     if (began) out_.push_back(stop_tool{number_of(s), false});
   }

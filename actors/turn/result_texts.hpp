@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 
+#include "protocol/failure_code.hpp"
+
 namespace quell::actors {
 
 /// Pure functions of their arguments.
@@ -19,6 +21,9 @@ class result_texts {
   virtual std::string denied(const std::string& reason) const = 0;
   /// `{"ok":false,"error":{"code","message"}}`
   virtual std::string failed(const std::string& code, const std::string& message) const = 0;
+  std::string failed(failure_code code, const std::string& message) const {
+    return failed(std::string(name_of(code)), message);
+  }
   /// `result` with a note of quell for the model.
   virtual std::string noted(const std::string& result, const std::string& note) const {
     return result + " [quell: " + note + "]";

@@ -42,7 +42,7 @@ std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<too
   if (past.was_cut) {
     close_calls(abort_reason::interrupted, now);
     finish(abort_reason::interrupted,
-           fault{"interrupted", "the controller was restarted while the turn was failing", {}});
+           failure_of(failure_code::interrupted, "the controller was restarted while the turn was failing"));
   } else if (!last) {
     ask(now);
   } else if (answer_.calls.empty()) {

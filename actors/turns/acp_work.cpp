@@ -26,7 +26,8 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
       : runtime_(std::move(runtime)), above_(std::move(above)), name_(settings.name),
         session_(settings.name,
                  settings.mode == workspace_mode::shared ? settings.workspace.value_or("/") : workspace_mount),
-        outcome_({false, above_->failed_text("agent_unreachable", "the agent has ended without an answer")}),
+        outcome_(
+            {false, above_->failed_text(failure_code::agent_unreachable, "the agent has ended without an answer")}),
         task_(std::make_shared<piped_task>(runtime_, "ACP agent " + settings.name)) {}
 
   void start(create_order order, const std::string& prompt, std::shared_ptr<workspace_placer> placer,
@@ -84,7 +85,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
       let_go({end->why == "end_turn",
               end->why == "end_turn"
                   ? ok_result(turn_result(answer_text, {}, 0))
-                  : above_->failed_text("error", "the agent stopped: " + end->why + ". " + answer_text)});
+                  : above_->failed_text(failure_code::error, "the agent stopped: " + end->why + ". " + answer_text)});
     } else if (auto* broken = std::get_if<failed>(&effect)) {
       let_go({false, above_->failed_text(broken->why.code, broken->why.detail)});
     } else if (std::holds_alternative<late>(effect)) {

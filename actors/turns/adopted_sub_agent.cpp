@@ -18,7 +18,7 @@ actors::work_end end_of_row(const agent_runtime& runtime, const records::operati
   const auto used = usage_of(row.hot.result);
   if (row.hot.now == status::completed) return {true, ok_result(row.hot.result), false, used};
   if (row.hot.now == status::cancelled) return {false, runtime.texts->cancelled(), true, used};
-  const auto why = row.hot.error.value_or(records::operation_error{"error", "it was stopped"});
+  const auto why = row.hot.error.value_or(records::own_error(failure_code::error, "it was stopped"));
   return {false, runtime.texts->failed(why.code, why.message), false, used};
 }
 
@@ -49,7 +49,7 @@ class returning : public std::enable_shared_from_this<returning> {
     if (agent) return agent->stop(actors::abort_reason::parent, reason);
     // Nobody else would end it and its calls: its tools can be long in coming.
     give_up({false, runtime_->texts->cancelled(), true},
-            {status::failed, records::operation_error{"error", "it was stopped"}});
+            {status::failed, records::own_error(failure_code::error, "it was stopped")});
   }
 
  private:
@@ -76,7 +76,8 @@ class returning : public std::enable_shared_from_this<returning> {
     auto left = read_left_work(store, row_, reported);
     if (!left) return fail(left.error());
     const auto model = model_of(*runtime_->settings.get(), settings_);
-    if (!model) return fail({"unknown_model", "there is no model " + settings_.model + " configured", {}});
+    if (!model)
+      return fail(failure_of(failure_code::unknown_model, "there is no model " + settings_.model + " configured"));
     auto who = std::make_shared<agent_context>();
     const auto& over = above_->who();
     who->operation = row_.id;

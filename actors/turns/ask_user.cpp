@@ -33,7 +33,7 @@ class ask_user_work final : public actors::tool_work {
     if (!input) return done({false, port_->failed_text(input.error().code, input.error().detail)});
     const auto given = json::parse(input->json);
     if (const auto why = wrong_choice(given); !why.empty())
-      return done({false, port_->failed_text("invalid_input", "the input of ask_user is wrong: " + why)});
+      return done({false, port_->failed_text(failure_code::invalid_input, "the input of ask_user is wrong: " + why)});
     {
       const std::lock_guard lock(state_->guard);
       state_->done = std::move(done);
@@ -48,7 +48,7 @@ class ask_user_work final : public actors::tool_work {
   }
 
   void stop(const std::string&) override {
-    state_->finish({false, port_->failed_text("cancelled", "cancelled before it was answered"), true});
+    state_->finish({false, port_->failed_text(failure_code::cancelled, "cancelled before it was answered"), true});
   }
 
  private:

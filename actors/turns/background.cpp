@@ -78,7 +78,8 @@ class background_start final : public std::enable_shared_from_this<background_st
 
   void begin(std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
-    if (runtime_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
+    if (runtime_->core.is_low())
+      return refuse(text_of(error_code::storage_unavailable), "the state directory is almost full");
     if (!what_.workspace) return follow();
     what_.workspace->place(what_.spec, call_, [self = shared_from_this()](result<task_spec> placed) {
       if (!placed) return self->refuse(placed.error().code, placed.error().detail);
@@ -93,7 +94,7 @@ class background_start final : public std::enable_shared_from_this<background_st
     wait_for_predecessor(runtime_, *what_.follows, what_.spec,
                          [self = shared_from_this()](const std::optional<std::string>& still_lives) {
                            if (!still_lives) return self->find_worker();
-                           self->refuse("workspace_busy",
+                           self->refuse(name_of(failure_code::workspace_busy),
                                         "nothing was started, because stopped work still lives in this workspace: " +
                                             *still_lives);
                          });
@@ -104,7 +105,7 @@ class background_start final : public std::enable_shared_from_this<background_st
     if (!named || !runtime_->core.knows_worker) return create();
     runtime_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
       if (is_known) return self->create();
-      self->refuse("no_such_worker", "there is no worker " + worker + "; nothing was started");
+      self->refuse(text_of(error_code::no_such_worker), "there is no worker " + worker + "; nothing was started");
     });
   }
 
@@ -132,7 +133,9 @@ class background_start final : public std::enable_shared_from_this<background_st
                             }});
   }
 
-  void refuse(const std::string& code, const std::string& why) { done_({false, runtime_->texts->failed(code, why)}); }
+  void refuse(std::string_view code, const std::string& why) {
+    done_({false, runtime_->texts->failed(std::string(code), why)});
+  }
 
   std::shared_ptr<agent_runtime> runtime_;
   const operation_id call_;

@@ -21,8 +21,9 @@ constexpr int most_task_looks = 40; ///< 2 s for the last bytes of an output
 
 /// The text for a foreign id, and for one that does not exist: an agent learns nothing about work that is not its own.
 std::string unknown_task(const json_result_texts& texts, const std::string& named) {
-  return texts.failed("unknown_task", "there is no command in the background with the id " + named.substr(0, 64) +
-                                          " here; exec with background: true answers such an id");
+  return texts.failed(failure_code::unknown_task, "there is no command in the background with the id " +
+                                                      named.substr(0, 64) +
+                                                      " here; exec with background: true answers such an id");
 }
 
 json standing_of(const records::operation_record& row) {
@@ -173,7 +174,9 @@ std::unique_ptr<actors::tool_work> make_background_tool(std::shared_ptr<agent_ru
   (void)call;
   auto read = read_input(tool, what.input);
   if (!read) return make_answer({false, runtime->texts->failed(read.error().code, read.error().detail)});
-  if (!runtime->output) return make_answer({false, runtime->texts->failed("internal", "there is no output here")});
+  if (!runtime->output)
+    return make_answer(
+        {false, runtime->texts->failed(std::string(text_of(error_code::internal)), "there is no output here")});
   return std::make_unique<background_tool>(
       std::make_shared<task_look>(std::move(runtime), who, tool.offer.name, json::parse(read->json, nullptr, false)));
 }

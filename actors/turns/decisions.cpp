@@ -21,7 +21,8 @@ constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a h
 std::optional<refusal> why_not_with(actors::agent_port& port, const std::string& tool, const std::string& input) {
   const auto traits = port.traits({{}, tool, input});
   if (!traits.unusable) return std::nullopt;
-  const auto code = traits.unusable->code == "denied" ? error_code::forbidden : error_code::invalid_field;
+  const auto code =
+      has_code(*traits.unusable, failure_code::denied) ? error_code::forbidden : error_code::invalid_field;
   return refusal{
       coded_fault{code, traits.unusable->detail + ". Nothing was decided", "/input" + traits.unusable->pointer},
       {},

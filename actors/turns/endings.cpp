@@ -28,10 +28,10 @@ std::string plain_line(std::string_view text) {
 }
 
 std::string words_of(const records::operation_error& error) {
-  if (error.code == "interrupted") return "quell was restarted while it ran";
-  if (error.code == "timeout") return "it ran out of its time";
-  if (error.code == "budget") return "its budget was used up";
-  return plain_line(error.code == "error" ? error.message : error.code + ": " + error.message);
+  if (has_code(error, failure_code::interrupted)) return "quell was restarted while it ran";
+  if (has_code(error, failure_code::timeout)) return "it ran out of its time";
+  if (has_code(error, failure_code::budget)) return "its budget was used up";
+  return plain_line(has_code(error, failure_code::error) ? error.message : error.code + ": " + error.message);
 }
 
 } // namespace
@@ -70,7 +70,7 @@ std::optional<turn_ending> ending_in(const std::string& decision) {
 bool is_outcome_unknown(const records::operation_record& call) {
   const auto& hot = call.hot;
   if (!hot.started_at) return false;
-  if (hot.error && hot.error->code == "interrupted") return true;
+  if (hot.error && has_code(*hot.error, failure_code::interrupted)) return true;
   if (!hot.stop) return false;
   if (!is_terminal(hot.now)) return true; // being stopped and not proven yet
   return hot.stop->how == receipt::unconfirmed || hot.stop->how == receipt::declared;

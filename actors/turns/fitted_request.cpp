@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t least_room = 400;
 
 /// Possibly because of an image: a provider that cannot read one refuses every request with it.
-bool is_refusal(const fault& why) { return why.code == name_of(failure_code::model_refused); }
+bool is_refusal(const fault& why) { return has_code(why, failure_code::model_refused); }
 
-bool is_overflow(const fault& why) { return why.code == name_of(failure_code::context_overflow); }
+bool is_overflow(const fault& why) { return has_code(why, failure_code::context_overflow); }
 
 class request_run final : public std::enable_shared_from_this<request_run> {
  public:

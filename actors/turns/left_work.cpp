@@ -270,8 +270,8 @@ commands::begin_turn resuming(const operation_id& agent, const model_history& re
   step.unknown = plan.unknown;
   auto& end = step.unknown_end;
   end.as = status::failed;
-  end.error =
-      records::operation_error{"interrupted", "the controller was restarted while it ran; its outcome is unknown"};
+  end.error = records::own_error(failure_code::interrupted,
+                                 "the controller was restarted while it ran; its outcome is unknown");
   end.how = receipt::unconfirmed;
   end.evidence = proof::none;
   end.call = records::call_outcome{false, false, with_unknown_outcome(json_result_texts{}.interrupted())};

@@ -120,10 +120,11 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
 void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more) {
   when_ready(id, [self = shared_from_this(), id, answer = std::move(answer),
                   more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
-    if (!one) return answer(failure("mcp_unreachable", why));
+    if (!one) return answer(failure(failure_code::mcp_unreachable, why));
     const bool is_ours = std::dynamic_pointer_cast<integrations::mcp_stdio_server>(one) != nullptr;
     one->tools([self, id, answer, more, is_ours](const result<std::vector<integrations::mcp_tool>>& tools) {
-      if (tools || !is_ours || more == 0 || tools.error().code != "mcp_unreachable") return answer(tools);
+      if (tools || !is_ours || more == 0 || !has_code(tools.error(), failure_code::mcp_unreachable))
+        return answer(tools);
       self->ask_for_tools(id, answer, more - 1);
     });
   });

@@ -21,8 +21,9 @@ constexpr milliseconds soon{5'000}; ///< a pause for which callers wait
 
 } // namespace
 
-std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts) {
-  std::shared_ptr<mcp_host> made(new mcp_host(std::move(runtime), std::move(accounts)));
+std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts,
+                                         remote_ids ids) {
+  std::shared_ptr<mcp_host> made(new mcp_host(std::move(runtime), std::move(accounts), std::move(ids)));
   made->accounts_->on_change([host = std::weak_ptr(made)](const std::string& name) {
     if (const auto held = host.lock()) held->look_again(name);
   });

@@ -15,6 +15,7 @@
 #include "actors/turns/mcp_accounts.hpp"
 #include "actors/turns/mcp_user.hpp"
 #include "actors/turns/piped_task.hpp"
+#include "actors/turns/remote_ids.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "integrations/mcp/mcp.hpp"
 
@@ -22,8 +23,10 @@ namespace quell::controller::turns {
 
 class mcp_host : public std::enable_shared_from_this<mcp_host> {
  public:
-  static std::shared_ptr<mcp_host> make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts);
+  static std::shared_ptr<mcp_host> make(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts,
+                                        remote_ids ids);
   mcp_accounts& accounts() const { return *accounts_; }
+  const remote_ids& ids() const { return ids_; }
 
   struct offered {
     std::vector<tool_definition> tools;
@@ -53,8 +56,8 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void clear_leftovers(store_reader& store);
 
  private:
-  mcp_host(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts)
-      : runtime_(std::move(runtime)), accounts_(std::move(accounts)) {}
+  mcp_host(std::weak_ptr<agent_runtime> runtime, std::shared_ptr<mcp_accounts> accounts, remote_ids ids)
+      : runtime_(std::move(runtime)), accounts_(std::move(accounts)), ids_(std::move(ids)) {}
 
   /// A shared server: the name alone; an agent's own server: the name and the agent.
   using place_id = std::pair<std::string, std::optional<operation_id>>;
@@ -89,6 +92,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
 
   std::weak_ptr<agent_runtime> runtime_;
   const std::shared_ptr<mcp_accounts> accounts_;
+  const remote_ids ids_;
   std::mutex guard_;
   std::map<place_id, place> places_;
 };

@@ -19,10 +19,12 @@ class mcp_work final : public actors::tool_work {
   mcp_work(std::shared_ptr<mcp_host> host, std::shared_ptr<turn_port> port, const operation_id& call,
            tool_definition tool, tool_call what, std::string task)
       : host_(std::move(host)), port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)),
-        task_(std::move(task)) {}
+        task_(std::move(task)) {
+    if (tool_.is_remote_agent()) state_->sealing.emplace(remote_names{host_->ids(), tool_.mcp_server});
+  }
 
   void start(std::function<void(actors::work_end)> done) override {
-    const auto input = read_input(tool_, what_.input);
+    const auto input = input_to_send();
     if (!input) return done({false, port_->failed_text(input.error().code, input.error().detail)});
     {
       const std::lock_guard lock(state_->guard);
@@ -38,16 +40,17 @@ class mcp_work final : public actors::tool_work {
     host_->when_ready(
         tool_.mcp_server, port_->who().operation,
         [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool, task = task_,
-         json = input->json](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
+         json = *input](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
           if (!server)
-            return state->finish({false, task.empty() ? port->failed_text("mcp_unreachable", why)
-                                                      : with_unknown_outcome(port->failed_text("interrupted", why))});
+            return state->finish(
+                {false, task.empty() ? port->failed_text(failure_code::mcp_unreachable, why)
+                                     : with_unknown_outcome(port->failed_text(failure_code::interrupted, why))});
           {
             const std::lock_guard lock(state->guard);
             state->is_sent = state->is_sent || !state->is_stopped;
           }
           if (!state->is_sent)
-            return state->finish({false, port->failed_text("not_sent", "cancelled before it was sent")});
+            return state->finish({false, port->failed_text(failure_code::not_sent, "cancelled before it was sent")});
           const auto listener = [state, port, call, what](const integrations::mcp_call_event& event) {
             hear(state, *port, call, what, event);
           };
@@ -77,7 +80,12 @@ class mcp_work final : public actors::tool_work {
   }
 
  private:
+  struct remote_names {
+    remote_ids ids;
+    std::string agent;
+  };
   struct shared_state : asking_call {
+    std::optional<remote_names> sealing; ///< of a remote agent's call; never changes
     std::shared_ptr<integrations::mcp_call> running;
     bool is_begun = false, is_stopped = false, is_sent = false;
     std::string reason;
@@ -91,6 +99,14 @@ class mcp_work final : public actors::tool_work {
       if (to) to->answer(number, std::move(given));
     }
   };
+
+  /// The input as the server gets it.
+  result<std::string> input_to_send() const {
+    auto input = read_input(tool_, what_.input);
+    if (!input) return tl::unexpected(std::move(input.error()));
+    if (!state_->sealing || !task_.empty()) return std::move(input->json);
+    return state_->sealing->ids.opened(input->json, state_->sealing->agent, port_->who().scope);
+  }
 
   static void hear(const std::shared_ptr<shared_state>& held, turn_port& port, const operation_id& call,
                    const tool_call& what, const integrations::mcp_call_event& event) {
@@ -113,12 +129,15 @@ class mcp_work final : public actors::tool_work {
       // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
       if (!f->sent || f->why.code == "mcp_refused" || f->why.code == "a2a_refused")
         return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
-      return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
-                                                                                      "have done its work, or may "
-                                                                                      "still do it")});
+      return state.finish(
+          {false, port.failed_text(failure_code::outcome_unknown, f->why.detail + ". Outcome unknown: the tool may "
+                                                                                  "have done its work, or may "
+                                                                                  "still do it")});
     }
     const auto& end = std::get<integrations::mcp_call_events::finished>(event);
-    auto outcome = mcp_outcome_of(end.ok, end.result);
+    const auto& sealing = state.sealing;
+    auto outcome = mcp_outcome_of(
+        end.ok, end.ok && sealing ? sealing->ids.sealed(end.result, sealing->agent, port.who().scope) : end.result);
     if (!outcome.ok || end.media.empty()) return state.finish({outcome.ok, std::move(outcome.result)});
     // A stop in between ends the call; what was stored then is swept like any file that no message names.
     store_media(port.blobs(), port.who().scope, end.media,
@@ -165,7 +184,8 @@ class mcp_work final : public actors::tool_work {
     } else {
       port->record_late(call, "not_sent");
     }
-    state->finish({false, port->failed_text("outcome_unknown", "cancelled; what the server does with it is unknown")});
+    state->finish({false, port->failed_text(failure_code::outcome_unknown,
+                                            "cancelled; what the server does with it is unknown")});
   }
 
   std::shared_ptr<mcp_host> host_;

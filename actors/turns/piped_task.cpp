@@ -14,7 +14,7 @@ constexpr int most_pipe_looks = 50; ///< 1 s for the last bytes of its output
 
 std::string end_text(const ended_operation& e) {
   if (e.as == status::cancelled) return "was stopped";
-  if (e.error && e.error->code == "start_failed") return "cannot be started: " + e.error->message;
+  if (e.error && has_code(*e.error, failure_code::start_failed)) return "cannot be started: " + e.error->message;
   if (e.exit && e.exit->code) return "exited with status " + std::to_string(*e.exit->code);
   if (e.exit && e.exit->signal) return "was ended by signal " + *e.exit->signal;
   if (e.error) return "ended: " + e.error->message;

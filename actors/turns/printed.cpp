@@ -23,8 +23,8 @@ bool is_of_stopped(const records::call_record& call) {
   if (call.name != "exec" || (call.outcome && call.outcome->ok)) return false;
   if (!call.outcome) return true;
   if (call.outcome->cancelled) return call.outcome->result != json_result_texts{}.not_started();
-  const auto code = error_of_result(call.outcome->result).code;
-  return code == "interrupted" || code == "timeout";
+  const auto why = error_of_result(call.outcome->result);
+  return has_code(why, failure_code::interrupted) || has_code(why, failure_code::timeout);
 }
 
 /// At most `most` bytes from `from` on: a single read can return fewer than there are.

@@ -84,7 +84,7 @@ class real_turn_scheduler final : public turn_scheduler {
               const project_memory::notes& project);
   void give_up(const queued& next, const std::string& why, const own_outcome& how);
   void give_up(const queued& next, const std::string& why) {
-    give_up(next, why, {status::failed, records::operation_error{"error", why}});
+    give_up(next, why, {status::failed, records::own_error(failure_code::error, why)});
   }
   void leave(const operation_id& turn, const scope_path& scope);
   void recall_steering(const queued& waiting, store_reader& store);

@@ -14,8 +14,9 @@ using nlohmann::json;
 namespace {
 
 std::string cancelled_with(const char* message) {
-  return json_text(
-      {{"ok", false}, {"cancelled", true}, {"error", {{"code", "cancelled_by_user"}, {"message", message}}}});
+  return json_text({{"ok", false},
+                    {"cancelled", true},
+                    {"error", {{"code", name_of(failure_code::cancelled_by_user)}, {"message", message}}}});
 }
 
 /// `60`, `1.5`
@@ -87,14 +88,14 @@ std::string json_result_texts::not_started() const {
 }
 
 std::string json_result_texts::timed_out(const std::string& tool, std::chrono::milliseconds limit) const {
-  return failed("timeout", "[TIMEOUT] The tool '" + tool + "' did not finish within " + seconds_text(limit) +
-                               " seconds and was stopped; what it did until then may have had an effect. " +
-                               hint_for(tool));
+  return failed(failure_code::timeout,
+                "[TIMEOUT] The tool '" + tool + "' did not finish within " + seconds_text(limit) +
+                    " seconds and was stopped; what it did until then may have had an effect. " + hint_for(tool));
 }
 
 std::string json_result_texts::denied(const std::string& reason) const {
-  return failed("denied", reason.empty() ? "A person denied this call. Do not try it again unless asked to."
-                                         : "A person denied this call: " + reason);
+  return failed(failure_code::denied, reason.empty() ? "A person denied this call. Do not try it again unless asked to."
+                                                     : "A person denied this call: " + reason);
 }
 
 std::string json_result_texts::failed(const std::string& code, const std::string& message) const {
@@ -109,14 +110,14 @@ std::string json_result_texts::noted(const std::string& result, const std::strin
 }
 
 std::string json_result_texts::interrupted() const {
-  return failed("interrupted",
+  return failed(failure_code::interrupted,
                 "The controller was restarted while this call ran; whether it had an effect is not known. "
                 "Look before doing it again.");
 }
 
 records::operation_error error_of_result(const std::string& result) {
   constexpr std::size_t most_code = 64, most_message = 500;
-  records::operation_error error{"error", "the tool failed; see its result"};
+  auto error = records::own_error(failure_code::error, "the tool failed; see its result");
   if (result.size() > most_result_bytes) return error;
   const auto value = json::parse(result, nullptr, false);
   const auto text_at = [](const json& in, const char* key) {

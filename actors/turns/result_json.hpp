@@ -18,6 +18,7 @@ class json_result_texts final : public actors::result_texts {
   std::string not_started() const override;
   std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const override;
   std::string denied(const std::string& reason) const override;
+  using result_texts::failed;
   std::string failed(const std::string& code, const std::string& message) const override;
   /// A JSON object gets the member `note`; anything else goes into an object beside it.
   std::string noted(const std::string& result, const std::string& note) const override;

@@ -51,6 +51,22 @@ standing_rule read_rule(const json& from) {
   return r;
 }
 
+/// What is full for one more in this scope, in words; "" = nothing.
+std::string why_full(const std::map<std::string, standing_rule>& rules, const scope_path& scope) {
+  if (rules.size() >= standing_rules::most_rules) return std::to_string(standing_rules::most_rules) + " calls";
+  const auto guild = scope.guild();
+  std::size_t of_scope = 0, of_guild = 0;
+  for (const auto& [key, rule] : rules) {
+    of_scope += rule.scope == scope ? 1 : 0;
+    of_guild += rule.scope.guild() == guild ? 1 : 0;
+  }
+  if (of_scope >= standing_rules::most_of_scope)
+    return std::to_string(standing_rules::most_of_scope) + " calls in scope " + scope.text();
+  if (of_guild >= standing_rules::most_of_guild)
+    return std::to_string(standing_rules::most_of_guild) + " calls in scope " + guild.text() + " and below";
+  return {};
+}
+
 } // namespace
 
 std::string sorted_input(const std::string& input) {
@@ -115,9 +131,10 @@ result<standing_rule> standing_rules::add(standing_rule rule, wall_time now) {
   std::erase_if(next, [&](const auto& entry) { return entry.second.expires_at <= now; });
   const auto key = key_of(rule.scope, rule.agent, rule.tool, rule.input);
   const auto same = next.find(key);
-  if (same == next.end() && next.size() >= most_rules)
-    return failure(error_code::too_many_operations, "1,000 calls are allowed for good already; revoke some "
-                                                    "(`quell approvals`)");
+  if (same == next.end())
+    if (const auto full = why_full(next, rule.scope); !full.empty())
+      return failure(error_code::too_many_operations, full + " are allowed for good already; revoke some (`quell "
+                                                             "approvals`)");
   rule.id = same == next.end() ? operation_id::fresh().text() : same->second.id;
   rule.created_at = same == next.end() ? now : same->second.created_at;
   next.insert_or_assign(key, rule);

@@ -14,9 +14,9 @@ namespace {
 std::string failed_sub_agent(const json_result_texts& texts, const agent_settings& agent,
                              const actors::turn_effects::end& how) {
   constexpr std::size_t most_reason_bytes = 4 << 10;
-  std::string code = "error", why = "it was stopped";
+  std::string code(name_of(failure_code::error)), why = "it was stopped";
   if (how.aborted == actors::abort_reason::timeout) {
-    code = "timeout";
+    code = name_of(failure_code::timeout);
     why = "[TIMEOUT] The sub-agent '" + agent.name + "' did not finish within the " +
           std::to_string(agent.budget.timeout.count()) +
           " ms of its budget and was stopped; what it did until then may have had an effect.";
@@ -32,7 +32,7 @@ std::string failed_sub_agent(const json_result_texts& texts, const agent_setting
 } // namespace
 
 own_outcome broken_end() {
-  own_outcome end{status::failed, records::operation_error{"interrupted", "its actor broke down"}};
+  own_outcome end{status::failed, records::own_error(failure_code::interrupted, "its actor broke down")};
   end.abort_reason = "interrupted";
   return end;
 }
@@ -87,7 +87,7 @@ actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime,
   runtime->mcp->user_over(port.who().operation);
   if (broken || !end) {
     runtime->core.execute({commands::end_local{port.who().operation, broken_end()}, {}});
-    return {false, runtime->texts->failed("interrupted", "the sub-agent broke down")};
+    return {false, runtime->texts->failed(failure_code::interrupted, "the sub-agent broke down")};
   }
   if (end->aborted == actors::abort_reason::user) return {false, runtime->texts->cancelled(), true, end->usage};
   if (end->aborted) return {false, failed_sub_agent(*runtime->texts, port.who().agent, *end), false, end->usage};
@@ -100,8 +100,8 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
                      std::function<void(actors::work_end)> done) {
   const auto model = model_of(*runtime->settings.get(), settings);
   if (!model)
-    return done(
-        {false, runtime->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
+    return done({false, runtime->texts->failed(failure_code::unknown_model,
+                                               "there is no model " + settings.model + " configured")});
   auto context = std::make_shared<agent_context>();
   context->operation = operation_id::fresh();
   context->root = above.root;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_instruction_bytes = 64 << 10, most_task_bytes = 256 << 10;
 
-tl::unexpected<fault> wrong_order(const std::string& what) { return failure("invalid_input", what); }
+tl::unexpected<fault> wrong_order(const std::string& what) { return failure(failure_code::invalid_input, what); }
 
 std::optional<std::string> text_if(const json& input, const char* key) {
   const auto at = input.find(key);
@@ -57,7 +57,8 @@ result<sub_agent_request> read_sub_agent_request(const std::string& input_json) 
 result<agent_settings> sub_agent_settings(const turn_settings& settings, const agent_settings& parent,
                                           const sub_agent_request& request) {
   if (parent.budget.depth == 0)
-    return failure("too_deep", "this agent may have no sub-agents (budget.depth is used up); do the task yourself");
+    return failure(failure_code::too_deep,
+                   "this agent may have no sub-agents (budget.depth is used up); do the task yourself");
   agent_settings agent = parent;
   if (request.agent) {
     const auto* named = settings.agent(*request.agent);

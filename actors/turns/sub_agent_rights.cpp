@@ -4,15 +4,16 @@
 #include "actors/turns/has_name.hpp"
 #include "actors/turns/mcp_tools.hpp"
 #include "actors/turns/tool_catalogue.hpp"
+#include "protocol/failure_code.hpp"
 #include "protocol/nearest.hpp"
 
 namespace quell::controller::turns {
 namespace {
 
 tl::unexpected<fault> too_much(const agent_settings& child, const agent_settings& parent, const std::string& what) {
-  return failure("invalid_input", "`agent`: " + child.name + " " + what + ", which agent " + parent.name +
-                                      " may not; spawn another, or ask for \"" + child.name +
-                                      "\" in may_spawn of its configuration");
+  return failure(failure_code::invalid_input, "`agent`: " + child.name + " " + what + ", which agent " + parent.name +
+                                                  " may not; spawn another, or ask for \"" + child.name +
+                                                  "\" in may_spawn of its configuration");
 }
 
 /// True if the path is `above` or lies below it; a path with `..` only if it equals `above`.

@@ -31,7 +31,7 @@ class sub_agent_work final : public actors::tool_work {
   void start(std::function<void(actors::work_end)> done) override {
     if (!above_->take_place())
       return done({false, runtime_->texts->failed(
-                              "too_many_sub_agents",
+                              failure_code::too_many_sub_agents,
                               "as many sub-agents run as may at once (" +
                                   std::to_string(above_->who().agent.budget.width) + ", of the whole turn " +
                                   std::to_string(above_->who().tree->width()) + "); wait for one to end")});
@@ -111,11 +111,11 @@ actors::work_end end_of_command(const task_end& end, const agent_settings& setti
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
   if (!end.how.exit) {
     const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
-    return {false, texts.failed("error", why)};
+    return {false, texts.failed(failure_code::error, why)};
   }
-  if (end.how.error && end.how.error->code == "start_failed")
-    return {false,
-            texts.failed("start_failed", "agent " + settings.name + " cannot be started: " + end.how.error->message)};
+  if (end.how.error && has_code(*end.how.error, failure_code::start_failed))
+    return {false, texts.failed(failure_code::start_failed,
+                                "agent " + settings.name + " cannot be started: " + end.how.error->message)};
   auto outcome = command_outcome_of(settings, *end.how.exit, end.out, end.err, end.dropped_bytes);
   return {outcome.ok, std::move(outcome.result)};
 }

@@ -87,7 +87,7 @@ void summary_call::ask() {
     is_stopped = is_stopped_;
     phase_ = is_stopped ? phase::ending : phase::asking;
   }
-  if (is_stopped) return end_failed({"error", "not asked: it was stopped", {}}, {});
+  if (is_stopped) return end_failed(failure_of(failure_code::error, "not asked: it was stopped"), {});
   auto model = order_.model;
   make_plain(model, order_.tokens);
   model_request request;
@@ -112,7 +112,7 @@ void summary_call::ask() {
   lock.unlock();
   auto& cut = *call;
   cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
-    self->end_failed({"error", "the stream was closed", {}}, held->used());
+    self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used());
   });
 }
 
@@ -150,7 +150,7 @@ void summary_call::finished(const model_usage& usage, bool was_cut) {
     call = std::move(call_);
   }
   while (!summary.text.empty() && static_cast<unsigned char>(summary.text.back()) <= ' ') summary.text.pop_back();
-  if (summary.text.empty()) return end_failed({"error", "the model wrote no summary", {}}, usage);
+  if (summary.text.empty()) return end_failed(failure_of(failure_code::error, "the model wrote no summary"), usage);
   if (was_cut) summary.text += " …";
   if (used_) used_(usage);
   commands::store_summary step;
@@ -222,7 +222,7 @@ void summary_call::stop(std::function<void()> closed) {
   if (!call) return; // the step that is on its way ends it
   auto& cut = *call;
   cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
-    self->end_failed({"error", "the stream was closed", {}}, held->used());
+    self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used());
   });
 }
 

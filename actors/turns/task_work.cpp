@@ -45,9 +45,9 @@ void task_run::follow(create_order order) {
       runtime_, *what_.follows, what_.spec,
       [self = shared_from_this(), order = std::move(order)](const std::optional<std::string>& still_lives) {
         if (!still_lives) return self->go_on(order);
-        self->refuse({"workspace_busy",
-                      "nothing was started, because stopped work still lives in this workspace: " + *still_lives,
-                      {}});
+        self->refuse(
+            failure_of(failure_code::workspace_busy,
+                       "nothing was started, because stopped work still lives in this workspace: " + *still_lives));
       });
 }
 
@@ -97,7 +97,7 @@ void task_run::look_up(store_reader& store) {
   if (is_there && !is_terminal((*row)->hot.now)) return; // its end is not on disk yet, and will be announced
   runtime_->who.drop(id_);
   if (is_there) return ended({id_, (*row)->hot.now, (*row)->hot.exit, (*row)->hot.error});
-  ended({id_, status::failed, {}, records::operation_error{"interrupted", "its task is not known any more"}});
+  ended({id_, status::failed, {}, records::own_error(failure_code::interrupted, "its task is not known any more")});
 }
 
 void task_run::started(const std::string& worker) {
@@ -195,12 +195,13 @@ void task_run::finish(task_end end) {
 static std::string result_text_of(const task_end& end, const json_result_texts& texts) {
   if (end.refused) return texts.failed(end.refused->code, end.refused->detail);
   if (end.how.error) return texts.failed(end.how.error->code, end.how.error->message);
-  return texts.failed("cancelled", "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
+  return texts.failed(failure_code::cancelled, "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
 }
 
 actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts) {
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
-  const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
+  const bool never_ran =
+      end.how.error && has_code(*end.how.error, failure_code::start_failed) && tool.offer.name == "exec";
   if (!end.how.exit || never_ran) return {false, result_text_of(end, texts)};
   auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes,
                                  note_of_left(end.how.left_total, end.how.left));

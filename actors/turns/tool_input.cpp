@@ -18,7 +18,8 @@ constexpr int most_depth = 64;
 constexpr std::int64_t longest_ms = 7LL * 24 * 3600 * 1000;
 
 tl::unexpected<fault> wrong_input(const tool_definition& tool, const std::string& what, std::string pointer = {}) {
-  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong: " + what, std::move(pointer));
+  return failure(failure_code::invalid_input, "the input of " + tool.offer.name + " is wrong: " + what,
+                 std::move(pointer));
 }
 
 result<json> parsed_input(const tool_definition& tool, const std::string& text) {
@@ -123,12 +124,11 @@ actors::tool_traits traits_of(const tool_set& tools, const std::vector<approval_
   if (!tool) {
     std::vector<std::string> names;
     for (const auto& one : tools.tools) names.push_back(one.offer.name);
-    t.unusable = fault{"unknown_tool",
-                       "there is no tool " + call.name.substr(0, 128) +
-                           (names.empty()
-                                ? "; this agent has none"
-                                : "; the nearest one is " + nearest(call.name, names) + ", there are " + listed(names)),
-                       {}};
+    t.unusable = failure_of(
+        failure_code::unknown_tool,
+        "there is no tool " + call.name.substr(0, 128) +
+            (names.empty() ? "; this agent has none"
+                           : "; the nearest one is " + nearest(call.name, names) + ", there are " + listed(names)));
     return t;
   }
   t.exclusive = tool->exclusive;
@@ -141,7 +141,8 @@ actors::tool_traits traits_of(const tool_set& tools, const std::vector<approval_
   t.timeout = read->timeout;
   const auto* rule = deciding_rule(approvals, call.name, read->json);
   if (rule && rule->denies)
-    t.unusable = fault{"denied", "the rule " + rule_text(*rule) + " denies this call, and nobody can approve it", {}};
+    t.unusable = failure_of(failure_code::denied,
+                            "the rule " + rule_text(*rule) + " denies this call, and nobody can approve it");
   else if (rule)
     t.approval_rule = rule_text(*rule);
   return t;

@@ -48,7 +48,7 @@ call_outcome broken(const tool_definition& tool, const exit_state& exit, const s
   auto message = tool.offer.name + " " + how_it_ended(exit) + " without an answer that can be read";
   if (exit.code == 127 || exit.code == 126) message += "; quell-tool is perhaps not on the worker's PATH";
   if (!err.empty()) message += ": " + bounded_text(err, 1000, cut);
-  return {false, json_result_texts().failed("tool_broken", message)};
+  return {false, json_result_texts().failed(failure_code::tool_broken, message)};
 }
 
 /// quell-tool's own answer.
@@ -105,7 +105,7 @@ call_outcome mcp_outcome_of(bool ok, const std::string& answer) {
         message += (message.empty() ? "" : "\n") + part["text"].get_ref<const std::string&>();
   bool cut = false;
   if (message.empty()) message = "the tool failed, and does not say why: " + answer;
-  return {false, json_result_texts().failed("tool_failed", bounded_text(message, most_stream_bytes, cut))};
+  return {false, json_result_texts().failed(failure_code::tool_failed, bounded_text(message, most_stream_bytes, cut))};
 }
 
 call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,

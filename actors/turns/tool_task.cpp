@@ -17,7 +17,7 @@ constexpr std::size_t most_command_bytes = 128 << 10, most_task_variables = 64, 
 /// quell-tool requires an absolute path; without a configured workspace it gets the directory in which it starts.
 constexpr const char* own_directory = "/proc/self/cwd";
 
-tl::unexpected<fault> wrong_task(const std::string& what) { return failure("invalid_input", what); }
+tl::unexpected<fault> wrong_task(const std::string& what) { return failure(failure_code::invalid_input, what); }
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 

@@ -188,8 +188,8 @@ void turn_port::mark_unknown(tool_results& results) const {
   for (auto& r : results.results) {
     const auto* tool = r.ok ? nullptr : who_.tools.find(r.name);
     if (!tool || tool->how != tool_definition::runs::mcp) continue;
-    const bool is_stopped =
-        r.cancelled ? r.result != runtime_->texts->not_started() : error_of_result(r.result).code == "timeout";
+    const bool is_stopped = r.cancelled ? r.result != runtime_->texts->not_started()
+                                        : has_code(error_of_result(r.result), failure_code::timeout);
     if (is_stopped) r.result = with_unknown_outcome(r.result);
   }
 }
@@ -365,7 +365,7 @@ void turn_port::end_call(const operation_id& call, const tool_result& what, acto
   end.result = bounded_result(end.call->result, most_kept_with_call, what.ok);
   if (!what.ok) {
     end.as = status::failed;
-    end.error = what.cancelled ? records::operation_error{"error", "cancelled with its turn or its work"}
+    end.error = what.cancelled ? records::own_error(failure_code::error, "cancelled with its turn or its work")
                                : error_of_result(what.result);
   }
   if (const auto* tool = who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {

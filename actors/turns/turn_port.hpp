@@ -56,6 +56,9 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void add_usage_below(const model_usage& used);
   // For the work of calls:
   std::string failed_text(const std::string& code, const std::string& message) const;
+  std::string failed_text(failure_code code, const std::string& message) const {
+    return failed_text(std::string(name_of(code)), message);
+  }
   void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
                     std::optional<double> total);
   /// Stores the name of the task that the call is at a remote agent, so that a later life can follow it.

@@ -62,7 +62,8 @@ void turn_port::take_question_back(const operation_id& call, const operation_id&
 std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call, const tool_call& what,
                                                        const actors::turn& so_far) {
   const auto* tool = who_.tools.find(what.name);
-  if (!tool) return make_answer({false, runtime_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  if (!tool)
+    return make_answer({false, runtime_->texts->failed(failure_code::unknown_tool, "there is no tool " + what.name)});
   if (auto adopted = adopted_work_for(call, what, *tool)) return adopted;
   switch (tool->how) {
   case tool_definition::runs::task:
@@ -80,7 +81,7 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
   case tool_definition::runs::mcp:
     return runtime_->mcp->work_for(shared_from_this(), call, *tool, what);
   }
-  return make_answer({false, runtime_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  return make_answer({false, runtime_->texts->failed(failure_code::unknown_tool, "there is no tool " + what.name)});
 }
 
 session_facts turn_port::facts() const {
@@ -211,7 +212,7 @@ void turn_port::end(const actors::turn_effects::end& own, const std::optional<ac
   if (how.aborted) {
     end.as = status::failed;
     end.error = how.error ? records::operation_error{how.error->code, how.error->detail}
-                          : records::operation_error{"error", "it was stopped"};
+                          : records::own_error(failure_code::error, "it was stopped");
     end.abort_reason = name_of_reason(*how.aborted);
   } else {
     end.completed_data = completed_data(how);

@@ -170,7 +170,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   runtime->tell_live = std::move(o.tell_live);
   auto accounts = mcp_accounts::open(o.state_directory, runtime->settings->mcp);
   if (!accounts) return tl::unexpected(accounts.error());
-  runtime->mcp = mcp_host::make(runtime, std::move(*accounts));
+  runtime->mcp = mcp_host::make(runtime, std::move(*accounts), remote_ids(o.secret_key));
   auto allowed = standing_rules::open(o.state_directory);
   if (!allowed) return tl::unexpected(allowed.error());
   runtime->allowed = std::move(*allowed);

@@ -20,6 +20,7 @@ namespace quell::controller::turns {
 
 struct turn_scheduler_options {
   std::string state_directory; ///< of the logins at MCP servers
+  std::string secret_key;      ///< seals the ids of remote agents; must not be empty
   controller::open_store open_store;
   turn_settings settings;
   core_link core;

@@ -113,7 +113,8 @@ void turn_workspaces::decided(const std::shared_ptr<job>& what, const workspace_
   if (!what->call) return what->note(choice.what == kind::use || choice.what == kind::fresh ? note_of(row) : "");
   if (choice.what == kind::refuse) return refuse(choice.why);
   if (choice.what == kind::wait) {
-    if (is_stopped) return refuse({"cancelled", "the call was stopped before a worker was there", {}});
+    if (is_stopped)
+      return refuse(failure_of(failure_code::cancelled, "the call was stopped before a worker was there"));
     // Many conversations can wait for one worker.
     return runtime_->background_reads->run_after(
         std::min(choose_again * ++what->waits, longest_choose_again),
@@ -121,7 +122,7 @@ void turn_workspaces::decided(const std::shared_ptr<job>& what, const workspace_
   }
   // In the middle of a turn the call itself tells the model; the next one works in the new workspace.
   if (choice.what == kind::fresh && !row.lost.empty())
-    return refuse({"workspace_gone", "nothing was started: " + gone_text(row), {}});
+    return refuse(failure_of(failure_code::workspace_gone, "nothing was started: " + gone_text(row)));
   workspace_place place;
   place.name = row.name;
   place.must_exist = row.used;
@@ -171,7 +172,7 @@ void workspace_placer::began(const task_spec& placed) const {
 
 void workspace_placer::ended(const task_spec& placed, const std::string& code, bool ran) const {
   const auto now = of_->runtime_->core.now().wall;
-  if (code != "workspace_gone")
+  if (code != name_of(failure_code::workspace_gone))
     return of_->change(agent_.mode, [now, ran, cwd = placed.cwd](workspace_row& row) {
       if (!is_in(row, cwd)) return;
       row.used = row.used || ran;

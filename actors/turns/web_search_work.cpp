@@ -94,7 +94,8 @@ std::unique_ptr<actors::tool_work> make_web_search_work(std::shared_ptr<agent_ru
   if (!read) return make_answer({false, runtime->texts->failed(read.error().code, read.error().detail)});
   auto settings = runtime->settings->web_search; // a reload can have changed or removed it
   if (settings.by == integrations::search_settings::provider::none || !runtime->searches)
-    return make_answer({false, runtime->texts->failed("not_configured", "there is no [web_search] configured")});
+    return make_answer(
+        {false, runtime->texts->failed(failure_code::not_configured, "there is no [web_search] configured")});
   return std::make_unique<web_search_work>(std::move(runtime), std::move(settings),
                                            json::parse(read->json, nullptr, false));
 }

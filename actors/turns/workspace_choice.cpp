@@ -49,10 +49,10 @@ candidates find_candidates(const workspace_need& need, const fleet& workers, mom
   return found;
 }
 
-workspace_choice refused(std::string code, std::string why) {
+workspace_choice refused(failure_code code, std::string why) {
   workspace_choice out;
   out.what = choice_kind::refuse;
-  out.why = {std::move(code), std::move(why), {}};
+  out.why = failure_of(code, std::move(why));
   return out;
 }
 
@@ -65,7 +65,7 @@ workspace_choice choose_new(const std::optional<workspace_row>& row, const works
     workspace_row none;
     out.row = fresh_after(row.value_or(none), need, *found.best, lost, now.wall);
   } else if (!found.unable.empty()) {
-    return refused("workspace_isolation",
+    return refused(failure_code::workspace_isolation,
                    "nothing was started: worker " + found.unable +
                        " cannot keep the workspaces of conversations apart, and no other worker is there. An admin can "
                        "run a worker as root with its sandbox on (`quell worker show " +
@@ -110,18 +110,18 @@ workspace_choice choose_workspace(const std::optional<workspace_row>& row, const
     return moved;
   }
   if (need.wanted_worker && *need.wanted_worker != row->worker)
-    return refused("invalid_input",
+    return refused(failure_code::invalid_input,
                    "`worker`: the files of this conversation are on worker " + row->worker + "; work there");
   if (!fits(need.wanted_worker, need.wanted_on, *holder))
-    return refused("invalid_input", "`on`: the files of this conversation are on worker " + row->worker +
-                                        ", which has other labels; work there");
+    return refused(failure_code::invalid_input, "`on`: the files of this conversation are on worker " + row->worker +
+                                                    ", which has other labels; work there");
   if (holder->status != worker_status::ready) {
     // Not a task that waits for it: if it is lost after all, the conversation moves on.
     stays.what = choice_kind::wait;
     return stays;
   }
   if (!can_hold(*holder))
-    return refused("workspace_isolation",
+    return refused(failure_code::workspace_isolation,
                    "nothing was started: worker " + row->worker +
                        ", which has the files of this conversation, cannot keep workspaces apart any more; `quell "
                        "worker show " +

@@ -60,7 +60,7 @@ void exchange_table::finish(const operation_id& id, bool spoken, const std::stri
   how.result = turns::exchange_result(node.mapped().transcript, spoken);
   if (!failure.empty()) {
     how.as = status::failed;
-    how.error = records::operation_error{"error", failure};
+    how.error = records::own_error(failure_code::error, failure);
   }
   end(id, how, std::move(ended));
 }

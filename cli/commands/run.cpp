@@ -25,6 +25,7 @@
 #include "cli/run_request.hpp"
 #include "cli/short_id.hpp"
 #include "cli/signals.hpp"
+#include "protocol/failure_code.hpp"
 #include "protocol/id.hpp"
 
 namespace quell::cli {
@@ -127,7 +128,7 @@ class run_command {
     if (status == "cancelled") {
       for (const auto& line : operation_reasons(*operation_, {wall_now(), s_.globals.utc, false, false}))
         s_.hint("cancelled; " + line);
-    } else if (!code.empty() && code != "error") {
+    } else if (!code.empty() && code != name_of(failure_code::error)) {
       s_.warn(code + ": " + text_of(error, "message"));
     }
   }

@@ -5,6 +5,7 @@
 
 #include "cli/fields.hpp"
 #include "cli/mcp/words.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::cli::mcp {
 namespace {
@@ -135,11 +136,12 @@ void own_operation::take_end(const json& operation, const std::string& detail) {
   hush();
   phase_ = phase::over;
   const auto code = text_of(member(operation, "error"), "code");
-  std::string why =
-      code == "heartbeat_lost" ? "the controller heard nothing from it for " + std::to_string(lease_.count() / 1000) +
-                                     " s, so what it had started was cancelled"
-      : operation.is_object() ? "it is " + text_of(operation, "status") + (code.empty() ? "" : " (" + code + ")")
-                              : detail;
+  std::string why = code == name_of(failure_code::heartbeat_lost)
+                        ? "the controller heard nothing from it for " + std::to_string(lease_.count() / 1000) +
+                              " s, so what it had started was cancelled"
+                    : operation.is_object()
+                        ? "it is " + text_of(operation, "status") + (code.empty() ? "" : " (" + code + ")")
+                        : detail;
   over_ = clipped("The operation of this MCP server has ended: " + why +
                   ". Nothing can be started or looked at here any more: restart the MCP server.");
   tell_.ended(*over_);

@@ -10,10 +10,9 @@ namespace quell::controller::commands {
 start_background::answer apply(const start_background& command, const context& with) {
   auto& local = *with.operations.actors();
   if (local.detached_tasks(command.scope) >= command.limit)
-    return {fault{"too_many_background",
-                  "as many commands run in the background as may at once (" + std::to_string(command.limit) +
-                      "); end one with task_kill, or wait for one with task_wait",
-                  {}},
+    return {failure_of(failure_code::too_many_background,
+                       "as many commands run in the background as may at once (" + std::to_string(command.limit) +
+                           "); end one with task_kill, or wait for one with task_wait"),
             false};
   if (auto made = with.operations.create(command.order, command.id, with.now); !made)
     return {made.error().error, false};

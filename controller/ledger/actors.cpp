@@ -54,13 +54,14 @@ outcome<operation_id> live_ledger::decide(const operation_id& id, const decision
   }
   close_call(x, denied_result);
   const std::string who = d.by.name.empty() ? d.by.id : d.by.name;
-  end_own_work(x,
-               {status::failed,
-                {},
-                proof::internal,
-                {},
-                records::operation_error{"error", "denied by " + who + (d.reason.empty() ? "" : ": " + d.reason)}},
-               now);
+  end_own_work(
+      x,
+      {status::failed,
+       {},
+       proof::internal,
+       {},
+       records::own_error(failure_code::error, "denied by " + who + (d.reason.empty() ? "" : ": " + d.reason))},
+      now);
   return id;
 }
 

@@ -84,15 +84,17 @@ self_status live_ledger::stopped_end(index x, receipt how, proof evidence) const
   self_status e{status::cancelled, how, evidence, {}, {}};
   if (stop->cause == stop_cause::timeout) {
     e.as = status::failed;
-    e.error = {"timeout", "it ran for longer than its timeout of " +
-                              std::to_string(operations_[x].details->timeout.count()) + " ms and was stopped"};
+    e.error = records::own_error(failure_code::timeout, "it ran for longer than its timeout of " +
+                                                            std::to_string(operations_[x].details->timeout.count()) +
+                                                            " ms and was stopped");
   } else if (stop->cause == stop_cause::budget) {
     e.as = status::failed;
-    e.error = {"budget", stop->reason};
+    e.error = records::own_error(failure_code::budget, stop->reason);
   } else if (stop->cause == stop_cause::worker_lost) {
     e.as = status::failed;
-    e.error = {"worker_lost",
-               "its worker " + (operations_[x].worker == none ? "" : workers_[operations_[x].worker]) + " was lost"};
+    e.error = records::own_error(
+        failure_code::worker_lost,
+        "its worker " + (operations_[x].worker == none ? "" : workers_[operations_[x].worker]) + " was lost");
   }
   return e;
 }
@@ -247,7 +249,8 @@ void live_ledger::lose(index x, proof evidence, receipt how, std::string message
     end_own_work(x, stopped_end(x, how, evidence), now);
     return;
   }
-  end_own_work(x, {status::failed, {}, evidence, {}, records::operation_error{"worker_lost", std::move(message)}}, now);
+  end_own_work(x, {status::failed, {}, evidence, {}, records::own_error(failure_code::worker_lost, std::move(message))},
+               now);
 }
 
 } // namespace quell::controller::live

@@ -41,14 +41,15 @@ void live_ledger::look_at_lease(index x, moment now) {
     if (is_same(x, seq) && !n.is_over()) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     return;
   }
-  end_own_work(x,
-               {status::failed,
-                {},
-                proof::none,
-                {},
-                records::operation_error{"heartbeat_lost", "its owner was silent for its lease of " +
-                                                               std::to_string(n.external->lease.count()) + " ms"}},
-               now);
+  end_own_work(
+      x,
+      {status::failed,
+       {},
+       proof::none,
+       {},
+       records::own_error(failure_code::heartbeat_lost, "its owner was silent for its lease of " +
+                                                            std::to_string(n.external->lease.count()) + " ms")},
+      now);
 }
 
 /// Materialises a stop that no sweep has brought to it yet. True if it is stopped; it can be gone then.

@@ -5,13 +5,6 @@
 
 namespace quell::controller::live {
 
-namespace {
-
-/// The code of its error, in its row and in its end.
-constexpr const char* forbidden_move_code = "forbidden_move";
-
-} // namespace
-
 bool live_ledger::set_status(index x, status to) {
   const operation_node& n = operations_[x];
   if (n.now == to) return true;
@@ -39,15 +32,15 @@ void live_ledger::forbid(index x, std::string_view from, std::string_view to) {
 
 bool live_ledger::has_forbidden_move(index x) const {
   const auto& more = operations_[x].details;
-  return more && more->error && more->error->code == forbidden_move_code;
+  return more && more->error && has_code(*more->error, failure_code::forbidden_move);
 }
 
 void live_ledger::stop_forbidden(const forbidden_move& move, moment now) {
   const index x = find(move.operation);
   if (x == none || operations_[x].is_over() || stop_of(x)) return; // an earlier stop decides how it ends
-  details(x).error = records::operation_error{forbidden_move_code,
-                                              "it was stopped, because it may not go from " + std::string(move.from) +
-                                                  " to " + std::string(move.to) + "; report this with quelld's log"};
+  details(x).error = records::own_error(failure_code::forbidden_move,
+                                        "it was stopped, because it may not go from " + std::string(move.from) +
+                                            " to " + std::string(move.to) + "; report this with quelld's log");
   stop_operations({x}, stop_cause::worker_lost, now);
 }
 
@@ -60,9 +53,9 @@ void live_ledger::end_against_table(index x, moment now) {
     return;
   }
   if (n.self_status != status::cancelled) {
-    details(x).error = records::operation_error{
-        forbidden_move_code, "it may not go from " + std::string(name_of(n.now)) + " to " +
-                                 std::string(name_of(n.self_status)) + "; report this with quelld's log"};
+    details(x).error = records::own_error(failure_code::forbidden_move,
+                                          "it may not go from " + std::string(name_of(n.now)) + " to " +
+                                              std::string(name_of(n.self_status)) + "; report this with quelld's log");
     n.self_status = status::failed;
   }
   if (!may_move(n.now, n.self_status)) {

@@ -106,7 +106,8 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   operation_node& n = operations_[x];
   if (!n.is_held() || workers_[n.worker] != worker) return; // already counted, or not this worker's operation
   // Being released to start is not a start: an exec that failed never ran.
-  const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed" && m.evidence != proof::never_ran;
+  const bool ran = m.started_at != wall_time{} && m.error_code != name_of(failure_code::start_failed) &&
+                   m.evidence != proof::never_ran;
   const auto stop = stop_of(x);
   if (ran && !n.has_begun()) begin(x, m.started_at, now);
   // A start and a stop at once: the two frames can be read in either order, with the same chain.
@@ -121,7 +122,7 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   const bool contradicts = m.evidence == proof::never_ran && n.has_begun();
   const proof evidence = contradicts ? proof_of(d.level.value_or(containment::group)) : m.evidence;
   const auto reported = contradicts ? std::nullopt : m.how;
-  if (m.error_code == "worker_lost") { // cleared by a later life of the worker
+  if (m.error_code == name_of(failure_code::worker_lost)) { // cleared by a later life of the worker
     const receipt how = never_ran ? receipt::never_started : reported.value_or(receipt::killed);
     lose(x, evidence, how, m.error_message, now);
     return;
@@ -144,11 +145,11 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   if (!m.error_code.empty())
     e.error = records::operation_error{m.error_code, m.error_message};
   else if (m.stop_seq != 0)
-    e.error = records::operation_error{"error", "its worker stopped it without an order from here"};
+    e.error = records::own_error(failure_code::error, "its worker stopped it without an order from here");
   else if (m.exit)
     e.error = error_of(*m.exit);
   else
-    e.error = records::operation_error{"start_failed", "it never ran"};
+    e.error = records::own_error(failure_code::start_failed, "it never ran");
   e.as = e.error ? status::failed : status::completed;
   end_own_work(x, std::move(e), now);
 }

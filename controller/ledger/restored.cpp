@@ -40,14 +40,15 @@ void live_ledger::not_there(index x) {
 void live_ledger::end_doubt(index x, moment now) {
   if (operations_[x].phase != phase::in_doubt) return;
   if (stop_of(x)) return lose(x, proof::lease_expired, receipt::killed, {}, now);
-  end_own_work(x,
-               {status::failed,
-                {},
-                proof::lease_expired,
-                {},
-                records::operation_error{"interrupted", "the store was restored from a backup: whether this ran since "
-                                                        "the backup is not known; nothing of it lives any more"}},
-               now);
+  end_own_work(
+      x,
+      {status::failed,
+       {},
+       proof::lease_expired,
+       {},
+       records::own_error(failure_code::interrupted, "the store was restored from a backup: whether this ran since "
+                                                     "the backup is not known; nothing of it lives any more")},
+      now);
 }
 
 } // namespace quell::controller::live

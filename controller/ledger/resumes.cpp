@@ -135,7 +135,7 @@ void live_ledger::interrupt(index x, moment now) {
                 {},
                 proof::internal,
                 {},
-                records::operation_error{"interrupted", "the controller was restarted while it ran"},
+                records::own_error(failure_code::interrupted, "the controller was restarted while it ran"),
                 {},
                 "interrupted"},
                now);

@@ -44,10 +44,10 @@ std::string stale_sentence(const records::cancel_record& cancel) {
 }
 
 std::optional<records::operation_error> error_of(const exit_state& exit) {
-  if (exit.signal) return records::operation_error{"error", "killed by signal " + *exit.signal};
+  if (exit.signal) return records::own_error(failure_code::error, "killed by signal " + *exit.signal);
   const std::int32_t code = exit.code.value_or(0);
   if (code == 0) return std::nullopt;
-  return records::operation_error{"error", "exited with code " + std::to_string(code)};
+  return records::own_error(failure_code::error, "exited with code " + std::to_string(code));
 }
 
 proof proof_of(containment level) {
@@ -63,45 +63,48 @@ proof proof_of(containment level) {
   return proof::group_empty;
 }
 
-records::call_outcome cancelled_call() {
-  return {
-      false, true,
-      R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call cancelled by user."}})"};
+namespace {
+
+/// `message` needs no escapes.
+std::string failed_result(failure_code code, const char* message) {
+  return R"({"ok":false,"error":{"code":")" + std::string(name_of(code)) + R"(","message":")" + message + R"("}})";
 }
 
+std::string stopped_result(const char* message) {
+  return R"({"ok":false,"cancelled":true,"error":{"code":")" + std::string(name_of(failure_code::cancelled_by_user)) +
+         R"(","message":")" + message + R"("}})";
+}
+
+} // namespace
+
+records::call_outcome cancelled_call() { return {false, true, stopped_result("Tool call cancelled by user.")}; }
+
 records::call_outcome call_not_started() {
-  return {
-      false, true,
-      R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call was not started: cancelled by user."}})"};
+  return {false, true, stopped_result("Tool call was not started: cancelled by user.")};
 }
 
 records::call_outcome interrupted_call() {
-  return {
-      false, false,
-      R"({"ok":false,"error":{"code":"interrupted","message":"The controller was restarted while the call ran: what it did until then is unknown."}})"};
+  return {false, false,
+          failed_result(failure_code::interrupted,
+                        "The controller was restarted while the call ran: what it did until then is unknown.")};
 }
 
 records::call_outcome late_call(bool began) {
-  return {
-      false, false,
-      began
-          ? R"({"ok":false,"error":{"code":"timeout","message":"The turn ran out of its time before this call ended."}})"
-          : R"({"ok":false,"error":{"code":"timeout","message":"Tool call was not started: the turn ran out of its time."}})"};
+  return {false, false,
+          began ? failed_result(failure_code::timeout, "The turn ran out of its time before this call ended.")
+                : failed_result(failure_code::timeout, "Tool call was not started: the turn ran out of its time.")};
 }
 
 records::call_outcome unpaid_call(bool began) {
-  return {
-      false, false,
-      began
-          ? R"({"ok":false,"error":{"code":"budget","message":"The turn's budget was used up before this call ended."}})"
-          : R"({"ok":false,"error":{"code":"budget","message":"Tool call was not started: the turn's budget was used up."}})"};
+  return {false, false,
+          began ? failed_result(failure_code::budget, "The turn's budget was used up before this call ended.")
+                : failed_result(failure_code::budget, "Tool call was not started: the turn's budget was used up.")};
 }
 
 records::call_outcome left_call(bool began) {
-  return {
-      false, false,
-      began ? R"({"ok":false,"error":{"code":"interrupted","message":"The turn ended before this call did."}})"
-            : R"({"ok":false,"error":{"code":"interrupted","message":"The turn ended; this call was not started."}})"};
+  return {false, false,
+          began ? failed_result(failure_code::interrupted, "The turn ended before this call did.")
+                : failed_result(failure_code::interrupted, "The turn ended; this call was not started.")};
 }
 
 std::string_view abort_reason_of(stop_cause cause) {
@@ -126,9 +129,8 @@ std::string_view abort_reason_of(stop_cause cause) {
 }
 
 records::call_outcome interrupted_before_start() {
-  return {
-      false, false,
-      R"({"ok":false,"error":{"code":"interrupted","message":"Tool call was not started: the controller was restarted."}})"};
+  return {false, false,
+          failed_result(failure_code::interrupted, "Tool call was not started: the controller was restarted.")};
 }
 
 std::pair<std::string, std::string> approval_reason() {

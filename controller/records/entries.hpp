@@ -127,6 +127,11 @@ bool depends_on_terminal_rows(const entry& what);
 /// disk without the ends and the cancels before it, or a restart brings back what it was answered not to live.
 bool says_what_lives(const entry& what);
 
+/// True for both: what a refusal of an earlier batch holds up, and what holds up later ones if it is refused itself.
+inline bool needs_what_came_before(const entry& what) {
+  return depends_on_terminal_rows(what) || says_what_lives(what);
+}
+
 /// The outcome of all batches up to and including `ticket`. If `failure` is set, this batch could not be written
 /// (nothing of it is on disk).
 struct commit_notice {

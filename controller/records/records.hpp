@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "protocol/event_type.hpp"
+#include "protocol/failure_code.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
 #include "protocol/task.hpp"
@@ -27,12 +29,16 @@ struct person {
 };
 
 struct operation_error {
-  /// error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted; of a turn also a `failure_code`, and
-  /// of an external operation whatever its owner says. A text, because anything may come.
+  /// A name of `failure_code`; of an external operation whatever its owner says, and of a call whatever its tool says.
+  /// A text, because anything may come.
   std::string code;
   std::string message;
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };
+inline operation_error own_error(failure_code code, std::string message) {
+  return {std::string(name_of(code)), std::move(message)};
+}
+inline bool has_code(const operation_error& e, failure_code code) { return e.code == name_of(code); }
 
 /// The stop that applies to an operation. The reason and author of a cancel are in the cancel's own row.
 struct stop_state {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "protocol/id.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::controller::http::a2a {
@@ -20,6 +21,9 @@ struct push_look {
   std::string state; ///< equal for equal states
   bool is_over = false;
   std::string body; ///< JSON: a StreamResponse
+  // Which events are about it:
+  std::optional<operation_id> root{}; ///< of its tree
+  std::optional<cancel_id> cancel{};  ///< the one that stops it
 };
 
 class push_delivery {

@@ -10,6 +10,8 @@ awaitable<std::optional<push_look>> look_for_push(thread_context& gw, push_confi
   const auto now = status_of(*facts);
   push_look look;
   look.is_over = is_over(now.state);
+  look.root = facts->root;
+  if (facts->stop) look.cancel = facts->stop->cancel;
   look.state = std::string(name_of_state(now.state)) + (now.words.empty() ? "" : ": " + now.words);
   if (look.state.size() > 256) look.state.resize(256);
   const auto body = look.is_over ? nlohmann::ordered_json{{"task", task_json(*facts)}} : status_update(*facts);

@@ -85,9 +85,14 @@ void push_sender::resume() {
 
 void push_sender::add(const push_config& config, std::string path) {
   const auto key = key_of(config.task, config.by, config.id);
-  entries_.insert_or_assign(key, entry{config, push_delivery(config.last), std::move(path), ++numbers_});
+  if (const auto old = entries_.find(key); old != entries_.end() && old->second.due)
+    queue_.erase({*old->second.due, key});
+  auto& made = entries_.insert_or_assign(key, entry{config, push_delivery(config.last), std::move(path), ++numbers_})
+                   .first->second;
+  schedule(key, made, {});
   const std::lock_guard lock(guard_);
-  if (shown_.insert_or_assign(key, config).second) ++tasks_[config.task.text()];
+  shown_.insert_or_assign(key, config);
+  index_.put(key, {config.task});
   is_empty_ = false;
 }
 
@@ -148,11 +153,11 @@ void push_sender::drop(const entry_key& key) {
   if (found == entries_.end()) return;
   std::error_code error;
   std::filesystem::remove(found->second.path, error);
-  const auto task = found->second.config.task.text();
+  if (found->second.due) queue_.erase({*found->second.due, key});
   entries_.erase(found);
   const std::lock_guard lock(guard_);
   shown_.erase(key);
-  if (--tasks_[task] == 0) tasks_.erase(task);
+  index_.remove(key);
   is_empty_ = shown_.empty();
 }
 
@@ -167,41 +172,55 @@ std::vector<push_config> push_sender::configs_of(const operation_id& task, const
 
 void push_sender::on_event(const records::event_record& event) {
   if (is_empty_ || is_over_ || event.type == event_type::text_delta || event.type == event_type::thinking_delta) return;
-  const bool is_of_all = text_of(event.type).starts_with("cancel_");
   web_loop* to = nullptr;
-  std::string task;
+  std::vector<entry_key> about;
   {
     const std::lock_guard lock(guard_);
     to = loop_.get();
-    if (event.operation && tasks_.contains(event.operation->text())) task = event.operation->text();
-    if (task.empty() && event.root && tasks_.contains(event.root->text())) task = event.root->text();
+    about = index_.about(event);
   }
-  if (!to || (task.empty() && !is_of_all)) return;
-  to->run([this, task] {
-    for (auto& [key, one] : entries_)
-      if (task.empty() || one.config.task.text() == task) one.work.nudge();
+  if (!to || about.empty()) return;
+  to->run([this, about = std::move(about)] {
+    for (const auto& key : about)
+      if (const auto found = entries_.find(key); found != entries_.end()) {
+        found->second.work.nudge();
+        schedule(key, found->second, {});
+      }
   });
 }
 
+void push_sender::schedule(const entry_key& key, entry& one, boot_time at) {
+  if (one.due) queue_.erase({*one.due, key});
+  one.due = at;
+  queue_.emplace(at, key);
+}
+
+/// Only what is due is looked after, so that a turn does not cost more because others wait.
 std::optional<boot_time> push_sender::turn() {
-  const auto now = clock_now();
-  std::vector<entry_key> done;
-  std::optional<boot_time> next;
-  for (auto& [key, one] : entries_) {
-    if (one.work.is_done()) {
-      done.push_back(key);
-      continue;
-    }
-    if (one.work.wants_to_look(now.boot)) look(key, one);
-    auto at = one.work.next_at();
-    if (const auto* body = one.work.to_send(now.boot)) {
-      at = std::nullopt; // what waits for a place is looked at when another delivery has ended
-      if (has_place(one.config)) post(key, one, *body);
-    }
-    if (at && (!next || *at < *next)) next = at;
+  const auto now = clock_now().boot;
+  std::vector<entry_key> due;
+  for (const auto& [at, key] : queue_) {
+    if (at > now) break;
+    due.push_back(key);
   }
-  for (const auto& key : done) drop(key);
-  return next;
+  for (const auto& key : due) {
+    auto& one = entries_.at(key);
+    queue_.erase({*one.due, key});
+    one.due.reset();
+    look_after(key, one, now);
+  }
+  return queue_.empty() ? std::nullopt : std::optional(queue_.begin()->first);
+}
+
+void push_sender::look_after(const entry_key& key, entry& one, boot_time now) {
+  if (one.work.is_done()) return drop(key);
+  if (one.work.wants_to_look(now)) look(key, one);
+  if (const auto* body = one.work.to_send(now)) {
+    if (has_place(one.config)) return post(key, one, *body);
+    if (!std::exchange(one.waits_for_place, true)) blocked_.push_back(key);
+    return;
+  }
+  if (const auto at = one.work.next_at()) schedule(key, one, *at);
 }
 
 /// The receivers of one token, however slow, leave places to those of others.
@@ -226,11 +245,20 @@ void push_sender::look(const entry_key& key, entry& one) {
                   auto* const about = all->entry_of(key, number);
                   if (!about) return;
                   if (look)
-                    about->work.took(*look, clock_now());
+                    all->take_look(key, *about, *look);
                   else
                     about->work.not_looked(clock_now().boot);
+                  all->schedule(key, *about, {});
                 });
               });
+}
+
+/// An event that came before its places were known was not seen: then it is looked at once more.
+void push_sender::take_look(const entry_key& key, entry& one, const std::optional<push_look>& look) {
+  one.work.took(look, clock_now());
+  if (!look) return;
+  const std::lock_guard lock(guard_);
+  if (index_.put(key, {one.config.task, look->root, look->cancel})) one.work.nudge();
 }
 
 /// The state is written after its delivery: a crash in between delivers it again.
@@ -245,8 +273,14 @@ void push_sender::post(const entry_key& key, entry& one, const std::string& body
                          by = one.config.by](const integrations::chat::web_response& r) {
     --sending_;
     if (--sending_of_[by] == 0) sending_of_.erase(by);
+    for (const auto& waiting : std::exchange(blocked_, {}))
+      if (const auto found = entries_.find(waiting); found != entries_.end()) {
+        found->second.waits_for_place = false;
+        schedule(waiting, found->second, {});
+      }
     auto* const sent = entry_of(key, number);
     if (!sent) return;
+    schedule(key, *sent, {});
     auto& work = sent->work;
     const auto before = work.last();
     const auto sentence =

@@ -7,13 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/records/records.hpp"
 #include "gateway/a2a/push_config.hpp"
 #include "gateway/a2a/push_delivery.hpp"
+#include "gateway/a2a/push_index.hpp"
 #include "gateway/push_port.hpp"
 #include "integrations/chat/web.hpp"
 
@@ -53,29 +56,37 @@ class push_sender final : public push_port, public std::enable_shared_from_this<
     push_delivery work;
     std::string path;
     std::uint64_t number; ///< another one for each config that is put: what an earlier one began is not about this one
+    std::optional<boot_time> due{}; ///< as it stands in `queue_`
+    bool waits_for_place = false;   ///< it is in `blocked_`
   };
   using entry_key = std::string; ///< task, caller and id
 
   static entry_key key_of(const operation_id& task, const std::string& by, const std::string& id);
   result<integrations::chat::web_loop*> loop();
   std::optional<boot_time> turn();
+  /// Has it looked after at this time.
+  void schedule(const entry_key& key, entry& one, boot_time at);
+  void look_after(const entry_key& key, entry& one, boot_time now);
   void keep(push_config config, const stored& done);
   void drop(const entry_key& key);
   entry* entry_of(const entry_key& key, std::uint64_t number);
   bool has_place(const push_config& config) const;
   void look(const entry_key& key, entry& one);
+  void take_look(const entry_key& key, entry& one, const std::optional<push_look>& look);
   void post(const entry_key& key, entry& one, const std::string& body);
   void add(const push_config& config, std::string path);
   std::string folder() const { return edges_.state_directory + "/a2a-push"; }
 
   const edges edges_;
-  mutable std::mutex guard_; ///< of the loop's start and of `shown_`
+  mutable std::mutex guard_; ///< of the loop's start, of `shown_` and of `index_`
   std::unique_ptr<integrations::chat::web_loop> loop_;
   std::unordered_map<entry_key, push_config> shown_;
-  std::unordered_map<std::string, std::size_t> tasks_; ///< configs by task
+  push_index index_;
   std::atomic<bool> is_empty_ = true, is_over_ = false;
   // Used by the loop's thread:
   std::unordered_map<entry_key, entry> entries_;
+  std::set<std::pair<boot_time, entry_key>> queue_; ///< when each is due; those that wait for an answer are not
+  std::vector<entry_key> blocked_;                  ///< with something to send, once another delivery has ended
   std::uint64_t numbers_ = 0;
   std::size_t sending_ = 0;
   std::unordered_map<std::string, std::size_t> sending_of_; ///< by token

@@ -38,8 +38,8 @@ struct stop_facts {
 };
 
 struct task_facts {
-  operation_id id;
-  std::string context; ///< its contextId
+  operation_id id, root; ///< of the turn, and of its tree
+  std::string context;   ///< its contextId
   std::string scope;
   status now = status::pending;
   std::optional<stop_facts> stop;

@@ -110,6 +110,7 @@ awaitable<task_facts> facts_of(thread_context& gw, shown_operation shown, const 
   const auto& row = shown.row;
   task_facts facts;
   facts.id = row.id;
+  facts.root = row.root;
   facts.scope = row.scope.text();
   facts.context = context_of_scope(row.scope, agent.base);
   facts.now = row.hot.now;

@@ -1,97 +1,27 @@
-// The thread of one remote agent. Order: everything goes through one list of jobs, so a call's cancel comes after its
-// beginning.
+// The thread of one remote agent, and the handles of its calls.
 #include "integrations/a2a/agent_server.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
-#include <mutex>
-#include <thread>
 
 #include "integrations/a2a/agent_talk.hpp"
 #include "integrations/ca_file.hpp"
+#include "integrations/mcp/held_call.hpp"
 
 namespace quell::integrations::a2a {
 namespace {
 
-using agent_clock = transfers::clock;
-using agent_job = std::function<void(agent_talk&, agent_clock::time_point)>;
-
-/// Jobs from any thread for the agent's thread. Lives as long as the server or any call.
-class agent_jobs {
- public:
-  explicit agent_jobs(transfers& network) : network_(&network) {}
-  /// Returns false if the server is gone.
-  bool put(agent_job what) {
-    const std::lock_guard lock(guard_);
-    if (!network_) return false;
-    jobs_.push_back(std::move(what));
-    network_->wake();
-    return true;
-  }
-  std::vector<agent_job> take() {
-    const std::lock_guard lock(guard_);
-    return std::exchange(jobs_, {});
-  }
-  bool is_empty() const {
-    const std::lock_guard lock(guard_);
-    return jobs_.empty();
-  }
-  /// The final `take`; afterwards `put` returns false.
-  std::vector<agent_job> close() {
-    const std::lock_guard lock(guard_);
-    network_ = nullptr;
-    return std::exchange(jobs_, {});
-  }
-
- private:
-  mutable std::mutex guard_;
-  transfers* network_;
-  std::vector<agent_job> jobs_;
-};
-
-class held_task final : public mcp_call {
- public:
-  held_task(std::shared_ptr<agent_jobs> box, std::shared_ptr<mcp_call_channel> channel, agent_talk::call_number number)
-      : box_(std::move(box)), channel_(std::move(channel)), number_(number) {}
-  ~held_task() override {
-    if (!channel_->is_over()) cancel({}, nullptr);
-  }
-  void cancel(std::string reason, late_result_listener late) override {
-    channel_->cut();
-    channel_->hear(std::move(late));
-    if (is_cancelled_.exchange(true)) return;
-    const auto stop = [number = number_, reason = std::move(reason)](agent_talk& talk, agent_clock::time_point now) {
-      talk.cancel(number, reason, now);
-    };
-    if (!box_->put(stop)) channel_->became("ignored");
-  }
-  void stop_waiting() override {
-    if (!is_cancelled_) return;
-    box_->put([number = number_](agent_talk& talk, agent_clock::time_point) { talk.stop_waiting(number); });
-  }
-  void answer(std::uint64_t, mcp_answer) override {} // a remote agent asks no questions while a call runs
-
- private:
-  const std::shared_ptr<agent_jobs> box_;
-  const std::shared_ptr<mcp_call_channel> channel_;
-  const agent_talk::call_number number_;
-  std::atomic<bool> is_cancelled_ = false;
-};
+using agent_time = agent_talk::time_point;
 
 class agent_server final : public mcp_server {
  public:
   agent_server(std::unique_ptr<transfers> network, agent_talk::settings what)
-      : network_(std::move(network)), box_(std::make_shared<agent_jobs>(*network_)),
-        talk_(std::make_unique<agent_talk>(*network_, std::move(what))), thread_([this] { run(); }) {}
-  ~agent_server() override {
-    is_ending_ = true;
-    network_->wake();
-    thread_.join();
+      : thread_(std::move(network), http_exchange::done) {
+    thread_.begin([&](transfers& over) { return std::make_unique<agent_talk>(over, std::move(what)); });
   }
 
   void tools(tools_reply reply) override {
-    box_->put([reply = std::move(reply)](agent_talk& talk, agent_clock::time_point now) { talk.list(reply, now); });
+    thread_.jobs()->put([reply = std::move(reply)](agent_talk& talk, agent_time now) { talk.list(reply, now); });
   }
   std::unique_ptr<mcp_call> call(const std::string&, const std::string& input_json,
                                  std::function<void(mcp_call_event)> listener, const std::string& operation) override {
@@ -106,39 +36,13 @@ class agent_server final : public mcp_server {
                                   const std::string& operation, const std::string& task) {
     auto channel = std::make_shared<mcp_call_channel>(std::move(listener));
     const agent_talk::call_number number = ++numbers_;
-    box_->put([=](agent_talk& talk, agent_clock::time_point now) {
-      talk.begin(number, channel, input_json, operation, task, now);
-    });
-    return std::make_unique<held_task>(box_, std::move(channel), number);
+    thread_.jobs()->put(
+        [=](agent_talk& talk, agent_time now) { talk.begin(number, channel, input_json, operation, task, now); });
+    return std::make_unique<held_call<agent_talk>>(thread_.jobs(), std::move(channel), number);
   }
 
-  void run() {
-    sigset_t all; // signals are for the program's own threads; SIGPIPE stays blocked everywhere
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    while (look_around(), !is_ending_) wait();
-    for (const agent_job& late : box_->close()) late(*talk_, agent_clock::now());
-    talk_->end();
-    talk_.reset();
-  }
-  void wait() {
-    const bool busy = !box_->is_empty() || talk_->has_news();
-    const auto until = std::min(talk_->next(), agent_clock::now() + std::chrono::minutes(1));
-    network_->wait(
-        busy ? agent_clock::time_point() : until, [this] { look_around(); },
-        [](CURL* easy, CURLcode code) { http_exchange::done(easy, code); });
-  }
-  void look_around() {
-    for (const agent_job& one : box_->take()) one(*talk_, agent_clock::now());
-    talk_->step(agent_clock::now());
-  }
-
-  std::unique_ptr<transfers> network_;
-  std::shared_ptr<agent_jobs> box_;
-  std::unique_ptr<agent_talk> talk_;
   std::atomic<agent_talk::call_number> numbers_ = 0;
-  std::atomic<bool> is_ending_ = false;
-  std::thread thread_;
+  talk_thread<agent_talk> thread_;
 };
 
 } // namespace

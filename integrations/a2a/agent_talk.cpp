@@ -63,7 +63,7 @@ void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> cha
   if (is_over_) return refuse({"a2a_unreachable", who() + ": quelld is ending", {}});
   if (calls_.size() >= a2a_limits::open_calls)
     return refuse({"a2a_refused", who() + ": too many calls of it are open; wait until some have ended", {}});
-  call one;
+  call one(files_);
   if (task.empty()) {
     auto order = read_order(input_json);
     if (!order) return refuse(order.error());
@@ -76,7 +76,7 @@ void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> cha
   one.channel = std::move(channel);
   one.operation = operation;
   one.answered_at = now;
-  auto& kept = calls_[number] = std::move(one);
+  auto& kept = calls_.insert_or_assign(number, std::move(one)).first->second;
   if (!card_) return ask_for_card(now);
   if (kept.is_followed)
     look(number, kept, now);
@@ -214,7 +214,7 @@ void agent_talk::sweep() {
   }
 }
 
-void agent_talk::end() {
+void agent_talk::end(time_point) {
   is_over_ = true;
   for (auto& [number, one] : calls_)
     if (!one.is_ended) fail(one, {"a2a_unreachable", who() + ": quelld is ending", {}}, has_left(one));

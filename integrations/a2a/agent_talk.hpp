@@ -44,8 +44,10 @@ class agent_talk {
   void step(time_point now);
   time_point next() const;
   bool has_news() const { return !news_.empty(); }
-  /// Every call ends as `a2a_unreachable`; nothing is sent. Exchanges close with this object.
-  void end();
+  /// Every call ends as `a2a_unreachable`; nothing is sent, and exchanges close.
+  void end(time_point now);
+  bool is_quiet() const { return exchanges_.empty(); }
+  void abandon() { exchanges_.clear(); }
 
  private:
   using exchange_id = std::uint64_t;
@@ -58,6 +60,7 @@ class agent_talk {
     bool answered = false; ///< a result or an error of the call has come
   };
   struct call {
+    explicit call(std::shared_ptr<media_room> room) : view(std::move(room)) {}
     std::shared_ptr<mcp_call_channel> channel;
     call_order order;
     std::string operation;
@@ -97,6 +100,7 @@ class agent_talk {
 
   transfers& network_;
   const settings settings_;
+  const std::shared_ptr<media_room> files_ = std::make_shared<media_room>(); ///< of all its calls
   std::optional<agent_card> card_;
   time_point card_until_{};
   bool is_lost_ = false; ///< the card that is known could not be read again: it is offered to nobody

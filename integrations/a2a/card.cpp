@@ -15,8 +15,8 @@ namespace {
 constexpr const char* order_schema =
     R"({"type":"object","properties":{"message":{"type":"string","minLength":1,"description":"what it is to do, in full; )"
     R"(it sees nothing of this conversation"},"conversation":{"type":"string","description":"from an earlier result, )"
-    R"(to go on with that conversation"},"task":{"type":"string","description":"from an earlier result that needs )"
-    R"(input, to answer it; give its conversation, too"}},"required":["message"]})";
+    R"(in full, to go on with that conversation"},"task":{"type":"string","description":"from an earlier result that )"
+    R"(needs input, in full, to answer it; give its conversation, too"}},"required":["message"]})";
 
 std::string description_of(const json& card, const std::string& name) {
   std::string text = "Sends a message to the remote agent " + name;

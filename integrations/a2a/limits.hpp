@@ -6,12 +6,13 @@
 
 namespace quell::integrations::a2a_limits {
 
-constexpr std::size_t id_bytes = 256;           ///< of a task, and of a context
-constexpr std::size_t url_bytes = 2048;         ///< of an interface
-constexpr std::size_t artifacts = 64;           ///< of one task; further ones are left out
-constexpr std::size_t parts = 256;              ///< of all artifacts together; pieces of one text count once
-constexpr std::size_t text_bytes = 1024 * 1024; ///< of all artifacts together
-constexpr std::size_t media_bytes = 32 << 20;   ///< of all files together, as they are sent (base64)
+constexpr std::size_t id_bytes = 256;                ///< of a task, and of a context
+constexpr std::size_t url_bytes = 2048;              ///< of an interface
+constexpr std::size_t artifacts = 64;                ///< of one task; further ones are left out
+constexpr std::size_t parts = 256;                   ///< of all artifacts together; pieces of one text count once
+constexpr std::size_t text_bytes = 1024 * 1024;      ///< of all artifacts together
+constexpr std::size_t media_bytes = 32 << 20;        ///< of all files together, as they are sent (base64)
+constexpr std::size_t agent_media_bytes = 128 << 20; ///< the same for all open calls of one agent
 constexpr std::size_t description_characters = 1'000;
 constexpr std::size_t skills = 16;
 constexpr std::size_t skill_characters = 150;

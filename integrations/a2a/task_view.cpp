@@ -42,6 +42,14 @@ std::size_t artifact_bytes(const json& value) {
   return text ? text->size() : 0;
 }
 
+std::string type_of_part(const json& part) { return excerpt(text_member(part, "mediaType"), 64); }
+std::string name_of_part(const json& part) { return excerpt(text_member(part, "filename"), 200); }
+
+std::string line_for_file(const json& part, const std::string& what) {
+  const auto type = type_of_part(part);
+  return "[file " + name_of_part(part) + (type.empty() ? "" : ", " + type) + ", " + what + "]";
+}
+
 /// One block for the text parts of a message about a state.
 std::string text_of_message(const json& message) {
   std::string text;
@@ -126,7 +134,8 @@ bool task_view::take(const json& what) {
   if (!member(what, "status").is_object() || !take_ids(what, "id")) return false;
   if (const json& all = member(what, "artifacts"); all.is_array() && !all.empty()) {
     artifacts_.clear();
-    text_bytes_ = media_bytes_ = blocks_ = 0;
+    text_bytes_ = blocks_ = 0;
+    media_.give_all_back();
     truncated_ = false;
     for (const json& one : all) take_artifact(one, false);
   }
@@ -157,7 +166,7 @@ void task_view::take_artifact(const json& what, bool append) {
       const auto media =
           artifact_bytes(member(block, "data")) + artifact_bytes(member(member(block, "resource"), "blob"));
       text_bytes_ -= std::min(text_bytes_, artifact_bytes(member(block, "text")));
-      media_bytes_ -= std::min(media_bytes_, media);
+      media_.give_back(media);
     }
     blocks_ -= std::min(blocks_, at->blocks.size());
     at->blocks = json::array();
@@ -169,29 +178,40 @@ void task_view::take_parts(const json& parts, json& into) {
   if (!parts.is_array()) return;
   for (const json& part : parts) {
     if (!part.is_object()) continue;
-    const auto type = excerpt(text_member(part, "mediaType"), 64);
-    const auto file = excerpt(text_member(part, "filename"), 200);
     if (part.contains("text")) {
       add_text(text_member(part, "text"), into);
     } else if (part.contains("data")) {
       add_text(dump_json(part["data"]), into);
     } else if (auto raw = text_member(part, "raw"); !raw.empty()) {
-      if (media_bytes_ + raw.size() > a2a_limits::media_bytes || blocks_ >= a2a_limits::parts) {
-        truncated_ = true;
-        continue;
-      }
-      media_bytes_ += raw.size();
-      if (type.starts_with("image/"))
-        add_block({{"type", "image"}, {"mimeType", type}, {"data", std::move(raw)}}, into);
-      else
-        add_block({{"type", "resource"}, {"resource", {{"mimeType", type}, {"name", file}, {"blob", std::move(raw)}}}},
-                  into);
+      add_file(part, std::move(raw), into);
     } else if (const auto url = text_member(part, "url"); !url.empty()) {
-      add_text("[file " + file + (type.empty() ? "" : ", " + type) + ", at " + excerpt(url, a2a_limits::url_bytes) +
-                   "]",
-               into);
+      add_text(line_for_file(part, "at " + excerpt(url, a2a_limits::url_bytes)), into);
     }
   }
+}
+
+/// A file for which there is no room leaves a line.
+void task_view::add_file(const json& part, std::string raw, json& into) {
+  if (blocks_ >= a2a_limits::parts) {
+    truncated_ = true;
+    return;
+  }
+  if (const auto got = media_.take(raw.size()); got != media_room::share::answer::taken) {
+    truncated_ = true;
+    add_text(line_for_file(part, got == media_room::share::answer::call_full
+                                     ? "left out: the files of one call have at most 32 MiB as they are sent"
+                                     : "left out: the open calls of this agent hold too many files now; ask for it "
+                                       "again when some have ended"),
+             into);
+    return;
+  }
+  const auto type = type_of_part(part);
+  if (type.starts_with("image/"))
+    add_block({{"type", "image"}, {"mimeType", type}, {"data", std::move(raw)}}, into);
+  else
+    add_block({{"type", "resource"},
+               {"resource", {{"mimeType", type}, {"name", name_of_part(part)}, {"blob", std::move(raw)}}}},
+              into);
 }
 
 /// Pieces of one text that are appended become one block.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "integrations/a2a/media_room.hpp"
 #include "integrations/mcp/mcp.hpp"
 #include "integrations/models/json.hpp"
 
@@ -25,6 +27,9 @@ bool is_final(task_state state);
 
 class task_view {
  public:
+  /// `room`: of the agent, for the files of all its calls.
+  explicit task_view(std::shared_ptr<media_room> room = std::make_shared<media_room>()) : media_(std::move(room)) {}
+
   /// One result of a request, or one event of a stream: an object with `task`, `message`, `statusUpdate` or
   /// `artifactUpdate`, or a bare task (GetTask, CancelTask). False if it is none of them, or is about another task.
   bool take(const json& what);
@@ -48,13 +53,15 @@ class task_view {
   void take_status(const json& status);
   void take_artifact(const json& what, bool append);
   void take_parts(const json& parts, json& into);
+  void add_file(const json& part, std::string raw, json& into);
   void add_text(std::string text, json& into);
   void add_block(json block, json& into);
 
   std::string id_, context_, status_text_;
   task_state state_ = task_state::unknown;
   bool is_message_ = false, truncated_ = false;
-  std::size_t text_bytes_ = 0, media_bytes_ = 0, blocks_ = 0;
+  std::size_t text_bytes_ = 0, blocks_ = 0;
+  media_room::share media_;
   std::vector<artifact> artifacts_;
 };
 

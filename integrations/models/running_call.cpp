@@ -16,8 +16,6 @@ using std::chrono::milliseconds;
 constexpr auto body_release_time = milliseconds(1'000); ///< wait after the answer's end for the end of the body
 constexpr std::uint64_t bytes_a_token = 4;              ///< of our own estimate
 
-bool has_code(const fault& why, failure_code code) { return why.code == name_of(code); }
-
 /// Bounds durations, which are added to clock times: a value meant as "for ever" must not overflow.
 model_settings bounded(model_settings settings) {
   constexpr milliseconds longest = std::chrono::hours(24 * 365);

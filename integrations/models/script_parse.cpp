@@ -93,13 +93,15 @@ script_steps::call read_call(const script_reader& from) {
 script_steps::fail read_error(const script_reader& from) {
   from.only({"code", "message", "retry", "retry_after_ms"});
   script_steps::fail step;
-  step.why = {
-      from.text("code").value_or("model_unavailable"), from.text("message").value_or("an error of the script"), {}};
+  step.why = {from.text("code").value_or(std::string(name_of(failure_code::model_unavailable))),
+              from.text("message").value_or("an error of the script"),
+              {}};
   const std::string& code = step.why.code;
   std::string codes;
   bool is_known = false;
-  for (const auto name : failure_code_names) {
-    if (name != "context_overflow" && !name.starts_with("model_")) continue;
+  for (const auto& row : failure_codes) {
+    const auto name = row.text;
+    if (name != name_of(failure_code::context_overflow) && !name.starts_with("model_")) continue;
     is_known = is_known || name == code;
     codes += (codes.empty() ? "" : ", ") + std::string(name);
   }

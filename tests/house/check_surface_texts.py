@@ -1,41 +1,67 @@
 """The texts of the public surface stand where people read them.
 
-docs/api.md lists the types of events of protocol/event_type.hpp; gateway/openapi.json and `quell help errors` list the
-codes of protocol/error_code.hpp. No list has one more, none has one less.
+docs/api.md lists the types of events of protocol/event_type.hpp and the codes of failed operations of
+protocol/failure_code.hpp, which stand nowhere else in the source; gateway/openapi.json and `quell help errors` list the codes
+of protocol/error_code.hpp. No list has one more, none has one less.
 
-usage: check_surface_texts.py ROOT [--write]   (--write: the list in docs/api.md)
+usage: check_surface_texts.py ROOT [--write]   (--write: the lists in docs/api.md)
 """
 import json
 import pathlib
 import re
 import sys
 
-BEGIN, END = "<!-- event types:begin -->", "<!-- event types:end -->"
 NEVER_IN_A_FILTER = "output"  # only in the stream of an operation's output
+OWN_CODES_IN = ("controller", "storage", "actors", "gateway", "quelld", "worker", "cli")
+# Places of a code: it is given to an error, a fault or a result, or compared with the code of one.
+WRITTEN_CODE = re.compile(r'(?:operation_error\{|\berror\s*=\s*\{|\bfault\{|\bfailed\(|\bfailed_text\(|\bfailure\(|\brefused?\(\{?|\berror_code\s*=|'
+                          r'\bcode\s*[=!]=|\\?"code\\?":)\s*\\?"(?P<code>\w+)\\?"')
 
 
 def texts_of(root: pathlib.Path, header: str, enum: str) -> list[str]:
     return re.findall(r"\{" + enum + r'::\w+,\s+"(\w+)"\}', (root / header).read_text(encoding="utf-8"))
 
 
-def wrong_event_types(root: pathlib.Path, write: bool) -> list[str]:
+def wrong_list(root: pathlib.Path, write: bool, title: str, header: str, texts: list[str]) -> list[str]:
+    """The list between the two marks of docs/api.md."""
+    begin, end = f"<!-- {title}:begin -->", f"<!-- {title}:end -->"
     path = root / "docs/api.md"
     doc = path.read_text(encoding="utf-8")
-    if doc.count(BEGIN) != 1 or doc.count(END) != 1:
-        return [f"docs/api.md: needs exactly one {BEGIN} and one {END} after it"]
-    before, rest = doc.split(BEGIN)
-    found, after = rest.split(END)
-    texts = texts_of(root, "protocol/event_type.hpp", "event_type")
+    if doc.count(begin) != 1 or doc.count(end) != 1:
+        return [f"docs/api.md: needs exactly one {begin} and one {end} after it"]
+    before, rest = doc.split(begin)
+    found, after = rest.split(end)
     if not texts:
-        return ["protocol/event_type.hpp: no rows of the table were found; does this script still fit it?"]
-    wanted = "\n" + ", ".join(f"`{text}`" for text in texts if text != NEVER_IN_A_FILTER) + ".\n"
+        return [f"{header}: no rows of the table were found; does this script still fit it?"]
+    wanted = "\n" + ", ".join(f"`{text}`" for text in texts) + ".\n"
     if found == wanted:
         return []
     if write:
-        path.write_text(before + BEGIN + wanted + END + after, encoding="utf-8")
+        path.write_text(before + begin + wanted + end + after, encoding="utf-8")
         return []
-    return [f"docs/api.md:{before.count(chr(10)) + 1}: the types of events are not those of protocol/event_type.hpp; should be:\n"
-            f"    {wanted.strip()}\n    why: somebody filters by this list. Run check_surface_texts.py ROOT --write"]
+    return [f"docs/api.md:{before.count(chr(10)) + 1}: the {title} are not those of {header}; should be:\n"
+            f"    {wanted.strip()}\n    why: somebody switches on this list. Run check_surface_texts.py ROOT --write"]
+
+
+def wrong_event_types(root: pathlib.Path, write: bool) -> list[str]:
+    header = "protocol/event_type.hpp"
+    texts = [text for text in texts_of(root, header, "event_type") if text != NEVER_IN_A_FILTER]
+    return wrong_list(root, write, "event types", header, texts)
+
+
+def wrong_failure_codes(root: pathlib.Path, write: bool) -> list[str]:
+    header = "protocol/failure_code.hpp"
+    texts = texts_of(root, header, "failure_code")
+    wrong = wrong_list(root, write, "failure codes", header, texts)
+    for room in OWN_CODES_IN:
+        for path in sorted((root / room).rglob("*.[ch]pp")):
+            source = path.read_text(encoding="utf-8")
+            for found in WRITTEN_CODE.finditer(source):
+                if found["code"] in texts:
+                    line = source.count("\n", 0, found.start("code")) + 1
+                    wrong.append(f'{path.relative_to(root)}:{line}: "{found["code"]}": write failure_code::{found["code"]}\n'
+                                 "    why: a misspelled code compiles, and nobody who asks for the right one finds it")
+    return wrong
 
 
 def wrong_error_codes(root: pathlib.Path) -> list[str]:
@@ -59,7 +85,8 @@ def wrong_error_codes(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    wrong = wrong_event_types(root, "--write" in sys.argv[2:]) + wrong_error_codes(root)
+    write = "--write" in sys.argv[2:]
+    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root)
     for line in wrong:
         print(line)
     return 1 if wrong else 0

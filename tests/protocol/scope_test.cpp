@@ -107,6 +107,11 @@ TEST_CASE("segments, depth and parent agree with the text", "[scope]") {
   CHECK(s.depth() == 3);
   CHECK(s.parent() == scope("discord/guild-1"));
   CHECK_FALSE(scope("discord").parent());
+  CHECK(scope("a/b/c/d").first(1) == scope("a"));
+  CHECK(scope("a/b/c/d").first(3) == scope("a/b/c"));
+  CHECK(scope("a/b").first(3) == scope("a/b"));
+  CHECK(scope("a").first(2) == scope("a"));
+  CHECK(s.guild() == scope("discord/guild-1"));
   CHECK(scope_path().text() == "default");
 }
 

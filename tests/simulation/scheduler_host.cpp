@@ -164,7 +164,7 @@ void scheduler_host::begin() {
   runtime->output = output_.get();
   runtime->settings.set(settings());
   runtime->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
-  runtime->mcp = mcp_host::make(runtime, *mcp_accounts::open("", {}));
+  runtime->mcp = mcp_host::make(runtime, *mcp_accounts::open("", {}), remote_ids("played"));
   scheduler_ = turn_scheduler::make(runtime, std::make_unique<virtual_executor>(life_, *reader_));
   if (world_.plan.voice) begin_voice();
 }

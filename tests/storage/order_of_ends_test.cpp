@@ -84,3 +84,17 @@ TEST_CASE("a cancel of nothing, and one that has not settled, speak of no ends")
   CHECK_FALSE(depends_on_terminal_rows(put_operation{o}));
   CHECK_FALSE(depends_on_terminal_rows(update_operation{o.id, o.hot}));
 }
+
+TEST_CASE("an end and a cancel need what came before, other rows do not") {
+  const auto o = operation(1, "team");
+  CHECK(needs_what_came_before(ended(o, 9)));
+  CHECK_FALSE(needs_what_came_before(put_operation{o}));
+  auto c = cancel_of(target_scope{scope("team")}, 3);
+  c.status = cancel_status::fenced;
+  CHECK(needs_what_came_before(put_cancel{c}));
+  c.report.fenced_ms = 1;
+  CHECK_FALSE(needs_what_came_before(put_cancel{c}));
+  c.status = cancel_status::settled;
+  c.report.operations = 1;
+  CHECK(needs_what_came_before(put_cancel{c}));
+}

@@ -44,10 +44,10 @@ class AskingCluster(TurnCluster):
         self.model.plan[text] = [[(TOOL, call) for call in calls]] if calls else []
         return self.say(scope, text, agent="peer")
 
-    def asked(self, text, *calls):
-        turn = self.ask(text, *calls)
+    def asked(self, text, *calls, scope="far"):
+        turn = self.ask(text, *calls, scope=scope)
         assert self.ended(turn)["status"] == "completed", self.operation(turn)
-        return self.results("far", turn)
+        return self.results(scope, turn)
 
     def call(self, turn):
         call, = self.below(turn, kind="tool_call")
@@ -87,7 +87,7 @@ def test_a_call_is_a_task_of_the_remote_agent(world):
     done, = c.asked("one", {"message": "quick please"})
     shown = answer_of(done)
     assert shown["state"] == "completed" and shown["text"].startswith("Answer to quick") and '"n":5' in shown["text"], shown
-    assert (shown["task"], shown["conversation"]) == ("task-1", "context"), shown
+    assert shown["task"].startswith("task-1~") and shown["conversation"].startswith("context~"), shown
     turn, = c.operations(kind="turn")
     call = c.call(turn["id"])
     sent, = agent.named("SendStreamingMessage" if agent.streaming else "SendMessage")
@@ -97,8 +97,25 @@ def test_a_call_is_a_task_of_the_remote_agent(world):
     assert "\u0007" not in offered["description"]
     assert any(e["data"].get("remote_task") == "task-1" for e in c.events(turn["id"], "tool_progress"))
     # A conversation goes on, and an answer without a task is an answer.
-    again, words = c.asked("two", {"message": "quick more", "conversation": "context"}, {"message": "message"})
-    assert answer_of(again)["conversation"] == "context" and answer_of(words)["text"] == "no task, only words"
+    again, words = c.asked("two", {"message": "quick more", "conversation": shown["conversation"]}, {"message": "message"})
+    assert answer_of(again)["conversation"] == shown["conversation"] and answer_of(words)["text"] == "no task, only words"
+    assert agent.sent()[1]["contextId"] == "context"
+
+
+def test_a_scope_cannot_continue_the_conversation_of_another(world):
+    c, agent = world
+    mine = answer_of(c.asked("mine", {"message": "asks"}, scope="guild-a/1")[0])
+    ids = {"conversation": mine["conversation"], "task": mine["task"]}
+    for number, wrong in enumerate((ids, {"conversation": mine["conversation"]}, {"task": mine["task"]}, {"conversation": "context"}, {"task": "task-1"})):
+        result, = c.asked(f"theirs {number}", {"message": "quick", **wrong}, scope="guild-b/1")
+        assert "is not one that this remote agent gave in this conversation" in error_of(result)["message"], result
+    below, = c.asked("below", {"message": "quick", **ids}, scope="guild-a/1/thread")
+    assert "/conversation" in error_of(below)["message"], below
+    assert len(agent.sent()) == 1, "a message with an id of another scope was sent"
+    c.restart()
+    c.asked("answer", {"message": "quick", **ids}, scope="guild-a/1")
+    first, second = agent.sent()
+    assert "contextId" not in first and (second["contextId"], second["taskId"]) == ("context", "task-1"), second
 
 
 def test_ends_that_are_no_success_are_told_to_the_model(world):

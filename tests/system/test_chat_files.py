@@ -126,6 +126,31 @@ def test_a_message_that_waits_with_its_file_is_stopped_with_its_fetch(world):
     assert not player.asked("the first waits") and not player.asked("the second waits")
 
 
+def test_a_slow_service_does_not_hold_up_the_files_of_other_places():
+    """Slack's files are held, more of them than there are places; Telegram's photo is shown meanwhile."""
+    player, held = LookingPlayer(), threading.Event()
+    try:
+        with FileService() as service, played_slack.FakeSlack() as slack, played_telegram.FakeTelegram() as telegram:
+            section = (played_slack.CONFIG.format(url=slack.url) + f'file_urls = ["{service.url}"]\n' + played_telegram.CONFIG.format(url=telegram.url))
+            with ChatCluster(player, section) as c:
+                until(lambda: slack.calls("auth.test") and telegram.polls, "quelld to introduce itself")
+                channels = ["C" + name.upper() for name in DIALECTS]
+                scopes = [say(c, slack, f"slow {i}", file(service.put(f"/slow/{i}.png", PNG + b"%d" % i, held=held)), channel=channels[i % len(channels)])
+                          for i in range(20)]
+                until(lambda: len(service.asked) == 8, "half of the places to be taken")
+                telegram.files["large"] = ("photos/file_1.jpg", JPEG)
+                telegram.say("", caption="a photo meanwhile", photo=[{"file_id": "large", "file_size": len(JPEG)}])
+                [body] = until(lambda: player.asked("a photo meanwhile"), "the request with the photo", 30)
+                assert shown_images("openai", body) == [encoded(JPEG)]
+                assert len(service.asked) == 8 and not player.asked("slow ")
+                held.set()
+                for scope in scopes:
+                    one_turn(c, scope)
+                assert len(service.asked) == 20
+    finally:
+        player.close()
+
+
 def test_a_slow_file_does_not_change_the_order_of_messages(world):
     c, slack, service, player = world
     held = threading.Event()

@@ -5,6 +5,7 @@
 
 #include "protocol/attachment.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/failure_code.hpp"
 #include "protocol/utf8.hpp"
 #include "worker/tools/input_reader.hpp"
 #include "worker/tools/tool.hpp"
@@ -24,7 +25,8 @@ result<std::string> file_bytes(const workspace& where, const std::string& path, 
 
 result<std::string> only_text(result<std::string> content, const std::string& shown) {
   if (content && !is_utf8(*content))
-    return failure("not_text", shown + " is not UTF-8 text (" + std::to_string(content->size()) + " bytes)");
+    return failure(failure_code::not_text,
+                   shown + " is not UTF-8 text (" + std::to_string(content->size()) + " bytes)");
   return content;
 }
 
@@ -120,8 +122,8 @@ result<json> edit_file(const workspace& where, const json& input, const tool_lim
   const auto after = in.text("new");
   const bool everywhere = in.flag("all", false);
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
-  if (before.empty()) return failure("invalid_input", "`old` must not be empty; `write` makes a new file");
-  if (before == after) return failure("invalid_input", "`old` and `new` are the same");
+  if (before.empty()) return failure(failure_code::invalid_input, "`old` must not be empty; `write` makes a new file");
+  if (before == after) return failure(failure_code::invalid_input, "`old` and `new` are the same");
   // Held from before the read, so that no other writer's change is lost.
   const auto file = where.hold(path);
   if (!file) return tl::unexpected(file.error());

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <re2/re2.h>
 
+#include "protocol/failure_code.hpp"
 #include "protocol/utf8.hpp"
 #include "worker/tools/input_reader.hpp"
 #include "worker/tools/tool.hpp"
@@ -95,7 +96,8 @@ result<json> search_files(const workspace& where, const json& input, const tool_
   options.set_case_sensitive(!ignore_case);
   options.set_log_errors(false);
   const RE2 pattern(expression, options);
-  if (!pattern.ok()) return failure("invalid_input", "`pattern` is not a regular expression: " + pattern.error());
+  if (!pattern.ok())
+    return failure(failure_code::invalid_input, "`pattern` is not a regular expression: " + pattern.error());
   json found = json::array();
   bool truncated = false;
   std::size_t searched = 0, passed_by = 0;

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "protocol/fault.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::worker::tools {
 
@@ -57,7 +57,7 @@ class input_reader {
     return at == input_.end() || at->is_null() ? nullptr : &*at;
   }
   void fail(const std::string& name, const std::string& why) {
-    if (!trouble_) trouble_ = fault{"invalid_input", name.empty() ? why : "`" + name + "` " + why, {}};
+    if (!trouble_) trouble_ = failure_of(failure_code::invalid_input, name.empty() ? why : "`" + name + "` " + why);
   }
 
   const nlohmann::json& input_;

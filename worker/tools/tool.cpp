@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "protocol/failure_code.hpp"
 #include "worker/tools/workspace.hpp"
 
 namespace quell::worker::tools {
@@ -35,7 +36,7 @@ std::string answer(const result<json>& outcome) {
 }
 
 result<json> run(const json& request) {
-  if (!request.is_object()) return failure("invalid_input", "the request must be an object");
+  if (!request.is_object()) return failure(failure_code::invalid_input, "the request must be an object");
   tool_limits limits;
   if (const auto given = request.find("limits"); given != request.end() && given->is_object()) {
     limits.result_bytes = given->value("result_bytes", limits.result_bytes);
@@ -47,7 +48,7 @@ result<json> run(const json& request) {
   limits.if_version = request.value("if_version", "");
   const auto name = request.value("tool", "");
   const auto tool = tool_named(name);
-  if (!tool) return failure("unknown_tool", "there is no tool " + name + " here");
+  if (!tool) return failure(failure_code::unknown_tool, "there is no tool " + name + " here");
   const auto where = workspace::open(request.value("workspace", ""));
   if (!where) return tl::unexpected(where.error());
   return tool(*where, request.value("input", json::object()), limits);
@@ -64,7 +65,7 @@ std::string run_request(const std::string& request) {
   try {
     return answer(run(json::parse(request)));
   } catch (const json::exception& error) {
-    return answer(failure("invalid_input", std::string("the request cannot be read: ") + error.what()));
+    return answer(failure(failure_code::invalid_input, std::string("the request cannot be read: ") + error.what()));
   }
 }
 

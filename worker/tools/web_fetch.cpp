@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
+#include "protocol/failure_code.hpp"
 #include "protocol/public_address.hpp"
 #include "protocol/utf8.hpp"
 #include "worker/tools/input_reader.hpp"
@@ -56,7 +57,7 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
   const auto most = in.number("max_bytes", std::min<std::size_t>(limits.result_bytes, 100'000), 1, limits.result_bytes);
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
   if (!url.starts_with("http://") && !url.starts_with("https://"))
-    return failure("invalid_input", "`url` must begin with http:// or https://");
+    return failure(failure_code::invalid_input, "`url` must begin with http:// or https://");
   const std::unique_ptr<CURL, void (*)(CURL*)> easy(curl_easy_init(), curl_easy_cleanup);
   if (!easy) return failure(error_code::internal, "no HTTP client could be made");
   page p;
@@ -93,8 +94,9 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
     std::size_t end = p.body.size();
     for (int back = 0; p.truncated && back < 3 && end > 0 && !is_utf8({p.body.data(), end}); ++back) --end;
     if (!is_utf8({p.body.data(), end}))
-      return failure("not_text", url + " is not UTF-8 text (" + information(easy.get(), CURLINFO_CONTENT_TYPE) + ", " +
-                                     std::to_string(p.body.size()) + " bytes)");
+      return failure(failure_code::not_text, url + " is not UTF-8 text (" +
+                                                 information(easy.get(), CURLINFO_CONTENT_TYPE) + ", " +
+                                                 std::to_string(p.body.size()) + " bytes)");
     p.body.resize(end);
   }
   return json{{"url", information(easy.get(), CURLINFO_EFFECTIVE_URL)},

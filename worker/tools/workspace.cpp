@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "protocol/failure_code.hpp"
 #include "worker/tools/beneath.hpp"
 
 namespace quell::worker::tools {
@@ -38,8 +39,9 @@ result<workspace> workspace::open(const std::string& root) {
 }
 
 result<std::string> workspace::relative(const std::string& path) const {
-  if (path.find('\0') != std::string::npos) return failure("invalid_input", "a path must not contain a NUL byte");
-  if (path.size() >= PATH_MAX) return failure("invalid_input", "the path is too long");
+  if (path.find('\0') != std::string::npos)
+    return failure(failure_code::invalid_input, "a path must not contain a NUL byte");
+  if (path.size() >= PATH_MAX) return failure(failure_code::invalid_input, "the path is too long");
   if (path.empty()) return std::string(".");
   if (path.front() != '/') return path;
   if (path == root_) return std::string(".");

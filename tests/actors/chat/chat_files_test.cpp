@@ -191,6 +191,28 @@ TEST_CASE("a service that never answers is given up, and the next message's file
   CHECK(other.source->notes.empty());
 }
 
+TEST_CASE("a place with a slow service does not hold up the files of another one", "[chatfiles]") {
+  file_world slow;
+  slow.places = std::make_shared<fetch_places>(4);
+  std::vector<std::shared_ptr<chat_files>> held;
+  for (int i = 0; i < 10; ++i) {
+    slow.order = {};
+    slow.order.scope = *scope_path::parse("slack/T1/C" + std::to_string(i));
+    held.push_back(slow.reserve({png(std::to_string(i))}));
+    held.back()->decided(true);
+  }
+  CHECK(slow.source->requested.size() == 2);
+  file_world other;
+  other.places = slow.places;
+  other.order.scope = *scope_path::parse("telegram/5");
+  other.reserve({png("quick")})->decided(true);
+  CHECK(other.source->requested == std::vector<std::string>{"at quick"});
+  other.source->answer(0, picture);
+  CHECK_FALSE(other.is_expected(0));
+  slow.source->answer(0, picture);
+  CHECK(slow.source->requested.size() == 3);
+}
+
 TEST_CASE("where nothing keeps files their messages are as they were", "[chatfiles]") {
   file_world w;
   w.runtime->blobs = nullptr;

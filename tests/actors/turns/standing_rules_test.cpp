@@ -1,6 +1,7 @@
 // What approvers have allowed for good: exactly that, there, for so long; and what denies.
 #include "actors/turns/standing_rules.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -108,8 +109,11 @@ TEST_CASE("a restart knows what stands, and a file that is broken is not taken f
 
 TEST_CASE("there are at most 1,000, expired ones make room, and a huge input is refused", "[approval]") {
   const auto rules = standing_rules::open("").value();
-  for (std::size_t i = 0; i < standing_rules::most_rules; ++i)
-    REQUIRE(rules->add(rule("{\"command\":\"rm " + std::to_string(i) + "\"}"), start));
+  for (std::size_t i = 0; i < standing_rules::most_rules; ++i) {
+    auto one = rule("{\"command\":\"rm " + std::to_string(i) + "\"}");
+    one.scope = *scope_path::parse("chat/" + std::to_string(i % 10));
+    REQUIRE(rules->add(one, start));
+  }
   const auto full = rules->add(rule(), start);
   REQUIRE_FALSE(full);
   CHECK(full.error().code == "too_many_operations");
@@ -118,6 +122,32 @@ TEST_CASE("there are at most 1,000, expired ones make room, and a huge input is 
   CHECK(rules->add(later, start + 2h));
   CHECK(rules->all(start + 2h).size() == 1);
   CHECK_FALSE(rules->add(rule(std::string(standing_rules::most_input_bytes + 1, 'x')), start));
+}
+
+TEST_CASE("neither a scope nor a guild takes the room of the others", "[approval]") {
+  const auto rules = standing_rules::open("").value();
+  const auto in = [](const std::string& scope, std::size_t i) {
+    auto one = rule("{\"command\":\"rm " + std::to_string(i) + "\"}");
+    one.scope = *scope_path::parse(scope);
+    return one;
+  };
+  for (std::size_t i = 0; i < standing_rules::most_of_scope; ++i) REQUIRE(rules->add(in("chat/1/a", i), start));
+  const auto of_scope = rules->add(in("chat/1/a", 999), start);
+  REQUIRE_FALSE(of_scope);
+  CHECK(of_scope.error().code == "too_many_operations");
+  CHECK(of_scope.error().detail.find("200 calls in scope chat/1/a are") == 0);
+  CHECK(rules->add(in("chat/1/a", 0), start)); // the same call again is not one more
+  for (std::size_t i = standing_rules::most_of_scope; i < standing_rules::most_of_guild; ++i)
+    REQUIRE(rules->add(in("chat/1/" + std::to_string(i), i), start));
+  const auto of_guild = rules->add(in("chat/1/b", 999), start);
+  REQUIRE_FALSE(of_guild);
+  CHECK(of_guild.error().detail.find("500 calls in scope chat/1 and below are") == 0);
+  for (const auto* elsewhere : {"chat/10/a", "chat", "chat/2"}) CHECK(rules->add(in(elsewhere, 999), start));
+  const auto all = rules->all(start);
+  const auto other = std::find_if(all.begin(), all.end(), [](const auto& r) { return r.scope.text() == "chat/1/a"; });
+  REQUIRE(other != all.end());
+  REQUIRE(rules->revoke(other->id, start));
+  CHECK(rules->add(in("chat/1/b", 999), start));
 }
 
 TEST_CASE("a call's row says what would be allowed, if a rule asked about it", "[approval]") {

@@ -40,6 +40,10 @@ class RemoteAgent:
         with self.changed:
             return [params for name, params in self.calls if name == method]
 
+    def sent(self):
+        """The messages that it was sent, in their order."""
+        return [params["message"] for params in self.named("SendStreamingMessage" if self.streaming else "SendMessage")]
+
     def card(self):
         return {"name": "The <b>helper</b>\u0007", "description": "Helps with " + "x" * 5000, "version": "1",
                 "supportedInterfaces": [{"url": self.card_url or self.url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
