@@ -28,9 +28,13 @@ class Watchers:
         self.process.stdout.close()
 
 
-def of_quell(cluster, count):
+def host_and_port(cluster):
     url = urllib.parse.urlsplit(cluster.url)
-    return Watchers(url.hostname, url.port, count, "/v1/events?types=operation_created", token=cluster.token)
+    return url.hostname, url.port
+
+
+def of_quell(cluster, count):
+    return Watchers(*host_and_port(cluster), count, "/v1/events?types=operation_created", token=cluster.token)
 
 
 def frame_bytes(cluster):
