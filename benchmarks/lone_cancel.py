@@ -10,10 +10,12 @@ from watchers import Watchers, host_and_port
 
 
 class Limits:
-    """One sample of each step: a round trip to a bare server with the bytes of quell's answer, a commit, one way over ZeroMQ, a signal to its handler."""
+    """One sample of each step: a round trip to a bare server with the bytes of quell's answer, a commit, one way over ZeroMQ, a signal to its
+    handler; and what the disk itself takes for the commit."""
 
     def __init__(self, cluster, answer):
-        self.parts = {"HTTP": BareHttp(answer), "commit": Stepper("commit", cluster.state), "ZeroMQ": Stepper("zmq_round_trip"), "signal": Stepper("signal")}
+        self.parts = {"HTTP": BareHttp(answer), "commit": Stepper("commit", cluster.state), "ZeroMQ": Stepper("zmq_round_trip"), "signal": Stepper("signal"),
+                      "4 KiB to the disk": Stepper("commit", cluster.state, "write")}
         self.samples = {name: [] for name in self.parts}
 
     def sample(self):
@@ -90,6 +92,7 @@ def main(rounds):
                 handler.append(took[0]), event.append(took[1])
                 limits.sample()
         owner.close(), limits.close(), reports.close()
+    compare("a lone commit of SQLite", limits.samples["commit"], limits.samples["4 KiB to the disk"], "a lone durable write of 4 KiB")
     parts = {"a lone cancel, request to the task's SIGTERM handler": (handler, ("HTTP", "commit", "ZeroMQ", "signal")),
              "a lone cancel, request to the event at an external owner": (event, ("HTTP", "commit"))}
     for name, (values, steps) in parts.items():
