@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tests/system"))
 
 from harness.cluster import BIN, Cluster  # noqa: E402
-from harness.processes import children_of, name_of  # noqa: E402,F401
+from harness.processes import children_of, marked, name_of  # noqa: E402,F401
 from harness.waiting import until  # noqa: E402,F401
 
 HELPERS = os.environ.get("QUELL_BENCH_BIN", BIN)
@@ -49,7 +49,8 @@ def record(figure, measured, limit="", ratio="", goal="", met=None, samples=(), 
     row = dict(figure=figure, measured=measured, limit=limit, ratio=ratio, goal=goal, met=None if met is None else bool(met),
                samples=spread(samples) if samples else "", limit_samples=spread(limits) if limits else "", machine=os.environ.get("QUELL_BENCH_MACHINE", ""))
     verdict = {None: "", True: "met", False: "MISSED"}[row["met"]]
-    say(f"  {figure}: {measured} ({row['samples']}); limit {limit} ({row['limit_samples']}); {ratio} (goal {goal or 'none'}) {verdict}")
+    show = lambda text, values: f"{text} ({values})" if values else text or "none"
+    say(f"  {figure}: {show(measured, row['samples'])}; limit {show(limit, row['limit_samples'])}; {ratio} (goal {goal or 'none'}) {verdict}")
     if RESULTS:
         with open(RESULTS, "a") as f:
             f.write(json.dumps(row) + "\n")
@@ -111,11 +112,11 @@ class BareHttp(Stepper):
             self.port = int(self.process.stdout.readline())
 
 
-def bare_kill(groups, each):
+def bare_kill(groups, each, program=None):
     """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap."""
     times = []
     for way in ("each", "whole"):
-        done = subprocess.run([helper("bare_kill"), str(groups), str(each), helper("crowd"), way], capture_output=True, text=True)
+        done = subprocess.run([helper("bare_kill"), str(groups), str(each), program or helper("crowd"), way], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
     return times
