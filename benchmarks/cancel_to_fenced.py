@@ -2,7 +2,7 @@
 import select
 import sys
 
-from support import Client, Cluster, Stepper, idle_task, load, median, record, say
+from support import Client, Cluster, Stepper, compare, idle_task, load, say
 
 
 def cancel_scope(client, scope):
@@ -23,9 +23,8 @@ def small(rounds):
             if i >= 10:
                 bare.append(step), fenced.append(fenced_ms), wall.append(wall_ms)
         commits.close()
-    ratio, at_client = median(fenced) / median(bare), median(wall) / median(bare)
-    record("cancel: request to fenced (report)", f"{median(fenced):.3f} ms", f"commit {median(bare):.3f} ms", f"{ratio:.2f} x", "<= 3 x", ratio <= 3, fenced)
-    record("cancel: request to fenced (at the client)", f"{median(wall):.3f} ms", f"commit {median(bare):.3f} ms", f"{at_client:.2f} x", "<= 3 x", at_client <= 3, wall)
+    compare("cancel: request to fenced (report)", fenced, bare, "commit", 1.2)
+    compare("cancel: request to fenced (at the client)", wall, bare, "commit", 1.6)
 
 
 def many(rounds, size):
@@ -49,10 +48,8 @@ def many(rounds, size):
             cancel_scope(client, f"bench/few{i}-2")
             say(f"    round {i + 1} of {rounds}: 10 live {few[-1]:.3f} ms, {size:,} live {lots[-1]:.3f} ms at the report, "
                 f"{few_wall[-1]:.3f} and {lots_wall[-1]:.3f} ms at the client")
-    ratio, at_client = median(lots) / median(few), median(lots_wall) / median(few_wall)
-    record(f"cancel with {size:,} live: to fenced (report)", f"{median(lots):.3f} ms", f"10 live {median(few):.3f} ms", f"{ratio:.2f} x", "<= 1.5 x", ratio <= 1.5, lots)
-    record(f"cancel with {size:,} live: to fenced (at the client)", f"{median(lots_wall):.3f} ms", f"10 live {median(few_wall):.3f} ms", f"{at_client:.2f} x", "<= 1.5 x",
-           at_client <= 1.5, lots_wall)
+    compare(f"cancel with {size:,} live: to fenced (report)", lots, few, "10 live", 1.5)
+    compare(f"cancel with {size:,} live: to fenced (at the client)", lots_wall, few_wall, "10 live", 1.5)
 
 
 if __name__ == "__main__":

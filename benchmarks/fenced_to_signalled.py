@@ -1,7 +1,7 @@
 """From fenced to signalled on one worker with one running task, beside a raw ZeroMQ CURVE round trip over loopback."""
 import sys
 
-from support import Client, Cluster, Stepper, median, record
+from support import Client, Cluster, Stepper, compare
 
 
 def main(rounds):
@@ -19,10 +19,9 @@ def main(rounds):
                 cold.append(step[0]), hot.extend(step[1:])
                 signalled.append(answer["report"]["signalled_ms"] - answer["report"]["fenced_ms"])
         trips.close()
-    took = median(signalled)
     # A cancel comes alone, so the fair comparison is a round trip that comes alone; in a tight loop nothing sleeps and a trip is far shorter.
-    for name, limit in (("a round trip that comes alone", median(cold)), ("round trips in a tight loop", median(hot))):
-        record(f"cancel: fenced to signalled, beside {name}", f"{took:.3f} ms", f"{limit:.3f} ms", f"{took / limit:.2f} x", "<= 3 x", took <= 3 * limit)
+    compare("cancel: fenced to signalled", signalled, cold, "a ZeroMQ round trip that comes alone", 3)
+    compare("the same beside a tight loop", signalled, hot, "ZeroMQ round trips in a tight loop")
 
 
 if __name__ == "__main__":

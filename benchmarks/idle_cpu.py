@@ -29,7 +29,7 @@ def main(seconds):
             say(f"    {name_of(p)} ({p}): {used[p]:.3f} % of a core")
         c.cancel(scope="bench", grace_ms=0)
     total = sum(used.values())
-    record("idle CPU of quelld, worker, guardian", f"{total:.3f} % of a core", "1 % of a core", f"{total:.2f} x", "< 1 x", total < 1)
+    record("idle CPU of quelld, worker, guardian", f"{total:.3f} % of a core", "1 % of a core", f"{total:.2f} x", "< 1 x", total < 1, [total])
 
 
 if __name__ == "__main__":

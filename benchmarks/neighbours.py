@@ -5,13 +5,12 @@ import re
 import select
 import socket
 import sqlite3
-import statistics
 import subprocess
 import sys
 import time
 import urllib.parse
 
-from support import Client, Cluster, cpu_seconds, idle_task, median, record, say, until
+from support import Client, Cluster, cpu_seconds, idle_task, median, p99, record, say, until
 
 ROWS = 300_000
 KINDS = ("lists", "bodies", "streams", "deaf", "silent")
@@ -102,10 +101,6 @@ def measure_at_once():
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
-def p99(values):
-    return statistics.quantiles(values, n=100, method="inclusive")[98]
-
-
 def fill(c):
     """Fills a store as months of work do: copies of one ended operation, written while quelld is down."""
     n = Client(c)
@@ -164,8 +159,9 @@ def main(rounds, each):
                 say(f"    {kind}, round {round + 1} of {rounds}: " + ", ".join(f"{w} {p99(quiet[w]):.2f} -> {p99(attacked[w]):.2f} ms" for w in quiet))
             for what in quiet:
                 ratio = p99(attacked[what]) / p99(quiet[what])
-                show = lambda values: f"{p99(values):.2f} ms (median {median(values):.2f}, n {len(values)})"
-                record(f"p99 of a neighbour's {what} beside a flood of {kind}", show(attacked[what]), f"in quiet {show(quiet[what])}", f"{ratio:.2f} x", "<= 3 x", ratio <= 3)
+                show = lambda values: f"{p99(values):.2f} ms (median {median(values):.2f})"
+                record(f"p99 of a neighbour's {what} beside a flood of {kind}", show(attacked[what]), f"in quiet {show(quiet[what])}", f"{ratio:.2f} x", "<= 3 x",
+                       ratio <= 3, attacked[what], quiet[what])
         c.cancel(scope="flood", wait="fenced")
 
 

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 
-COLUMNS = ("figure", "measured", "samples", "limit", "ratio", "goal", "machine")
+COLUMNS = ("figure", "measured", "samples", "limit", "limit_samples", "ratio", "goal", "machine")
+VERDICTS = {None: "", True: "met", False: "MISSED"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -17,12 +18,15 @@ def source():
 def main(path):
     with open(path) as f:
         rows = [json.loads(line) for line in f]
-    cells = [COLUMNS + ("",)] + [tuple(r.get(c, "") for c in COLUMNS) + ("met" if r["met"] else "missed",) for r in rows]
+    cells = [tuple(c.replace("_", " ") for c in COLUMNS) + ("",)] + [tuple(r.get(c, "") for c in COLUMNS) + (VERDICTS[r["met"]],) for r in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(COLUMNS) + 1)]
     print(f"commit {source()}, {os.cpu_count()} cores, Linux {os.uname().release}\n")
     for row in cells:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
-    print(f"\n{sum(r['met'] for r in rows)} of {len(rows)} goals met")
+    missed = [r["figure"] for r in rows if r["met"] is False]
+    print(f"\n{sum(r['met'] is True for r in rows)} of {sum(r['met'] is not None for r in rows)} goals met")
+    for figure in missed:
+        print(f"MISSED: {figure}")
     if any(r.get("machine", "").startswith("NOT CALM") for r in rows):
         print("The machine was not calm: repeat the rows that say so before you believe or publish them.")
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 import urllib.request
 
-from support import Client, Cluster, HERE, Stepper, median, record, rss_bytes, say, until
+from support import Client, Cluster, HERE, Stepper, compare, compare_rates, median, pause, record, requests, rss_bytes, say, until
 
 CONFIG = """
 [[models]]
@@ -87,29 +87,36 @@ def live_turns(cluster):
     return sum(cluster.get_json("/v1/status")["operations"].values())
 
 
-def rate(cluster, count, connections=64):
-    commit = Stepper("commit", cluster.state)
-    alone = []
-    client = Client(cluster)
-    for i in range(50):
+def alone(cluster, rounds):
+    commit, client = Stepper("commit", cluster.state), Client(cluster)
+    took, limits = [], []
+    for i in range(rounds):
+        limits.append(commit.lone() + commit.lone())
+        pause()
         before = time.perf_counter()
         turn = client.post("/v1/messages", message("instant", f"bench/alone{i}", "hi"))[0]["turn"]["id"]
-        found = cluster.get_json(f"/v1/operations/{turn}?wait=ended&wait_ms=10000")
-        alone.append((time.perf_counter() - before) * 1000)
+        found = client.get(f"/v1/operations/{turn}?wait=ended&wait_ms=10000")[0]
+        took.append((time.perf_counter() - before) * 1000)
         assert found["status"] == "completed", found
-    commits = commit.steps(200)
     commit.close()
-    record("a turn alone, message to end", f"{median(alone):.1f} ms", f"4 commits {4 * median(commits):.1f} ms", f"{median(alone) / (4 * median(commits)):.1f} x", "-", True)
-    before = time.perf_counter()
-    asyncio.run(post_all(cluster, [message("instant", f"bench/s{i}", "hi") for i in range(count)], connections))
-    until(lambda: live_turns(cluster) == 0, "all turns to end", 120)
-    took = time.perf_counter() - before
-    for i in range(0, count, max(1, count // 50)):
-        said = cluster.get_json(f"/v1/messages?scope=bench/s{i}")["messages"]
-        assert [m["text"] for m in said] == ["hi", "yes"], said
-    commits_a_second = 1000 / median(commits)
-    record(f"turns a second, {connections} at once, instant model", f"{count / took:.0f}/s", f"{commits_a_second:.0f} single commits a second",
-           f"{count / took / commits_a_second * 100:.0f} %", "-", True)
+    compare("a turn alone, message to end", took[5:], limits[5:], "two commits", 1.3)
+
+
+def rate(cluster, count, rounds, connections=64):
+    rates, limits = [], []
+    for i in range(rounds):
+        commit = Stepper("commit", cluster.state)
+        limits.append(1000 / median(commit.steps(200)))
+        commit.close()
+        lines = ["POST /v1/messages " + json.dumps(message("instant", f"bench/s{i}-{n}", "hi")) for n in range(count)]
+        before = time.perf_counter()
+        requests(cluster.url, cluster.token, lines, connections)
+        until(lambda: live_turns(cluster) == 0, "all turns to end", 120)
+        rates.append(count / (time.perf_counter() - before))
+        for n in range(0, count, max(1, count // 50)):
+            messages = cluster.get_json(f"/v1/messages?scope=bench/s{i}-{n}")["messages"]
+            assert [m["text"] for m in messages] == ["hi", "yes"], messages
+    compare_rates(f"turns a second, {connections} at once, instant model", rates, limits, "single commits", at_least=8000)
 
 
 def stream_lines(url, token, path, body):
@@ -159,7 +166,7 @@ def chunk_latency(cluster, model, count):
     one = median(commit.steps(200))
     commit.close()
     added = median(through) - median(bare)
-    record("added latency of a streamed chunk", f"{added:.2f} ms", f"commit {one:.2f} ms", f"{added / one:.1f} x", "-", True)
+    record("added latency of a streamed chunk", f"{added:.2f} ms", f"commit {one:.2f} ms", f"{added / one:.1f} x", samples=through)
 
 
 def memory(cluster, model, idle, running):
@@ -167,31 +174,16 @@ def memory(cluster, model, idle, running):
     asyncio.run(post_all(cluster, [message("instant", f"bench/idle{i}", "hi") for i in range(idle)], 64))
     until(lambda: live_turns(cluster) == 0, "all turns to end", 240)
     after = rss_bytes(cluster.controller.pid)
-    record(f"memory of an idle conversation ({idle:,})", f"{(after - before) / idle:.0f} B", "0 (it is on disk)", "-", "-", True)
+    record(f"memory of an idle conversation ({idle:,})", f"{(after - before) / idle:.0f} B", "0 (it is on disk)", samples=[(after - before) / idle])
     asyncio.run(post_all(cluster, [message("stream", f"bench/run{i}", "endless") for i in range(running)], 64))
     until(lambda: model.look()["open"] == running, "all streams to be open", 60)
     grown = rss_bytes(cluster.controller.pid)
-    record(f"memory of a running turn ({running:,} that stream)", f"{(grown - after) / running / 1024:.1f} KiB", "a curl handle and its buffers, about 40 KiB", "-", "-", True)
-
-
-def bare_hang_up(model, count):
-    """Streams that one plain client reads and closes: the time from the first close to the last close that the server sees."""
-    connections = []
-    body = json.dumps({"messages": [{"role": "user", "content": "endless"}]})
-    for _ in range(count):
-        s = socket.create_connection(("127.0.0.1", model.port))
-        s.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        connections.append(s)
-    until(lambda: model.look()["open"] == count, "all streams to be open", 60)
-    before = time.monotonic()
-    for s in connections:
-        s.close()
-    until(lambda: model.look()["open"] == 0, "all streams to be closed", 60)
-    return (model.look()["last_close"] - before) * 1000
+    record(f"memory of a running turn ({running:,} that stream)", f"{(grown - after) / running / 1024:.1f} KiB", "a curl handle and its buffers, about 40 KiB",
+           samples=[(grown - after) / running / 1024])
 
 
 def cancel_streams(cluster, model, count, rounds):
-    ours, bare, settled = [], [], []
+    ours, settled = [], []
     client = Client(cluster)
     for i in range(rounds):
         scope = "bench/run" if i == 0 else f"bench/again{i}/run"
@@ -205,12 +197,9 @@ def cancel_streams(cluster, model, count, rounds):
         until(lambda: model.look()["open"] == 0, "all streams to be closed", 60)
         ours.append((model.look()["last_close"] - before) * 1000)
         settled.append(answer["report"]["settled_ms"])
-        bare.append(bare_hang_up(model, count))
-        say(f"    {count:,} streams: last closed {ours[-1]:.0f} ms after the request, settled {settled[-1]:.0f} ms; bare {bare[-1]:.0f} ms")
-    record(f"cancel of {count:,} streaming turns: request to last stream closed", f"{median(ours):.0f} ms", f"{count:,} bare closes {median(bare):.0f} ms",
-           f"{median(ours) / median(bare):.1f} x", "-", True)
-    record(f"… to settled, {2 * count:,} operations recorded", f"{median(settled):.0f} ms", f"{count:,} bare closes {median(bare):.0f} ms",
-           f"{median(settled) / median(bare):.1f} x", "-", True)
+        say(f"    {count:,} streams: last closed {ours[-1]:.0f} ms after the request, settled {settled[-1]:.0f} ms")
+    record(f"cancel of {count:,} streaming turns: request to last stream closed", f"{median(ours):.0f} ms", samples=ours)
+    record(f"… to settled, {2 * count:,} operations recorded", f"{median(settled):.0f} ms", samples=settled)
 
 
 def main(count, rounds):
@@ -224,7 +213,8 @@ def main(count, rounds):
             with open(config, "w") as f:
                 f.write(CONFIG.format(script=script, port=model.port))
             with TurnCluster(config) as c:
-                rate(c, count)
+                alone(c, 55)
+                rate(c, count, rounds)
                 chunk_latency(c, model, 200)
                 memory(c, model, count, 1000)
                 cancel_streams(c, model, 1000, rounds)
