@@ -1,63 +1,49 @@
 """External operations registered and completed per second, durably: one by one and in batches, each beside a bare SQLite that commits the same rows."""
-import asyncio
 import glob
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
 
-from support import Cluster, record
+from support import Cluster, helper, median, record
 
 SCOPE = "bench/external"
+ROUNDS = 3
+
+MINIMAL = "Prefer: return=minimal"
 
 
-async def post_all(cluster, requests, connections):
-    """Sends all requests over that many keep-alive connections; returns the bodies of the answers in the order of the requests."""
+def timed(cluster, requests, connections, header):
+    """Sends all requests, each "PATH BODY", over that many connections; returns the seconds and the answers in the order of the requests."""
     host, port = cluster.url.split("//")[1].split(":")
-    answers, left = [None] * len(requests), iter(enumerate(requests))
-
-    async def one():
-        reader, writer = await asyncio.open_connection(host, int(port), limit=8 << 20)
-        for i, (path, data) in left:
-            writer.write(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {cluster.token}\r\nContent-Type: application/json\r\n"
-                         f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.split(b" ", 2)[1] in (b"200", b"201"), head
-            size = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            answers[i] = await reader.readexactly(size)
-        writer.close()
-
-    await asyncio.gather(*(one() for _ in range(connections)))
-    return answers
-
-
-def timed(cluster, requests, connections):
-    before = time.perf_counter()
-    answers = asyncio.run(post_all(cluster, requests, connections))
-    return time.perf_counter() - before, answers
+    done = subprocess.run([helper("requests"), host, port, str(connections), *([header] if header else [])], input="\n".join(requests) + "\n",
+                          env={**os.environ, "QUELL_TOKEN": cluster.token}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    took, *answers = done.stdout.splitlines()
+    return float(took), [json.loads(a) for a in answers]
 
 
 def external(i):
     return {"kind": "external", "scope": f"{SCOPE}/{i % 16}", "name": "callLLM", "external": {"lease_ms": 30000, "session": "bench"}}
 
 
-def singles(cluster, count, connections):
-    register, answers = timed(cluster, [("/v1/operations", json.dumps(external(i)).encode()) for i in range(count)], connections)
-    ids = [json.loads(a)["id"] for a in answers]
-    complete, _ = timed(cluster, [(f"/v1/operations/{id}/complete", b'{"result":{"tokens":120}}') for id in ids], connections)
+def singles(cluster, count, connections, header):
+    register, answers = timed(cluster, ["/v1/operations " + json.dumps(external(i)) for i in range(count)], connections, header)
+    complete, _ = timed(cluster, [f"/v1/operations/{a['id']}/complete " + '{"result":{"tokens":120}}' for a in answers], connections, header)
     return register, complete
 
 
-def batches(cluster, count, size, connections):
-    bodies = [json.dumps({"operations": [external(i) for i in range(at, at + size)]}).encode() for at in range(0, count, size)]
-    register, answers = timed(cluster, [("/v1/operations/batch", b) for b in bodies], connections)
-    made = [[r["operation"]["id"] for r in json.loads(a)["results"] if r["status"] == 201] for a in answers]
+def batches(cluster, count, size, connections, header):
+    bodies = [json.dumps({"operations": [external(i) for i in range(at, at + size)]}) for at in range(0, count, size)]
+    register, answers = timed(cluster, ["/v1/operations/batch " + b for b in bodies], connections, header)
+    made = [[r["id"] if header else r["operation"]["id"] for r in a["results"] if r["status"] == 201] for a in answers]
     assert sum(map(len, made)) == count
-    bodies = [json.dumps({"items": [{"id": id, "complete": {"result": {"tokens": 120}}} for id in ids]}).encode() for ids in made]
-    complete, answers = timed(cluster, [("/v1/operations/end", b) for b in bodies], connections)
-    assert all(r["status"] == 200 for a in answers for r in json.loads(a)["results"])
+    bodies = [json.dumps({"items": [{"id": id, "complete": {"result": {"tokens": 120}}} for id in ids]}) for ids in made]
+    complete, answers = timed(cluster, ["/v1/operations/end " + b for b in bodies], connections, header)
+    assert all(r["status"] == 200 for a in answers for r in a["results"])
     return register, complete
 
 
@@ -94,19 +80,27 @@ def bare(state, operations_a_commit):
         return count / took
 
 
-def one_way(name, run, count, operations_a_commit):
-    with Cluster(workers=0) as cluster:
-        register, complete = run(cluster)
-        limit = bare(cluster.state, operations_a_commit)
-        rate = count / (register + complete)
-        record(f"external operations registered and completed a second, {name}", f"{rate:,.0f}/s ({count / register:,.0f}/s and {count / complete:,.0f}/s)",
-               f"bare SQLite, the same rows: {limit:,.0f}/s", f"{rate / limit * 100:.0f} %", "-", True)
+def one_way(name, run, count, operations_a_commit, header):
+    """Fresh clusters in turn with the bare rows that they wrote."""
+    rates, limits, parts = [], [], []
+    for _ in range(ROUNDS):
+        with Cluster(workers=0) as cluster:
+            register, complete = run(cluster)
+            rates.append(count / (register + complete))
+            parts.append((count / register, count / complete))
+            limits.append(bare(cluster.state, operations_a_commit))
+    rate, limit = median(rates), median(limits)
+    registered, completed = (median(p) for p in zip(*parts))
+    record(f"external operations registered and completed a second, {name}{', return=minimal' if header else ''}",
+           f"{rate:,.0f}/s ({registered:,.0f}/s and {completed:,.0f}/s)", f"bare SQLite, the same rows: {limit:,.0f}/s", f"{rate / limit * 100:.0f} %",
+           "-", True, rates)
 
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20000
-    one_way("batches of 1,000, 4 at once", lambda c: batches(c, count, 1000, 4), count, 1000)
-    one_way("one by one, 64 at once", lambda c: singles(c, count // 4, 64), count // 4, 16)
+    for header in (None, MINIMAL):
+        one_way("batches of 1,000, 4 at once", lambda c: batches(c, count, 1000, 4, header), count, 1000, header)
+        one_way("one by one, 64 at once", lambda c: singles(c, count // 4, 64, header), count // 4, 16, header)
 
 
 main()
