@@ -76,8 +76,8 @@ std::vector<std::string> read_requests(const char* token, const std::string& hea
     if (space == std::string::npos) fail("a line is not \"PATH BODY\"");
     const auto body = line.substr(space + 1);
     all.push_back("POST " + line.substr(0, space) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token +
-                  "\r\nContent-Type: application/json\r\n" + header +
-                  "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+                  "\r\nContent-Type: application/json\r\n" + header + "Content-Length: " + std::to_string(body.size()) +
+                  "\r\n\r\n" + body);
   }
   return all;
 }

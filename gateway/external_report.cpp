@@ -92,8 +92,8 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
   return refused(has_ended(gw, op));
 }
 
-/// Ends them in one commit and answers in order. To a caller that wants no operations back, rows are read only where they
-/// tell why an end was refused.
+/// Ends them in one commit and answers in order. To a caller that wants no operations back, rows are read only where
+/// they tell why an end was refused.
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
   auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };

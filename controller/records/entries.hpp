@@ -17,7 +17,7 @@ namespace quell::records {
 // The entries that can be written. Rows are replaced whole by key unless stated otherwise.
 struct put_operation {
   boxed<operation_record> record; ///< by far the largest record
-}; ///< insert
+};                                ///< insert
 struct update_operation {
   operation_id id;
   operation_hot hot;

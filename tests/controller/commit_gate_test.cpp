@@ -169,7 +169,8 @@ TEST_CASE("timers that are due come in slices, one for each commit, and a cancel
   w.cancel("another");
   REQUIRE(w.edges.batches.size() == 2);
   CHECK(ends_in(w.edges.batches[1]) == 0);
-  w.c->committed({w.edges.tickets - 1, {}}, w.now); // the slice: the cancel still waits, and the next slice may follow it
+  w.c->committed({w.edges.tickets - 1, {}},
+                 w.now); // the slice: the cancel still waits, and the next slice may follow it
   CHECK(w.c->dirty());
   w.c->end_burst(w.now);
   w.c->end_burst(w.now);

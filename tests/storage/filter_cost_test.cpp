@@ -1,5 +1,5 @@
-// Every filter of the public lists reads a bounded number of rows at a time, however large the store: the test runs each
-// one on a store in which next to nothing passes, and counts what SQLite does.
+// Every filter of the public lists reads a bounded number of rows at a time, however large the store: the test runs
+// each one on a store in which next to nothing passes, and counts what SQLite does.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
@@ -90,8 +90,8 @@ struct costly_store {
       CHECK(line.find("TEMP B-TREE FOR ORDER BY") == std::string::npos);
       for (const std::string table : {"operation", "cancel", "event", "message"}) {
         if (!(line + " ").starts_with("SCAN " + table + " ")) continue;
-        const bool is_short =
-            line.find("INDEX operation_live") != std::string::npos || line.find("INDEX cancel_open") != std::string::npos;
+        const bool is_short = line.find("INDEX operation_live") != std::string::npos ||
+                              line.find("INDEX cancel_open") != std::string::npos;
         CHECK(is_short);
       }
     }
