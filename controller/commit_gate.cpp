@@ -79,7 +79,10 @@ void commit_gate::absorb(moment now) {
     auto l = ledger_->take();
     const bool quiet = l.empty();
     if (!quiet) {
-      for (auto& e : l.journal) batch_.push_back(std::move(e));
+      if (batch_.empty())
+        batch_ = std::move(l.journal);
+      else
+        for (auto& e : l.journal) batch_.push_back(std::move(e));
       for (auto& order : l.stops) fleet_->send_stop(order, now);
       for (auto& [need, id] : l.placeable) fleet_->enqueue(need, id);
       for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
@@ -154,6 +157,7 @@ void commit_gate::committed(const records::commit_notice& notice, moment now) {
   now_ = now;
   requested_by_ = "the end of a commit";
   committed_ = std::max(committed_, notice.ticket);
+  committed_since_timers_ = true;
   if (notice.failure) edges_.refusal_known(notice.ticket);
   for (auto& g : gate_)
     if (notice.failure && g.ticket == notice.ticket) g.failure = notice.failure;
@@ -239,11 +243,22 @@ void commit_gate::note_stall(moment now) {
   last_run_ = now.boot;
 }
 
+/// Handles a slice of what is due. Returns the next deadline that is not due yet, if that is known: `dirty` says when
+/// the next slice may come.
+std::optional<boot_time> commit_gate::run_timers(moment now) {
+  timers_due_ = true;
+  if (!may_run_timers()) return std::nullopt;
+  committed_since_timers_ = false;
+  // A start can have brought a deadline that is nearer than the next tick.
+  const auto next = ledger_->tick(now);
+  timers_due_ = next && *next <= now.boot;
+  return timers_due_ ? std::nullopt : next;
+}
+
 std::optional<boot_time> commit_gate::end_burst(moment now) {
   now_ = now;
   note_stall(now);
-  // A start can have brought a deadline that is nearer than the next tick.
-  const auto next = ledger_->tick(now);
+  const auto next = run_timers(now);
   // One slice of a sweep at a time, and only after the journal has written the earlier ones: a new cancel waits for at
   // most one slice.
   if (may_sweep()) sweeping_ = ledger_->step(now);

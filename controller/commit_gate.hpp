@@ -98,10 +98,12 @@ class commit_gate {
   /// Ends a burst of messages: places operations that wait for a slot, then ends the transaction. Returns the ledger's
   /// next deadline.
   std::optional<boot_time> end_burst(moment now);
-  bool dirty() const { return dirty_ || more_to_place_ || sweeping(); }
+  bool dirty() const { return dirty_ || more_to_place_ || sweeping() || (timers_due_ && may_run_timers()); }
   /// True if everything that waits for the end of the burst comes from orders that another one follows at once: both
   /// then share a transaction, so that a turn does not wait for two commits where one will do.
-  bool expects_more() const { return expects_more_ && !more_to_place_ && !sweeping(); }
+  bool expects_more() const {
+    return expects_more_ && !more_to_place_ && !sweeping() && !(timers_due_ && may_run_timers());
+  }
   /// True when nothing waits for the journal.
   bool quiet() const { return gate_.empty(); }
   bool sweeping() const { return sweeping_ && may_sweep(); }
@@ -142,6 +144,10 @@ class commit_gate {
       if (!g.fence.empty()) return false;
     return true;
   }
+  /// Timers come in slices, too: one with an empty gate, else one for each commit. So a cancel waits for one slice, and
+  /// no more slices wait for the journal than it writes.
+  bool may_run_timers() const { return gate_.empty() || committed_since_timers_; }
+  std::optional<boot_time> run_timers(moment now);
   void cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done, moment now);
   void take(const commands::take_message& what, std::function<void(commands::taken_message)> done,
             const std::function<void(const commands::taken_message&)>& at_once, moment now);
@@ -177,6 +183,8 @@ class commit_gate {
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;
   bool expects_more_ = false;
+  bool timers_due_ = false; ///< perhaps
+  bool committed_since_timers_ = false;
   bool placing_ = false;
   bool more_to_place_ = false;
   bool dirty_ = false;

@@ -23,7 +23,7 @@ using reply = std::function<void(T)>;
 
 /// An event after its commit. Delivered in commit order on a controller thread; the listener must not block.
 struct committed_event {
-  records::event_record event;
+  const records::event_record& event; ///< valid during the call
 };
 
 class service {

@@ -16,7 +16,7 @@ bool is_allowed(const gateway_options& options, const std::string& origin) {
 
 /// Those of our API, and those that the clients of OpenAI, of the AI SDK and of A2A add in a page.
 constexpr const char* allowed_headers =
-    "Authorization, Content-Type, Last-Event-ID, Quell-Channel, X-Quell-Scope, A2A-Version, User-Agent, "
+    "Authorization, Content-Type, Last-Event-ID, Prefer, Quell-Channel, X-Quell-Scope, A2A-Version, User-Agent, "
     "X-Stainless-Arch, "
     "X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, X-Stainless-Runtime, "
     "X-Stainless-Runtime-Version, X-Stainless-Timeout, X-Stainless-Helper-Method";
@@ -39,7 +39,7 @@ void add_cors_headers(const gateway_options& options, const request& req, respon
   to.headers.emplace_back("Access-Control-Allow-Origin", req.origin);
   to.headers.emplace_back("Access-Control-Expose-Headers",
                           "Quell-Offset, Quell-End, Quell-Dropped, Retry-After, Location, Allow, WWW-Authenticate, "
-                          "X-Quell-Turn, X-Quell-Scope, X-Request-Id");
+                          "X-Quell-Turn, X-Quell-Scope, X-Request-Id, Preference-Applied");
 }
 
 } // namespace quell::controller::http

@@ -35,6 +35,7 @@ awaitable<response> create_batch(exchange& x) {
   for (const auto& item : items)
     if (item && item->id) chosen.push_back(*item->id);
   const auto known = co_await look_up(gw, std::move(chosen));
+  const bool is_minimal = x.req.wants_minimal();
 
   std::vector<item_answer> answers(items.size());
   std::vector<std::optional<operation_id>> shown_as(items.size()); // the operations whose rows are the answers
@@ -54,7 +55,11 @@ awaitable<response> create_batch(exchange& x) {
       continue;
     }
     answers[i] = std::move(*settled);
-    if (!answers[i].error) shown_as[i] = id;
+    if (answers[i].error) continue;
+    if (is_minimal)
+      answers[i] = named_only(*id, 200);
+    else
+      shown_as[i] = id;
   }
 
   if (!orders.empty()) {
@@ -75,13 +80,20 @@ awaitable<response> create_batch(exchange& x) {
         continue;
       }
       answer.status = made[i]->existed ? 200 : 201;
-      shown_as[place[i]] = made[i]->id;
       gw.titles.put(made[i]->id, titles[i]);
+      if (is_minimal) {
+        answer.id = made[i]->id;
+        continue;
+      }
+      shown_as[place[i]] = made[i]->id;
       fresh.push_back(made[i]->id);
     }
-    auto read = co_await find_rows(gw, std::move(fresh));
-    for (auto& row : read) rows.push_back(std::move(row));
+    if (!fresh.empty()) {
+      auto read = co_await find_rows(gw, std::move(fresh));
+      for (auto& row : read) rows.push_back(std::move(row));
+    }
   }
+  if (is_minimal) co_return with_preference(json_answer(results_json(gw, answers, x.req.id)));
   auto shown = co_await present(gw, std::move(rows));
   std::map<operation_id, const shown_operation*> by_id;
   for (const auto& op : shown) by_id.emplace(op.row.id, &op);

@@ -71,11 +71,33 @@ item_answer refused(problem p) {
   return item;
 }
 
+item_answer named_only(const operation_id& id, unsigned status) {
+  item_answer item;
+  item.status = status;
+  item.id = id;
+  return item;
+}
+
+response with_preference(response answer) {
+  answer.headers.emplace_back("Preference-Applied", "return=minimal");
+  return answer;
+}
+
+response minimal_answer(const operation_id& id, unsigned status) {
+  json_writer to;
+  to.open_object().field("id", id).close_object();
+  return with_preference(json_answer(to.take(), status));
+}
+
 std::string results_json(const gateway_context& gw, const std::vector<item_answer>& items, const request_id& request) {
   json_writer to;
   to.open_object().key("results").open_array();
   for (const auto& item : items) {
     to.open_object().field("status", item.status);
+    if (item.id) {
+      to.field("id", *item.id).close_object();
+      continue;
+    }
     to.key("operation");
     if (item.operation)
       write_operation(to, *item.operation, gw.options.worker_lease);
@@ -90,6 +112,7 @@ std::string results_json(const gateway_context& gw, const std::vector<item_answe
 
 response item_response(gateway_context& gw, const item_answer& item) {
   if (item.error) throw *item.error;
+  if (item.id) return minimal_answer(*item.id, item.status);
   return json_answer(operation_text(gw, *item.operation), item.status);
 }
 

@@ -27,11 +27,18 @@ std::string heartbeats_json(const heartbeat_answer& answer);
 struct item_answer {
   unsigned status = 200;
   std::optional<shown_operation> operation;
+  std::optional<operation_id> id; ///< instead of the operation, to `Prefer: return=minimal`
   std::optional<problem> error;
 };
 item_answer refused(problem p);
-/// `{"results":[{"status","operation"},{"status","error"}]}`
+/// `{"results":[{"status","operation"},{"status","error"}]}`; minimal: `{"status","id"}` for a success.
 std::string results_json(const gateway_context& gw, const std::vector<item_answer>& items, const request_id& request);
+/// `{"id"}`, with the header that says why the operation is not shown.
+response minimal_answer(const operation_id& id, unsigned status);
+/// A success to `Prefer: return=minimal`: the operation is not read back.
+item_answer named_only(const operation_id& id, unsigned status);
+/// Adds the header of an honoured `Prefer: return=minimal`.
+response with_preference(response answer);
 /// The single form: the operation, or throws its problem.
 response item_response(gateway_context& gw, const item_answer& item);
 

@@ -76,7 +76,7 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
   if (at == rows.end()) return refused(no_such_operation(report.operation));
   const auto& op = at->second;
   if (op.row.kind != kind::external) return refused(not_external(op.row));
-  if (ended) return {.status = 200, .operation = op, .error = {}};
+  if (ended) return {.status = 200, .operation = op, .id = {}, .error = {}};
   const auto& why = ended.error();
   const bool is_over =
       why.error.code == error_code::operation_not_found || why.error.code == error_code::already_terminal;
@@ -87,22 +87,37 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
   }
   if (!is_terminal(op.row.hot.now))
     return refused(why.error.code == error_code::already_terminal ? has_ended(gw, op) : lost_between(report.operation));
-  if (op.row.hot.now == wanted_by(report.what)) return {.status = 200, .operation = op, .error = {}};
+  if (op.row.hot.now == wanted_by(report.what)) return {.status = 200, .operation = op, .id = {}, .error = {}};
   if (op.row.hot.late.empty()) gw.controller.note_late_report(report);
   return refused(has_ended(gw, op));
 }
 
-/// Ends them in one commit and answers in order.
+/// Ends them in one commit and answers in order. To a caller that wants no operations back, rows are read only where
+/// they tell why an end was refused.
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
   auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
   const auto ended = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
   std::vector<operation_id> ids;
-  for (const auto& r : reports) ids.push_back(r.operation);
+  const bool is_minimal = x.req.wants_minimal();
+  for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i)
+    if (!is_minimal || !ended[i]) ids.push_back(reports[i].operation);
+  if (ids.empty()) {
+    std::vector<item_answer> named;
+    for (const auto& r : reports) named.push_back(named_only(r.operation, 200));
+    co_return named;
+  }
   const auto rows = co_await shown_rows(x, std::move(ids));
   std::vector<item_answer> answers;
-  for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i)
-    answers.push_back(item_answer_of(gw, reports[i], ended[i], rows));
+  for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i) {
+    if (is_minimal && ended[i]) {
+      answers.push_back(named_only(reports[i].operation, 200));
+      continue;
+    }
+    auto answer = item_answer_of(gw, reports[i], ended[i], rows);
+    if (is_minimal && !answer.error) answer = named_only(reports[i].operation, answer.status);
+    answers.push_back(std::move(answer));
+  }
   co_return answers;
 }
 
@@ -138,7 +153,9 @@ awaitable<response> end_externals(exchange& x) {
     else
       answers.push_back(std::move(ended.at(next++)));
   }
-  co_return json_answer(results_json(x.gw, answers, x.req.id));
+  auto answer = json_answer(results_json(x.gw, answers, x.req.id));
+  if (x.req.wants_minimal()) co_return with_preference(std::move(answer));
+  co_return answer;
 }
 
 awaitable<response> start_external(exchange& x) {
@@ -152,6 +169,7 @@ awaitable<response> start_external(exchange& x) {
                   .headers = {{"Retry-After", "5"}}};
   auto call = [&gw, &x, id](auto reply) { gw.controller.start_external(id, x.who, std::move(reply)); };
   const auto ended = co_await gw.answer<outcome<operation_id>>(call);
+  if (ended && x.req.wants_minimal()) co_return minimal_answer(id, 200);
   std::vector<operation_id> requested(1, id);
   const auto rows = co_await shown_rows(x, std::move(requested));
   const auto at = rows.find(id);

@@ -74,6 +74,8 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   order.kind = *kind;
   order.name = name.value_or(is_external ? std::string("external") : program_name(order.task));
+  // Nobody can repeat a create whose id was not chosen, so it needs no fingerprint.
+  if (!order.id) return order;
   // Without secrets: `seal_secrets` adds them with a key, so that no hash in the store can be brute-forced.
   if (order.task.secrets.empty()) {
     order.fingerprint = fingerprint_of(body, {"id"});

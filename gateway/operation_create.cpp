@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "gateway/external_json.hpp"
 #include "gateway/operation_body.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/rights.hpp"
@@ -222,6 +223,7 @@ awaitable<response> create_operation(exchange& x) {
   if (order.id) chosen.push_back(*order.id);
   const auto known = co_await look_up(gw, std::move(chosen));
   auto same = co_await check_create(x, order, known);
+  if (same && x.req.wants_minimal()) co_return minimal_answer(same->id, 200);
   if (same) {
     const auto shown = co_await present_one(gw, std::move(*same));
     co_return json_answer(operation_text(gw, shown));
@@ -235,13 +237,19 @@ awaitable<response> create_operation(exchange& x) {
     throw why;
   }
   gw.titles.put(outcome_of_it->id, title);
+  const auto place = "/v1/operations/" + outcome_of_it->id.text();
+  if (x.req.wants_minimal()) {
+    auto named = minimal_answer(outcome_of_it->id, outcome_of_it->existed ? 200 : 201);
+    named.headers.emplace_back("Location", place);
+    co_return named;
+  }
   auto row = co_await find_row(gw, outcome_of_it->id);
   if (!row)
     throw problem{.code = error_code::internal,
                   .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
   const auto shown = co_await present_one(gw, std::move(*row));
   auto answer = json_answer(operation_text(gw, shown), outcome_of_it->existed ? 200 : 201);
-  answer.headers.emplace_back("Location", "/v1/operations/" + outcome_of_it->id.text());
+  answer.headers.emplace_back("Location", place);
   co_return answer;
 }
 

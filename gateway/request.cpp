@@ -18,13 +18,19 @@ int hex_digit(char c) {
 
 constexpr std::size_t max_parameters = 256;
 
+/// `word` is in lower case; the case of `text` does not matter.
+bool holds_word(std::string_view text, std::string_view word) {
+  const auto same = [](char given, char lower) { return (given >= 'A' && given <= 'Z' ? given + 32 : given) == lower; };
+  return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+}
+
 } // namespace
 
 bool request::wants_event_stream() const {
-  constexpr std::string_view wanted = "text/event-stream"; // media types are case-insensitive
-  const auto same = [](char given, char lower) { return (given >= 'A' && given <= 'Z' ? given + 32 : given) == lower; };
-  return std::search(accept.begin(), accept.end(), wanted.begin(), wanted.end(), same) != accept.end();
+  return holds_word(accept, "text/event-stream"); // media types are case-insensitive
 }
+
+bool request::wants_minimal() const { return holds_word(prefer, "return=minimal"); }
 
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
   std::string out;

@@ -24,7 +24,7 @@ struct request {
   std::vector<name_value> query; ///< decoded, in order
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
   std::string origin, requested_method; ///< of a web page: Origin, Access-Control-Request-Method
-  std::string host, cookie, accept_encoding, if_none_match;
+  std::string host, cookie, accept_encoding, if_none_match, prefer;
   std::string quell_scope; ///< X-Quell-Scope: where OpenAI's clients, which have no field for it, name a scope
   std::string a2a_version; ///< A2A-Version: the protocol version that a client of A2A speaks
   std::string body;
@@ -36,6 +36,8 @@ struct request {
   client_link* client = nullptr;   ///< valid while the answer is made; null in tests
 
   bool wants_event_stream() const;
+  /// `Prefer: return=minimal` (RFC 7240): the answer to a success names the operation and does not show it.
+  bool wants_minimal() const;
 };
 
 /// The channel named by the client: `Quell-Channel`, else `cli` for our CLI, else `api`.

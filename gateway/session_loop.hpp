@@ -146,6 +146,7 @@ class session_loop final : public client_link {
     req.cookie = header(beast::http::field::cookie);
     req.accept_encoding = header(beast::http::field::accept_encoding);
     req.if_none_match = header(beast::http::field::if_none_match);
+    req.prefer = header("Prefer");
     req.body = std::move(message.body());
     const auto target = read_target(text(message.target()), req);
     if (req.path.starts_with("/v1/chat/")) keep_whole(req, message);

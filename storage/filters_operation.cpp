@@ -1,4 +1,7 @@
 // Turns the operations' filter into a search.
+#include <algorithm>
+
+#include "storage/codes.hpp"
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
 
@@ -142,6 +145,21 @@ condition covered_by(const cancel_record& cancel) {
   return c;
 }
 
+/// The condition of the index `operation_unsuccessful`, in its words: SQLite compares them.
+std::string unsuccessful_end(const std::string& prefix) {
+  return prefix + "ended_seq <> 0 AND " + prefix + "status <> 4";
+}
+static_assert(code_of(status::completed) == 4);
+
+/// The rows with one of these ends, by the index; nullopt: it does not hold all of them.
+std::optional<fragment> by_end(const std::vector<std::int64_t>& ended) {
+  if (ended.empty() || std::count(ended.begin(), ended.end(), code_of(status::completed)) > 0) return std::nullopt;
+  fragment f;
+  f.add("SELECT seq FROM operation INDEXED BY operation_unsuccessful WHERE " + unsuccessful_end("") + " AND ");
+  f.add(is_one_of("status", ended));
+  return f;
+}
+
 std::optional<condition> in_status(const operation_filter& f) {
   condition c;
   std::vector<std::int64_t> ended;
@@ -153,12 +171,19 @@ std::optional<condition> in_status(const operation_filter& f) {
   } else if (f.want_live && !ended.empty()) {
     c.test.add("operation.ended_seq = 0 OR ");
     c.test.add(is_one_of("operation.status", ended));
+    if (const auto way = by_end(ended)) {
+      c.way_in.add("SELECT seq FROM operation INDEXED BY operation_live WHERE ended_seq = 0 UNION ALL ");
+      c.way_in.add(*way);
+    }
   } else if (!f.want_live && f.want_ended) {
-    c.test.add("operation.ended_seq <> 0");
+    const auto way = by_end(ended);
+    c.test.add(way ? unsuccessful_end("operation.") : "operation.ended_seq <> 0");
     if (!ended.empty()) {
       c.test.add(" AND ");
       c.test.add(is_one_of("operation.status", ended));
     }
+    if (way) c.way_in = *way;
+    if (way && ended.size() == 1) c.ordered_index = "operation_unsuccessful";
   } else if (!f.want_live) {
     c.test.add("0");
     c.way_in.add("SELECT seq FROM operation WHERE 0");

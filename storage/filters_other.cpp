@@ -63,7 +63,12 @@ result<search> search_for(const cancel_filter& f) {
     open.ordered_index = "cancel_open";
     s.conditions.push_back(std::move(open));
   }
-  if (f.status) add(is_one_of("cancel.status", std::vector{static_cast<std::int64_t>(*f.status)}));
+  if (f.status) {
+    condition at{is_one_of("cancel.status", std::vector{static_cast<std::int64_t>(*f.status)}), {}, false, {}};
+    if (*f.status != cancel_status::settled) // nearly all are settled: a walk meets those at once
+      at.way_in.add("SELECT seq FROM cancel INDEXED BY cancel_open WHERE status <> 2");
+    s.conditions.push_back(std::move(at));
+  }
   if (f.owner) add(is_one_of("cancel.by_id", std::vector{*f.owner}));
   if (f.operation) {
     // Only cancels that came during the operation's life can have covered it.

@@ -4,6 +4,8 @@
 //   operation_live    the live operations, by seq: recovery and live lists
 //   operation_scope   one range per subtree of scopes; it contains ended_seq, so that "live at seq N" needs no row of
 //                     the table
+//   operation_unsuccessful   by status, the ended operations that did not complete: few, while a list of what completed
+//                     meets its rows in any walk
 //   operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each one is in list order;
 //                     roots and operations without a parent are not in the last two
 //   message_scope, message_aside   a conversation, in list order
@@ -186,6 +188,11 @@ CREATE TABLE IF NOT EXISTS call_change (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Without it a list of failed operations walks over all that completed. The condition is that of `unsuccessful_end`.
+constexpr const char* version_9 = R"sql(
+CREATE INDEX IF NOT EXISTS operation_unsuccessful ON operation(status) WHERE ended_seq <> 0 AND status <> 4;
+)sql";
+
 /// SQL function: true if the packed map holds this key with this value.
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -246,6 +253,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 6) database.exec("ALTER TABLE operation ADD COLUMN via_token TEXT"); // NULL: nobody's
   if (version < 7) database.exec(version_7);
   if (version < 8) database.exec(version_8);
+  if (version < 9) database.exec(version_9);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

@@ -58,7 +58,7 @@ struct writer::statements {
       discard, insert_call, settle_call, acknowledge, add_cost, prune_cost, put_turn_cost, drop_turn_cost, change_call;
   std::uint64_t frames = 0;
 
-  void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
+  void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, *e.record); }
   void operator()(const update_operation& e) { write_hot(update_live, update_ended, e.id, e.hot); }
   void operator()(const records::put_cancel& e) { write_cancel(put_cancel, e.record); }
   void operator()(const records::put_cutoff& e) { write_cutoff(put_cutoff, e.record); }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +20,13 @@ std::size_t sequence_length(std::string_view text) {
   const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (text.size() < length || !is_utf8(text.substr(0, length))) return 0;
   return length;
+}
+
+/// Most texts are plain ASCII and need nothing but their bytes.
+bool is_plain(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f;
+  });
 }
 
 void escape(std::string& out, std::string_view text, bool valid) {
@@ -79,7 +87,10 @@ json_writer& json_writer::key(std::string_view name) {
 void json_writer::put(std::string_view text) {
   comma();
   out_ += '"';
-  escape(out_, text, is_utf8(text));
+  if (is_plain(text))
+    out_ += text;
+  else
+    escape(out_, text, is_utf8(text));
   out_ += '"';
 }
 

@@ -17,10 +17,14 @@ void live_ledger::set_deadline(index x, boot_time at) {
 }
 
 std::optional<boot_time> live_ledger::tick(moment now) {
-  while (!timers_.empty() && timers_.top().at <= now.boot) {
+  // In units of an outdated timer. Those that are left are due at once: the deadline returned is not after `now`.
+  std::size_t budget = most_timers_at_once * outdated_timers_for_one;
+  while (budget >= outdated_timers_for_one && !timers_.empty() && timers_.top().at <= now.boot) {
     const timer due = timers_.top();
     timers_.pop();
+    --budget;
     if (!is_same(due.operation, due.seq) || operations_[due.operation].is_over()) continue;
+    budget -= outdated_timers_for_one - 1;
     switch (due.what) {
     case timer::purpose::deadline:
       stop_operations({due.operation}, stop_cause::timeout, now);
@@ -36,7 +40,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
       break;
     }
   }
-  expire(now);
+  expire(now, budget / outdated_timers_for_one);
   recent_.forget_old(now.boot);
 
   std::optional<boot_time> next;
@@ -60,8 +64,8 @@ std::optional<boot_time> live_ledger::tick(moment now) {
   return next;
 }
 
-void live_ledger::expire(moment now) {
-  while (!expiries_.empty() && expiries_.top().at <= now.boot) {
+void live_ledger::expire(moment now, std::size_t most) {
+  for (; most > 0 && !expiries_.empty() && expiries_.top().at <= now.boot; --most) {
     const expiry due = expiries_.top();
     expiries_.pop();
     if (due.tombstone) {

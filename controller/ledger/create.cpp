@@ -242,6 +242,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   r.root = operations_[root].id;
+  fresh_row_ = effects_.journal.size();
   effects_.journal.emplace_back(records::put_operation{std::move(r)});
   if (order.call) {
     records::call_record call = *order.call;
@@ -258,6 +259,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     note_waiting(operations_[x].id, "turn", "waits for its turn", now);
   else if (operations_[x].phase != phase::behind_older)
     begin_at_once(x, now);
+  fresh_row_.reset();
   return created{operations_[x].id, false};
 }
 

@@ -301,11 +301,13 @@ class live_ledger final : public ledger,
   void end_doubt(index x, moment now);
 
   // clock.cpp
-  void expire(moment now);
+  void expire(moment now, std::size_t most);
   void set_deadline(index x, boot_time at);
 
   ledger_settings settings_;
   ledger_effects effects_;
+  /// While an operation is created: the place of its row in `effects_.journal`.
+  std::optional<std::size_t> fresh_row_;
   std::function<reachability(const std::string&)> ask_;
 
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;

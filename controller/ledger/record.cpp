@@ -56,6 +56,13 @@ records::operation_hot live_ledger::hot_of(index x) const {
 }
 
 void live_ledger::write_row(index x) {
+  if (fresh_row_) { // it begins as it is created: one row instead of an insert and an update
+    auto& row = *std::get<records::put_operation>(effects_.journal[*fresh_row_]).record;
+    if (row.id == operations_[x].id) {
+      row.hot = hot_of(x);
+      return;
+    }
+  }
   effects_.journal.emplace_back(records::update_operation{operations_[x].id, hot_of(x)});
 }
 

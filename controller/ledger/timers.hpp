@@ -1,6 +1,7 @@
 // The timers of operations, and the instants at which things are forgotten.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,6 +22,12 @@ struct timer {
   purpose what;
   friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
 };
+/// The most timers and expiries that one tick handles. Each ends or stops an operation, so they come in slices: a
+/// cancel that arrives meanwhile waits for one slice.
+inline constexpr std::size_t most_timers_at_once = 64;
+/// Outdated timers are only dropped; as many of them cost what one that acts costs.
+inline constexpr std::size_t outdated_timers_for_one = 16;
+
 /// An entry kept until an instant: a tombstone, or a cutoff (scope and generation).
 struct expiry {
   boot_time at;

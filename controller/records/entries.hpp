@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "controller/records/boxed.hpp"
 #include "controller/records/costs.hpp"
 #include "controller/records/history.hpp"
 #include "controller/records/records.hpp"
@@ -15,8 +16,8 @@ namespace quell::records {
 
 // The entries that can be written. Rows are replaced whole by key unless stated otherwise.
 struct put_operation {
-  operation_record record;
-}; ///< insert
+  boxed<operation_record> record; ///< by far the largest record
+};                                ///< insert
 struct update_operation {
   operation_id id;
   operation_hot hot;

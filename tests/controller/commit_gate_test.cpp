@@ -129,6 +129,89 @@ TEST_CASE("after a stall no owner's lease is over, whatever message comes first"
   CHECK(is_over());
 }
 
+TEST_CASE("timers that are due come in slices, one for each commit, and a cancel waits for one of them", "[core]") {
+  constexpr std::size_t count = 300, most_in_a_slice = 64;
+  world w;
+  commands::create_operations many;
+  for (std::size_t i = 0; i < count; ++i) {
+    create_order o;
+    o.by.role = role::admin;
+    o.kind = kind::external;
+    o.scope = *scope_path::parse("many");
+    o.external.lease = 2s;
+    many.all.push_back({std::move(o), operation_id::fresh()});
+  }
+  w.c->execute({std::move(many), [](std::vector<outcome<created>>) {}}, w.now);
+  w.c->end_burst(w.now);
+  w.commit();
+  const auto pass_a_second = [&] {
+    w.now.wall = w.now.wall + 1s;
+    w.now.boot = w.now.boot + 1s;
+  };
+  const auto ends_in = [](const std::vector<records::entry>& batch) {
+    return static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), [](const records::entry& e) {
+      const auto* row = std::get_if<records::update_operation>(&e);
+      return row && row->hot.ended_seq != 0;
+    }));
+  };
+  pass_a_second();
+  w.c->tick(w.now);
+  w.commit();
+  w.edges.batches.clear();
+  pass_a_second(); // every lease is over
+  w.c->tick(w.now);
+  REQUIRE(w.edges.batches.size() == 1);
+  CHECK(ends_in(w.edges.batches[0]) == most_in_a_slice);
+  CHECK_FALSE(w.c->dirty()); // the journal has the next word
+  w.c->tick(w.now);
+  w.c->end_burst(w.now);
+  CHECK(w.edges.batches.size() == 1);
+  w.cancel("another");
+  REQUIRE(w.edges.batches.size() == 2);
+  CHECK(ends_in(w.edges.batches[1]) == 0);
+  w.c->committed({w.edges.tickets - 1, {}},
+                 w.now); // the slice: the cancel still waits, and the next slice may follow it
+  CHECK(w.c->dirty());
+  w.c->end_burst(w.now);
+  w.c->end_burst(w.now);
+  REQUIRE(w.edges.batches.size() == 3);
+  CHECK(ends_in(w.edges.batches[2]) == most_in_a_slice);
+  w.commit();
+  REQUIRE(*w.cancel_answer);
+  std::size_t ended = 0;
+  for (const auto& batch : w.edges.batches) {
+    CHECK(ends_in(batch) <= most_in_a_slice);
+    ended += ends_in(batch);
+  }
+  CHECK(ended == count);
+  CHECK_FALSE(w.c->dirty());
+}
+
+TEST_CASE("external work that begins as it is registered is one row", "[core]") {
+  world w;
+  w.edges.batches.clear();
+  create_order o;
+  o.by.role = role::admin;
+  o.kind = kind::external;
+  o.scope = *scope_path::parse("a");
+  w.c->execute({commands::create_operation{std::move(o), operation_id::fresh()}, [](outcome<created>) {}}, w.now);
+  w.c->end_burst(w.now);
+  REQUIRE(w.edges.batches.size() == 1);
+  std::size_t rows = 0;
+  std::vector<std::string> events;
+  for (const auto& e : w.edges.batches[0]) {
+    CHECK_FALSE(std::holds_alternative<records::update_operation>(e));
+    if (const auto* event = std::get_if<records::put_event>(&e)) events.emplace_back(text_of(event->record));
+    const auto* put = std::get_if<records::put_operation>(&e);
+    if (!put) continue;
+    ++rows;
+    CHECK(put->record->hot.now == status::running);
+    CHECK(put->record->hot.started_at == w.now.wall);
+  }
+  CHECK(rows == 1);
+  CHECK(events == std::vector<std::string>{"operation_created", "operation_started"});
+}
+
 TEST_CASE("a forbidden move is named with its asker, and ends its operation, not the process", "[core]") {
   world w;
   w.worker_joins();

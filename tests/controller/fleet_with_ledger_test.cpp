@@ -39,7 +39,7 @@ struct whole_world : fleet_world {
     }
   }
   void note(const records::entry& row) {
-    if (const auto* p = std::get_if<records::put_operation>(&row)) hot[p->record.id] = p->record.hot;
+    if (const auto* p = std::get_if<records::put_operation>(&row)) hot[p->record->id] = p->record->hot;
     if (const auto* u = std::get_if<records::update_operation>(&row)) hot[u->id] = u->hot;
     if (const auto* k = std::get_if<records::put_cancel>(&row)) cancels[k->record.id] = k->record;
     if (const auto* v = std::get_if<records::put_event>(&row)) events.emplace_back(text_of(v->record));

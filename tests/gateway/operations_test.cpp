@@ -35,6 +35,24 @@ TEST_CASE("a create answers 201 with the whole operation, its place, and who ask
   CHECK(world.get("/v1/operations/" + j["id"].get<std::string>()).json() == j);
 }
 
+TEST_CASE("to return=minimal a create answers with the id alone, and says so") {
+  gateway_world world;
+  const auto id = operation_id::fresh();
+  auto headers = gateway_world::admin();
+  headers.emplace_back("Prefer", "respond-async, Return=Minimal");
+  for (const unsigned status : {201u, 200u}) { // the second one repeats it
+    const auto made = world.ask("POST", "/v1/operations", headers, with_id(id));
+    CHECK(made.status == status);
+    CHECK(made.header("preference-applied") == "return=minimal");
+    CHECK(made.json() == nlohmann::json({{"id", id.text()}}));
+    if (status == 201) CHECK(made.header("location") == "/v1/operations/" + id.text());
+  }
+  const auto refused = world.ask("POST", "/v1/operations", headers, R"({"kind":"task"})");
+  CHECK(refused.status == 422);
+  CHECK(refused.code() == "invalid_field");
+  CHECK(world.get("/v1/operations/" + id.text()).json()["id"] == id.text());
+}
+
 TEST_CASE("the same id with the same body is 200 and the same object, also after its end; another body is 409") {
   gateway_world world;
   const auto id = operation_id::fresh();

@@ -15,7 +15,7 @@ void oracle::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows) {
     if (world_.failed()) return;
     if (const auto* p = std::get_if<records::put_operation>(&e)) {
-      put(p->record);
+      put(*p->record);
     } else if (const auto* u = std::get_if<records::update_operation>(&e)) {
       update(u->id, u->hot);
     } else if (const auto* c = std::get_if<records::put_cancel>(&e)) {

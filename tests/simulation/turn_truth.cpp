@@ -29,7 +29,7 @@ void turn_truth::committed(const std::vector<records::entry>& rows) {
     } else if (const auto* d = std::get_if<records::discard_message>(&e)) {
       if (const auto at = turns_.find(d->turn); at != turns_.end()) at->second.is_discarded = true;
     } else if (const auto* o = std::get_if<records::put_operation>(&e)) {
-      check_new_operation(o->record);
+      check_new_operation(*o->record);
     } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       put(event->record);
     }

@@ -218,10 +218,10 @@ void voice_truth::check_context(const std::string& prompt, int utterance) {
 void voice_truth::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows) {
     if (world_.failed()) return;
-    if (const auto* o = std::get_if<records::put_operation>(&e); o && o->record.kind == kind::exchange) {
+    if (const auto* o = std::get_if<records::put_operation>(&e); o && o->record->kind == kind::exchange) {
       ++exchanges_;
-      if (!is_terminal(o->record.hot.now)) live_.insert(o->record.id);
-      if (o->record.hot.stop) ++stops_;
+      if (!is_terminal(o->record->hot.now)) live_.insert(o->record->id);
+      if (o->record->hot.stop) ++stops_;
     } else if (const auto* u = std::get_if<records::update_operation>(&e)) {
       check_row(*u);
     } else if (const auto* m = std::get_if<records::put_message>(&e)) {

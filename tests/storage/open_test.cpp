@@ -110,7 +110,7 @@ TEST_CASE("damaged pages are found at the start") {
     store s(directory.path());
     std::vector<entry> batch;
     for (std::uint64_t seq = 1; seq <= 500; ++seq) batch.push_back(put_operation{full_operation(seq)});
-    for (auto& e : batch) std::get<put_operation>(e).record.hot.ended_seq = 0;
+    for (auto& e : batch) std::get<put_operation>(e).record->hot.ended_seq = 0;
     REQUIRE_FALSE(s.write(std::move(batch)));
   }
   const auto size = std::filesystem::file_size(directory / "quell.db");

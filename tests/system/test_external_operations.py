@@ -122,6 +122,30 @@ def test_batches_answer_each_item_in_order(c):
         assert c.api("POST", "/v1/operations/" + path, body).status == 422, (path, body)
 
 
+def test_minimal_answers_name_what_succeeded_and_explain_what_did_not(c):
+    minimal = {"Prefer": "return=minimal"}
+    chosen = new_id()
+    items = [{"kind": "external", "scope": "q", "id": chosen}, {"kind": "external", "scope": "q"}, {"kind": "external", "scope": "q//x"}]
+    made = c.api("POST", "/v1/operations/batch", {"operations": items}, headers=minimal)
+    assert {k.lower(): v for k, v in made.headers.items()}["preference-applied"] == "return=minimal"
+    first, second, refused = made.json["results"]
+    assert first == {"status": 201, "id": chosen} and second.keys() == {"status", "id"}
+    assert refused["status"] == 422 and refused["error"]["code"] == "bad_scope"
+    again = c.api("POST", "/v1/operations/batch", {"operations": items[:1]}, headers=minimal)
+    assert again.json == {"results": [{"status": 200, "id": chosen}]}
+    ends = [{"id": chosen, "complete": {"result": {"tokens": 120}}}, {"id": second["id"], "stopped": {}}, {"id": new_id(), "complete": {}}]
+    ended = c.api("POST", "/v1/operations/end", {"items": ends}, headers=minimal).json["results"]
+    assert ended[0] == {"status": 200, "id": chosen}
+    assert [r["status"] for r in ended[1:]] == [409, 404] and ended[1]["error"]["code"] == "not_cancelling"
+    assert c.api("POST", "/v1/operations/end", {"items": ends[:1]}, headers=minimal).json["results"] == [{"status": 200, "id": chosen}]
+    late = c.api("POST", "/v1/operations/end", {"items": [{"id": chosen, "fail": {}}]}, headers=minimal).json["results"][0]
+    assert late["status"] == 409 and late["error"]["code"] == "already_terminal"
+    single = c.api("POST", f"/v1/operations/{second['id']}/complete", {}, headers=minimal)
+    assert (single.status, single.json) == (200, {"id": second["id"]})
+    shown = c.api("GET", f"/v1/operations/{chosen}").json
+    assert shown["status"] == "completed" and shown["result"] == {"tokens": 120} and shown["started_at"]
+
+
 def test_a_batch_is_one_commit_that_a_crash_does_not_tear(c):
     items = [{"kind": "external", "scope": "bulk", "external": {"lease_ms": 0}} for _ in range(1000)]
     made = c.api("POST", "/v1/operations/batch", {"operations": items}).json["results"]

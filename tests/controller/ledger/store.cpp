@@ -11,8 +11,9 @@ namespace quell::controller::testing {
 void remembered_store::apply(const std::vector<records::entry>& batch) {
   for (const auto& e : batch) {
     if (const auto* put = std::get_if<records::put_operation>(&e)) {
-      if (!operations.emplace(put->record.id, put->record).second) broken.push_back("an operation was inserted twice");
-      if (put->record.seq >= seq_limit) broken.push_back("a seq was used that is not reserved");
+      if (!operations.emplace(put->record->id, *put->record).second)
+        broken.push_back("an operation was inserted twice");
+      if (put->record->seq >= seq_limit) broken.push_back("a seq was used that is not reserved");
     } else if (const auto* update = std::get_if<records::update_operation>(&e)) {
       auto& hot = operations.at(update->id).hot;
       const status from = hot.now, to = update->hot.now;
