@@ -104,7 +104,7 @@ TEST_CASE("a kept text is not for callers who may not see the operation") {
   const auto path = "/v1/operations/" + made["id"].get<std::string>();
   world.controller->end_operation(*operation_id::parse(made["id"].get<std::string>()), status::completed);
   for (int i = 0; i < 3; ++i) CHECK(world.get(path).status == 200);
-  const auto inside = world.token("viewer", "team"), outside = world.token("viewer", "other");
+  const auto inside = world.token("observer", "team"), outside = world.token("observer", "other");
   CHECK(world.ask("GET", path, gateway_world::with(inside)).status == 200);
   const auto refused = world.ask("GET", path, gateway_world::with(outside));
   CHECK(refused.status == 404);
