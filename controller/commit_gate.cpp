@@ -44,6 +44,7 @@ commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recove
 void commit_gate::ask(const question& what, moment now) {
   auto answer = what(*this, now);
   if (!answer) return;
+  if (!dirty_ && gate_.empty()) return answer(); // everything that it can tell of is on disk
   transaction_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
   dirty_ = true;
   expects_more_ = false;

@@ -10,6 +10,9 @@ namespace quell::controller::http {
 
 namespace {
 
+constexpr std::size_t burst_bytes = 64 * 1024;
+constexpr std::chrono::microseconds burst_pause{500};
+
 struct output_request {
   stream which = stream::out;
   std::optional<std::uint64_t> offset, limit_bytes, tail_bytes;
@@ -36,6 +39,57 @@ output_request read_output_request(const exchange& x) {
   return requested;
 }
 
+/// A slice; an operation without output gives an empty one. On a reader's thread.
+result<output_store::slice> slice_of(output_store& output, operation_id id, stream which, std::uint64_t offset,
+                                     std::size_t limit) {
+  auto read = output.read(id, which, offset, limit);
+  if (!read &&
+      (has_code(read.error(), error_code::not_found) || has_code(read.error(), error_code::operation_not_found))) {
+    output_store::slice none;
+    none.offset = offset;
+    return none;
+  }
+  return read;
+}
+
+/// True for an operation that was not sent to a worker yet: it has no stream that could have ended.
+awaitable<bool> has_no_stream(thread_context& gw, operation_id id, const output_store::slice& slice) {
+  if (!slice.end || slice.size > 0) co_return false;
+  const auto row = co_await find_row(gw, id);
+  co_return row && !is_terminal(row->hot.now);
+}
+
+/// What the head of an answer says, with its first bytes.
+struct beginning {
+  std::uint64_t start = 0, until = 0; ///< as asked for; `start` may lie before the oldest byte that is kept
+  std::uint64_t size = 0;
+  output_store::slice first;
+  bool is_end = false; ///< `until` is the end of the stream
+};
+
+/// All reads of a head at once, on a reader's thread.
+result<beginning> begin_of(output_store& output, operation_id id, const output_request& requested) {
+  const auto now = slice_of(output, id, requested.which, 0, 1);
+  if (!now) return tl::unexpected(now.error());
+  beginning b;
+  b.size = now->size;
+  b.start = std::max(requested.offset.value_or(0), now->oldest);
+  if (requested.tail_bytes)
+    b.start = std::max(now->oldest, now->size > *requested.tail_bytes ? now->size - *requested.tail_bytes : 0);
+  b.until = std::max(now->size, b.start);
+  if (requested.limit_bytes && *requested.limit_bytes < b.until - b.start) b.until = b.start + *requested.limit_bytes;
+  const auto most = std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(b.until - b.start, 1));
+  auto first = slice_of(output, id, requested.which, b.start, most);
+  if (!first) return tl::unexpected(first.error());
+  b.first = std::move(*first);
+  b.is_end = b.first.end;
+  if (b.is_end || b.until != now->size || b.until == b.start) return b;
+  const auto last = slice_of(output, id, requested.which, b.until, 1);
+  if (!last) return tl::unexpected(last.error());
+  b.is_end = last->end && last->bytes.empty();
+  return b;
+}
+
 /// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
 /// confirms. A followed answer without the trailer was cut (a gap, a stop of quelld), and the client must request the
 /// rest.
@@ -45,6 +99,7 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
   to.wake_on_close(wake);
   const auto ticket = gw.hub.watch(id, wake);
   idle_output idle_wait(gw, id);
+  signal pause(*gw.io);
   while (!to.closed() && !gw.stopping) {
     const auto want = follow ? output_slice_bytes : std::min<std::uint64_t>(output_slice_bytes, until - offset);
     if (want == 0) co_return;
@@ -53,7 +108,8 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
       // Bytes are missing here. A following client requests again from its offset and learns of the gap from
       // Quell-Offset.
       if (follow && slice.offset > offset) co_return;
-      offset = slice.offset + slice.bytes.size();
+      const auto taken = slice.bytes.size();
+      offset = slice.offset + taken;
       if (!follow && offset > until)
         slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
       const bool alive = co_await to.write(std::move(slice.bytes));
@@ -61,6 +117,9 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
       if (slice.end && follow) break;
       if (!follow && offset >= until) co_return;
       idle_wait.progress();
+      // A task that writes fast: what comes in this moment goes out at once, instead of piece by piece.
+      if (follow && taken >= burst_bytes && taken < output_slice_bytes)
+        co_await pause.wait_until(std::chrono::steady_clock::now() + burst_pause);
       continue;
     }
     if (!follow) co_return;
@@ -85,21 +144,12 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
 awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
                                            std::size_t limit) {
   auto& output = gw.output;
-  auto slice = co_await gw.read<output_store::slice>([&output, id, which, offset,
-                                                      limit](store_reader&) -> result<output_store::slice> {
-    auto read = output.read(id, which, offset, limit);
-    if (!read &&
-        (has_code(read.error(), error_code::not_found) || has_code(read.error(), error_code::operation_not_found))) {
-      output_store::slice none;
-      none.offset = offset;
-      return none;
-    }
-    return read;
-  });
-  if (slice.end && slice.size == 0) { // an operation not yet sent to a worker has no stream that could have ended
-    const auto row = co_await find_row(gw, id);
-    slice.end = !row || is_terminal(row->hot.now);
-  }
+  const auto job = [&output, id, which, offset, limit](store_reader&) {
+    return slice_of(output, id, which, offset, limit);
+  };
+  auto slice = co_await gw.read<output_store::slice>(job);
+  const bool never_ran = co_await has_no_stream(gw, id, slice);
+  if (never_ran) slice.end = false;
   co_return slice;
 }
 
@@ -132,22 +182,18 @@ awaitable<response> get_output(exchange& x) {
   const auto requested = read_output_request(x);
   const auto row = co_await output_owner(x);
   const auto id = row.id;
-  const auto now = co_await read_output(gw, id, requested.which, 0, 1);
-  std::uint64_t start = std::max(requested.offset.value_or(0), now.oldest);
-  if (requested.tail_bytes)
-    start = std::max(now.oldest, now.size > *requested.tail_bytes ? now.size - *requested.tail_bytes : 0);
-  std::uint64_t until = std::max(now.size, start);
-  if (requested.limit_bytes && *requested.limit_bytes < until - start) until = start + *requested.limit_bytes;
-  auto first =
-      co_await read_output(gw, id, requested.which, start,
-                           std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(until - start, 1)));
-  bool end = first.end;
-  if (!end && until == now.size && until > start) {
-    const auto last = co_await read_output(gw, id, requested.which, until, 1);
-    end = last.end && last.bytes.empty();
+  auto& output = gw.output;
+  const auto read_head = [&output, id, requested](store_reader&) { return begin_of(output, id, requested); };
+  auto head = co_await gw.read<beginning>(read_head);
+  auto& first = head.first;
+  auto start = head.start, until = head.until;
+  bool end = head.is_end;
+  if (end) {
+    const bool never_ran = co_await has_no_stream(gw, id, first);
+    if (never_ran) end = false;
   }
   // An operation that never ran will have no output.
-  if (!end && now.size == 0 && is_terminal(row.hot.now)) end = true;
+  if (!end && head.size == 0 && is_terminal(row.hot.now)) end = true;
   response answer;
   answer.content_type = "application/octet-stream";
   answer.headers.emplace_back("Quell-Offset", std::to_string(std::max(start, first.offset)));

@@ -77,8 +77,12 @@ awaitable<> learn_reasons(thread_context& gw, const std::vector<shown_operation>
 } // namespace
 
 awaitable<std::optional<operation_record>> find_row(thread_context& gw, operation_id id, lane where) {
+  if (const auto* known = gw.known.find(id)) co_return known->row;
+  const auto changes = gw.known.changes_of(id);
   auto job = [id](store_reader& q) { return q.operation(id); };
-  co_return co_await gw.read<std::optional<operation_record>>(job, where);
+  auto row = co_await gw.read<std::optional<operation_record>>(job, where);
+  if (row) gw.known.keep(*row, changes);
+  co_return row;
 }
 
 awaitable<std::vector<operation_record>> find_rows(thread_context& gw, std::vector<operation_id> ids) {
@@ -166,6 +170,13 @@ awaitable<shown_operation> present_one(thread_context& gw, operation_record row)
   rows.push_back(std::move(row));
   auto shown = co_await present(gw, std::move(rows));
   co_return std::move(shown.front());
+}
+
+bool depends_on_row_alone(const shown_operation& op) {
+  const auto& row = op.row;
+  const auto& output = row.hot.output;
+  return is_terminal(row.hot.now) && (row.kind == kind::task || row.kind == kind::external) &&
+         output.stdout_bytes + output.stderr_bytes < may_be_pruned_bytes && (!row.hot.stop || !row.hot.stop->cancel || op.stop_by);
 }
 
 std::string operation_text(const thread_context& gw, const shown_operation& op) {

@@ -23,6 +23,8 @@ awaitable<std::optional<records::operation_record>> find_row(thread_context& gw,
 /// The existing ones of these rows, in the order of the ids.
 awaitable<std::vector<records::operation_record>> find_rows(thread_context& gw, std::vector<operation_id> ids);
 std::string operation_text(const thread_context& gw, const shown_operation& op);
+/// True if the text of this operation changes only with its row: it has ended, and nothing else is shown with it.
+bool depends_on_row_alone(const shown_operation& op);
 
 /// The present state of a cancel: the controller's view while it is open, else the committed row; nullopt if there is
 /// none.

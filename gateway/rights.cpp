@@ -159,6 +159,10 @@ problem no_such_operation(const operation_id& id) {
                     "--all` lists what there is"};
 }
 
+bool sees_at_once(const exchange& x, const records::operation_record& row) {
+  return !x.who.task && (!x.who.prefix || row.scope.is_at_or_below(*x.who.prefix));
+}
+
 awaitable<bool> sees(exchange& x, records::operation_record row) {
   if (x.who.prefix && !row.scope.is_at_or_below(*x.who.prefix)) co_return false;
   if (!x.who.task || row.id == *x.who.task || row.parent == x.who.task) co_return true;

@@ -61,6 +61,8 @@ void need_scope(const exchange& x, const scope_path& named);
 /// Throws `forbidden` if the role may not act for others.
 void need_to_act_for_others(const exchange& x, std::string_view field);
 
+/// True if the caller sees this operation, as far as that needs no read: false for every task's token.
+bool sees_at_once(const exchange& x, const records::operation_record& row);
 /// True if the caller sees this operation: it is inside the token's scope, and for a task's token it is the task or
 /// below it.
 awaitable<bool> sees(exchange& x, records::operation_record row);

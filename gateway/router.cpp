@@ -124,8 +124,21 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/metrics", get_metrics, access::open}, // checks the token itself, unless public
 });
 
+/// True if the segments of `path`, as far as they are no wildcards, are those of `pattern`.
+bool has_form_of(std::string_view pattern, std::string_view path) {
+  while (true) {
+    const auto pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);
+    const auto expected = pattern.substr(0, pattern_end);
+    if (expected != "/*" && expected != path.substr(0, path_end)) return false;
+    if (pattern_end == std::string_view::npos || path_end == std::string_view::npos) return pattern_end == path_end;
+    pattern.remove_prefix(pattern_end);
+    path.remove_prefix(path_end);
+  }
+}
+
 /// The decoded wildcards if `path` matches `pattern`.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+  if (!has_form_of(pattern, path)) return std::nullopt;
   std::vector<std::string> arguments;
   while (true) {
     const auto pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);
@@ -134,13 +147,8 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
       auto decoded = percent_decoded(given.substr(std::min<std::size_t>(1, given.size())), false);
       if (!decoded || decoded->empty()) return std::nullopt;
       arguments.push_back(std::move(*decoded));
-    } else if (expected != given) {
-      return std::nullopt;
     }
-    if (pattern_end == std::string_view::npos || path_end == std::string_view::npos) {
-      if (pattern_end == path_end) return arguments;
-      return std::nullopt;
-    }
+    if (pattern_end == std::string_view::npos) return arguments;
     pattern.remove_prefix(pattern_end);
     path.remove_prefix(path_end);
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/records/records.hpp"
+#include "controller/row_changes.hpp"
 #include "controller/service.hpp"
 #include "controller/store_reader.hpp"
 #include "gateway/journal_meter.hpp"
@@ -37,6 +38,7 @@ struct gateway_options {
   std::string unix_path;         ///< a second listener, used by the relay; "" = none. Replaced if it exists, 0600
   std::string state_directory;   ///< of the file with sessions of browsers, and of the sizes that metrics show
   open_limited_store open_store; ///< one more reader of the store; must not be empty
+  std::shared_ptr<const row_changes> changes; ///< as the store's writer counts them; null: no row is kept
   std::string admin_token;       ///< the bootstrap token in plain text; "" = none
   records::person admin_owner{"admin", "admin"};
   std::string task_token_key;                ///< HMAC key of QUELL_TOKEN; must not be empty

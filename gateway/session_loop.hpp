@@ -16,6 +16,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -28,6 +29,7 @@
 #include "gateway/client_link.hpp"
 #include "gateway/hangup.hpp"
 #include "gateway/head_check.hpp"
+#include "gateway/head_fields.hpp"
 #include "gateway/movable_stream.hpp"
 #include "gateway/reply_text.hpp"
 #include "gateway/router.hpp"
@@ -129,27 +131,13 @@ class session_loop final : public client_link {
     }
     req.received = clock_now().boot;
     auto& message = parser_->get();
-    const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
-    req.method = text(message.method_string());
-    const auto header = [&](auto name) { return text(message[name]); };
-    req.accept = header(beast::http::field::accept);
-    req.authorization = header(beast::http::field::authorization);
-    req.content_type = header(beast::http::field::content_type);
-    req.last_event_id = header("Last-Event-ID");
-    req.channel = header("Quell-Channel");
-    req.quell_scope = header("X-Quell-Scope");
-    req.a2a_version = header("A2A-Version");
-    req.user_agent = header(beast::http::field::user_agent);
-    req.origin = header(beast::http::field::origin);
-    req.requested_method = header(beast::http::field::access_control_request_method);
-    req.host = header(beast::http::field::host);
-    req.cookie = header(beast::http::field::cookie);
-    req.accept_encoding = header(beast::http::field::accept_encoding);
-    req.if_none_match = header(beast::http::field::if_none_match);
-    req.prefer = header("Prefer");
+    take_fields(message, req);
     req.body = std::move(message.body());
-    const auto target = read_target(text(message.target()), req);
-    if (req.path.starts_with("/v1/chat/")) keep_whole(req, message);
+    const auto target = read_target({message.target().data(), message.target().size()}, req);
+    if (req.path.starts_with("/v1/chat/")) {
+      take_whole(message, req);
+      req.is_relayed = is_local();
+    }
     if (!target) {
       const auto keep_alive = message.keep_alive();
       ++gw_->metrics.answers_by_status[400];
@@ -157,20 +145,6 @@ class session_loop final : public client_link {
       co_return false;
     }
     co_return true;
-  }
-
-  /// Keeps everything exactly as it was sent, since signatures cover it.
-  void keep_whole(request& req, const parser::value_type& message) {
-    const auto target = message.target();
-    if (const auto mark = target.find('?'); mark != beast::string_view::npos)
-      req.raw_query.assign(target.data() + mark + 1, target.size() - mark - 1);
-    for (const auto& field : message) {
-      std::string name(field.name_string().data(), field.name_string().size());
-      std::transform(name.begin(), name.end(), name.begin(),
-                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-      req.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
-    }
-    req.is_relayed = is_local();
   }
 
   /// Reads header and body into the parser. The time limit of each starts at its first byte and is not extended by
@@ -181,10 +155,16 @@ class session_loop final : public client_link {
       const auto count = co_await stream_.async_read_some(buffer_.prepare(first_read_bytes), token(error));
       buffer_.commit(count);
       if (error) co_return;
+    } else { // sent ahead: others have their turn between two requests of one connection
+      co_await boost::asio::post(*gw_->io, boost::asio::use_awaitable);
     }
-    beast::get_lowest_layer(stream_).expires_after(gw_->options.header_timeout);
-    co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
+    parse_what_came(error);
     if (error) co_return;
+    if (!parser_->is_header_done()) {
+      beast::get_lowest_layer(stream_).expires_after(gw_->options.header_timeout);
+      co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
+      if (error) co_return;
+    }
     wrong_head_ = look_at_head();
     if (!wrong_head_) wrong_head_ = check_length(*gw_, *parser_, upload_);
     if (wrong_head_) co_return;
@@ -193,30 +173,37 @@ class session_loop final : public client_link {
       if (!alive) error = boost::asio::error::connection_reset;
       if (error) co_return;
     }
+    if (!parser_->is_done() && buffer_.size() > 0) {
+      parser_->eager(true);
+      parse_what_came(error);
+      if (error) co_return;
+    }
+    if (parser_->is_done()) co_return;
     beast::get_lowest_layer(stream_).expires_after(gw_->options.body_timeout);
     co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
   }
 
+  /// Most requests come whole, in one read, and need no further wait.
+  void parse_what_came(beast::error_code& error) {
+    buffer_.consume(parser_->put(buffer_.data(), error));
+    if (error == beast::http::error::need_more) error = {};
+  }
+
   std::optional<problem> look_at_head() {
     if (is_local()) return std::nullopt; // relayed: it has the host name that the task knows
-    const auto& message = parser_->get();
-    request_head head;
-    const auto all = [&](beast::http::field name, std::vector<std::string>& into) {
-      const auto [first, last] = message.equal_range(name);
-      for (auto at = first; at != last; ++at) into.emplace_back(at->value().data(), at->value().size());
-    };
-    all(beast::http::field::host, head.hosts);
-    all(beast::http::field::transfer_encoding, head.encodings);
-    head.lengths = message.count(beast::http::field::content_length);
+    const auto head = head_of(parser_->get());
     if (auto wrong = wrong_head(head)) return wrong;
     if (head.hosts.empty()) return std::nullopt;
     return foreign_host(head.hosts.front(), gw_->options.hosts, is_certified);
   }
 
   bool is_local() {
-    beast::error_code error;
-    const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(error);
-    return !error && here.protocol().family() == AF_UNIX;
+    if (!is_local_) {
+      beast::error_code error;
+      const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(error);
+      is_local_ = !error && here.protocol().family() == AF_UNIX;
+    }
+    return *is_local_;
   }
 
   /// Answers a request that could not be parsed, if it was a request at all.
@@ -259,10 +246,21 @@ class session_loop final : public client_link {
     co_return !error;
   }
 
+  /// As much of a short answer as the kernel takes at once, which is nearly always all of it. With TLS nothing.
+  std::size_t send_at_once(const std::string& bytes) {
+    if (!std::is_same_v<Stream, movable_stream> || bytes.size() >= turnstile::least_bytes) return 0;
+    const auto descriptor = beast::get_lowest_layer(stream_).socket().native_handle();
+    const auto sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return static_cast<std::size_t>(std::max<ssize_t>(sent, 0)); // after an error the next write has the same
+  }
+
   awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
-    place_->move(connection::phase::writing); // the server now waits for the client to read
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
     if (!head_only) text += answer.body;
+    const auto sent = send_at_once(text);
+    if (sent == text.size()) co_return keep_alive;
+    text.erase(0, sent);
+    place_->move(connection::phase::writing); // the server now waits for the client to read
     if (text.size() >= turnstile::least_bytes) co_await gw_->big_answers->pass(std::move(answer.holder), text.size());
     if (place_->must_go) co_return false;
     const bool alive = co_await write_all(std::move(text));
@@ -395,6 +393,7 @@ class session_loop final : public client_link {
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::optional<problem> wrong_head_;
+  std::optional<bool> is_local_; ///< not known before the first request
   std::shared_ptr<void> upload_; ///< held while the request has a large body
 };
 

@@ -10,6 +10,7 @@
 
 #include "gateway/event_hub.hpp"
 #include "gateway/external_hub.hpp"
+#include "gateway/known_rows.hpp"
 #include "gateway/push_port.hpp"
 #include "gateway/read_pool.hpp"
 #include "gateway/recent.hpp"
@@ -38,7 +39,7 @@ struct thread_context {
   thread_context(std::shared_ptr<shared_state> s, std::shared_ptr<io_context> context, lane rows_from)
       : shared(std::move(s)), options(shared->options), controller(shared->controller), output(shared->output),
         store(shared->store), stopping(shared->stopping), io(std::move(context)), rows(rows_from),
-        hub(*io, options.max_lag_events), externals(*io) {}
+        hub(*io, options.max_lag_events), externals(*io), known(options.changes) {}
   thread_context(const thread_context&) = delete;
   thread_context& operator=(const thread_context&) = delete;
 
@@ -52,6 +53,7 @@ struct thread_context {
   const lane rows;                ///< where this thread's rows are read
   event_hub hub;                  ///< watchers on this thread
   external_hub externals;
+  known_rows known;
   std::atomic<std::size_t> event_streams = 0; ///< on this thread; metrics read it from another
   recent<cancel_id, cancel_words> cancel_reasons{4096};
   recent<operation_id, std::string> titles{16'384};

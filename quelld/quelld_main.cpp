@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "integrations/host/kept_memory.hpp"
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
 #include "quelld/loaded.hpp"
@@ -183,6 +184,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  quell::host::keep_freed_memory();
   quell::host::start_log("quelld", c->log_level, c->log_format);
 
   auto controller = quell::controller::controller_process::start({*all, f.restored, QUELL_VERSION, QUELL_COMMIT, load});

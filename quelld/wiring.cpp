@@ -80,6 +80,7 @@ class process final : public controller_process {
   std::string failure_reason_;
   std::string url_;
   bool stopped_ = false;
+  const std::shared_ptr<row_changes> changes_ = std::make_shared<row_changes>();
   std::unique_ptr<storage::journal> journal_;
   std::unique_ptr<blob_files> blobs_;
   records::recovered_state recovered_;
@@ -117,6 +118,7 @@ result<void> process::open_store() {
   o.keep_events = s.store_keep_events;
   o.restored = options_.restored;
   o.ordered_terminal_writes = true;
+  o.changes = changes_;
   auto opened = storage::journal::open(o);
   if (!opened) return tl::unexpected(opened.error());
   journal_ = std::move(*opened);
@@ -289,6 +291,7 @@ result<void> process::start_gateway() {
   const auto& s = options_.configuration.settings;
   gateway_options g;
   set_options(g, s);
+  g.changes = changes_;
   g.admin_token = secrets_.admin_token;
   g.task_token_key = secrets_.task_token_key;
   g.tokens = tokens_;

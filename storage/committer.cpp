@@ -21,6 +21,16 @@ constexpr std::uint64_t longest_wal_frames = 16'000;
 constexpr std::uint64_t longest_wal_frames_when_low = 100;
 constexpr std::uint64_t prune_every_events = 64;
 
+/// Counts a change of an operation's row.
+struct change_counter {
+  controller::row_changes& changes;
+  void operator()(const update_operation& e) const { changes.note(e.id); }
+  void operator()(const put_call_change& e) const { changes.note(e.operation); }
+  void operator()(const records::drop_operation& e) const { changes.note(e.id); }
+  template <class Other>
+  void operator()(const Other&) const {}
+};
+
 } // namespace
 
 committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve,
@@ -52,6 +62,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
   reserve_.tend();
   auto result = attempt(group);
   if (result.what != verdict::written && out_of_space_) result = attempt_again_without_ballast(group);
+  count_changes(group);
   switch (result.what) {
   case verdict::written:
     tell(group.back().ticket, std::nullopt);
@@ -131,6 +142,13 @@ void committer::prune(std::span<const pending_batch> group) {
   // long deletion.
   writer_->prune_events(options_.keep_events, 2 * events_since_prune_);
   events_since_prune_ = 0;
+}
+
+/// Whatever came of it: a commit of which the disk reported an error can stand there all the same.
+void committer::count_changes(std::span<const pending_batch> group) {
+  if (!options_.changes) return;
+  for (const auto& batch : group)
+    for (const auto& what : batch.entries) std::visit(change_counter{*options_.changes}, what);
 }
 
 void committer::keep_wal_short() {

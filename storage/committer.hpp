@@ -57,6 +57,7 @@ class committer {
   void refused(const pending_batch& batch, const fault& why);
   void prune(std::span<const pending_batch> group);
   void keep_wal_short();
+  void count_changes(std::span<const pending_batch> group);
 
   const journal::options& options_;
   ballast& reserve_;

@@ -12,6 +12,7 @@
 
 #include "controller/records/entries.hpp"
 #include "controller/records/recovered_state.hpp"
+#include "controller/row_changes.hpp"
 #include "storage/record_names.hpp"
 
 namespace quell::storage {
@@ -28,6 +29,8 @@ class journal {
     /// After a batch was refused, later batches that depend on terminal rows are refused, too, until their submitter
     /// knows of it.
     bool ordered_terminal_writes = false;
+    /// Counts the changes of committed rows, before their notice; null = nobody keeps rows.
+    std::shared_ptr<controller::row_changes> changes = nullptr;
     milliseconds busy_timeout{5000}; ///< wait for another process's lock, then `database_locked`
   };
   using commit_notice = records::commit_notice;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "integrations/host/kept_memory.hpp"
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
 #include "protocol/join.hpp"
@@ -154,6 +155,7 @@ int main(int argc, char** argv) {
   if (!parsed.line) return parsed.exit_code;
   const command_line& line = *parsed.line;
   if (line.probe) return probe();
+  host::keep_freed_memory();
   host::start_log("worker", line.log_level, line.log_format);
 
   const auto environment = own_environment();

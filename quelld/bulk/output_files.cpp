@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds settle_timeout{15};
+constexpr std::size_t most_settled = 4096; ///< operations that ended last: a watch of one of them is woken at once
 constexpr std::uint64_t most_offset = 1ULL << 53; // as a JSON number; no arithmetic on offsets can overflow
 
 /// The offset in a segment's name; nullopt for any other file.
@@ -202,7 +203,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
     reached = std::max(t.size, offset);
     const bool gone = settle(piece.operation, e, false);
     wake(piece.operation, e, calls);
-    if (gone) live_.erase(piece.operation);
+    if (gone) forget_settled(it);
   }
   for (const auto& call : calls) call();
   return reached;
@@ -240,7 +241,7 @@ void output_files::close(const operation_id& id, boot_time now) {
       e.closed_at = now;
       const bool gone = settle(id, e, !e.final_counts);
       wake(id, e, calls);
-      if (gone) live_.erase(it);
+      if (gone) forget_settled(it);
     }
   }
   for (const auto& call : calls) call();
@@ -275,7 +276,7 @@ void output_files::give_up(boot_time now) {
       auto& e = it->second;
       if (e.closed_at && now - *e.closed_at > settle_timeout && settle(it->first, e, true)) {
         wake(it->first, e, calls);
-        it = live_.erase(it);
+        it = forget_settled(it);
       } else {
         ++it;
       }
@@ -303,6 +304,16 @@ void output_files::wake(const operation_id& id, const entry& e, std::vector<std:
   }
 }
 
+/// The streams are complete, and nobody who watches them will be woken again.
+output_files::live_entries::iterator output_files::forget_settled(live_entries::iterator which) {
+  if (settled_.insert(which->first).second) settled_order_.push_back(which->first);
+  if (settled_order_.size() > most_settled) {
+    settled_.erase(settled_order_.front());
+    settled_order_.pop_front();
+  }
+  return live_.erase(which);
+}
+
 std::uint64_t output_files::watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
                                   std::function<void()> wake_up) {
   std::vector<std::function<void()>> calls;
@@ -313,7 +324,10 @@ std::uint64_t output_files::watch(const operation_id& id, std::uint64_t seen_std
     watchers_[ticket] = {id, {seen_stdout, seen_stderr}, std::move(wake_up)};
     watching_.emplace(id, ticket);
     const auto it = live_.find(id);
-    if (it != live_.end()) wake(id, opened(id, it->second), calls);
+    if (it != live_.end())
+      wake(id, opened(id, it->second), calls);
+    else if (settled_.contains(id)) // between the read of its watcher and now: nothing else would wake that
+      wake(id, entry{}, calls);
   }
   for (const auto& call : calls) call();
   return ticket;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "controller/service.hpp"
 
@@ -90,6 +91,9 @@ class output_files {
     std::function<void()> wake;
   };
 
+  using live_entries = std::unordered_map<operation_id, entry>;
+  live_entries::iterator forget_settled(live_entries::iterator which);
+
   enum class pieces : bool { without, with };
   static wall_time now();
   std::string folder(const operation_id& id) const;
@@ -103,7 +107,9 @@ class output_files {
 
   options options_;
   mutable std::mutex mutex_;
-  std::unordered_map<operation_id, entry> live_;
+  live_entries live_;
+  std::unordered_set<operation_id> settled_; ///< the last ones that were complete
+  std::deque<operation_id> settled_order_;
   std::map<std::uint64_t, watcher> watchers_;
   std::unordered_multimap<operation_id, std::uint64_t> watching_;
   std::uint64_t next_ticket_ = 1;

@@ -72,6 +72,24 @@ TEST_CASE("a cancel follows an uncommitted start on the same channel and is answ
   CHECK(order == std::vector<std::string>{"start", "stop"});
 }
 
+TEST_CASE("a question is answered at once if nothing waits for the disk, and else behind what waits", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.c->end_burst(w.now);
+  w.commit();
+  int answers = 0;
+  const auto what = [&answers](const commit_gate&, moment) -> std::function<void()> { return [&answers] { ++answers; }; };
+  w.c->ask(what, w.now);
+  CHECK(answers == 1);
+  w.create(); // uncommitted from here on: it shows in the answer
+  w.c->ask(what, w.now);
+  w.c->end_burst(w.now);
+  CHECK(answers == 1);
+  w.commit();
+  CHECK(answers == 2);
+}
+
 TEST_CASE("old rows are dropped only while nothing waits for the disk, and never before a cancel") {
   world w;
   w.c->end_burst(w.now); // the recovered cancel is rolled out

@@ -152,13 +152,16 @@ result<std::uint64_t> memory_output::input(const operation_id&, const std::strin
 }
 
 gateway_world::gateway_world(const std::function<void(gateway_options&)>& change, std::size_t keep_events) {
-  auto journal = storage::journal::open({.directory = directory.path(), .keep_events = keep_events});
+  const auto changes = std::make_shared<row_changes>();
+  auto journal =
+      storage::journal::open({.directory = directory.path(), .keep_events = keep_events, .changes = changes});
   if (!journal) throw std::runtime_error("the journal did not open: " + journal.error().detail);
   controller = std::make_unique<fake_controller>(std::move(*journal));
   gateway_options options;
   options.listen = "127.0.0.1:0";
   options.state_directory = directory.path();
   options.open_store = [directory = options.state_directory] { return storage::open_limited_reader(directory); };
+  options.changes = changes;
   options.admin_token = admin_secret;
   options.admin_owner = {"root", "Root"};
   options.task_token_key = task_key;

@@ -140,6 +140,22 @@ TEST_CASE("who waits is woken once, by more bytes or by the end", "[output]") {
   CHECK(woken == 3);
 }
 
+TEST_CASE("who looked while the last bytes came, and waits only now, is woken at once", "[output]") {
+  folder f;
+  output_files files({.directory = f.path});
+  const auto id = operation_id::fresh(), idle = operation_id::fresh();
+  int woken = 0;
+  files.watch(idle, 0, 0, [&] { ++woken; }); // not sent to a worker yet
+  files.expect(id, "w1");
+  REQUIRE(files.append(piece(id, 0, "abc")));
+  CHECK_FALSE(files.read(id, stream::out, 3, 100)->end);
+  files.counted(id, "w1", {3, 0, 0});
+  files.close(id, boot_time{0}); // complete: nothing will ever come
+  CHECK(woken == 0);
+  files.watch(id, 3, 0, [&] { ++woken; });
+  CHECK(woken == 1);
+}
+
 TEST_CASE("when output came is known to about a second, after a restart too", "[output]") {
   folder f;
   const auto id = operation_id::fresh();
