@@ -40,29 +40,38 @@ void exchange_table::transcribed(const operation_id& id, const std::string& text
   if (const auto at = live_.find(id); at != live_.end()) at->second.transcript = text;
 }
 
-void exchange_table::end(const operation_id& id, const own_outcome& how, std::function<void()> ended) {
+void exchange_table::end(const operation_id& id, const own_outcome& how) {
   const auto house = context_.lock();
   if (!house) return;
-  const auto durable = [loop = house->loop, ended = std::move(ended)](bool) {
-    if (ended) loop->post(ended);
+  const auto durable = [loop = house->loop, self = weak_from_this(), id](bool was_own_end) {
+    loop->post([self, id, was_own_end] {
+      if (const auto table = self.lock()) table->has_ended(id, was_own_end);
+    });
   };
   house->work->core.execute({commands::end_local{id, how}, durable});
 }
 
+/// A stop that the ledger accepted just before an end sends no signal if it finds the operation ended: then this answer
+/// is the only notice of it.
+void exchange_table::has_ended(const operation_id& id, bool was_own_end) {
+  const auto node = live_.extract(id);
+  if (node.empty()) return; // its stop, or its refusal, was reported before
+  const auto& tell = was_own_end ? node.mapped().ended : node.mapped().observer.stopped;
+  if (tell) tell();
+}
+
 void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure,
                             std::function<void()> ended) {
-  const auto node = live_.extract(id);
-  if (node.empty()) {
-    if (ended) ended();
-    return;
-  }
+  const auto at = live_.find(id);
+  if (at == live_.end()) return ended();
+  at->second.ended = std::move(ended);
   own_outcome how;
-  how.result = turns::exchange_result(node.mapped().transcript, spoken);
+  how.result = turns::exchange_result(at->second.transcript, spoken);
   if (!failure.empty()) {
     how.as = status::failed;
     how.error = records::own_error(failure_code::error, failure);
   }
-  end(id, how, std::move(ended));
+  end(id, how);
 }
 
 void exchange_table::cancel(const operation_id& id, const speaker& who, std::function<void(bool was_live)> fenced) {
@@ -90,7 +99,7 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
 void exchange_table::leave(const operation_id& id) {
   const auto house = context_.lock();
   const auto at = live_.find(id);
-  if (!house || at == live_.end()) return;
+  if (!house || at == live_.end() || at->second.ended) return; // an end on its way is answered
   at->second.observer = {};
   house->work->core.execute({commands::stop_local{{id}, stop_cause::disconnect}, {}});
 }
@@ -99,6 +108,7 @@ void exchange_table::signalled(const operation_id& id) {
   const auto node = live_.extract(id);
   if (node.empty()) return;
   if (node.mapped().observer.stopped) node.mapped().observer.stopped(); // silenced before it is reported as ended
+  if (node.mapped().ended) return;                                      // an end is on its way
   own_outcome how;
   how.result = turns::exchange_result(node.mapped().transcript, false);
   end(id, how);

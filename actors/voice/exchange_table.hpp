@@ -18,14 +18,15 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   explicit exchange_table(std::weak_ptr<voice_context> house) : context_(std::move(house)) {}
 
   struct watcher {
-    std::function<void()> stopped;                       ///< by a cancel from anywhere
+    std::function<void()> stopped; ///< by a cancel from anywhere, also while its own end is on its way
     std::function<void(const std::string& why)> refused; ///< it is not in the ledger
   };
   operation_id begin(const speaker& who, const std::string& session, watcher w);
   void transcribed(const operation_id& id, const std::string& text);
-  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed. `ended`: this is
-  /// durable, or a cancel came first.
-  void finish(const operation_id& id, bool spoken, const std::string& failure, std::function<void()> ended = {});
+  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed. Only the ledger
+  /// knows whether a stop came first, so exactly one call follows: `ended` once this end is durable, or one of its
+  /// watcher's.
+  void finish(const operation_id& id, bool spoken, const std::string& failure, std::function<void()> ended);
   /// The message router has ended it.
   void forget(const operation_id& id) { live_.erase(id); }
   /// Answers when the cancel is fenced, or with false at once if the exchange has already ended.
@@ -39,8 +40,10 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   struct entry {
     std::string transcript;
     watcher observer;
+    std::function<void()> ended{}; ///< set while its own end is on its way
   };
-  void end(const operation_id& id, const own_outcome& how, std::function<void()> ended = {});
+  void end(const operation_id& id, const own_outcome& how);
+  void has_ended(const operation_id& id, bool was_own_end);
   std::weak_ptr<voice_context> context_;
   std::unordered_map<operation_id, entry> live_;
 };

@@ -140,6 +140,7 @@ void session::perform(const does::begin& e) {
                                                  const auto self = weak.lock();
                                                  if (!self) return;
                                                  self->operations_.erase(n);
+                                                 self->finishing_.erase(n);
                                                  self->gateway_.stopped(n);
                                                  self->perform();
                                                },
@@ -147,6 +148,7 @@ void session::perform(const does::begin& e) {
                                                  const auto self = weak.lock();
                                                  if (!self) return;
                                                  self->operations_.erase(n);
+                                                 self->finishing_.erase(n);
                                                  self->gateway_.refused(n, why);
                                                  self->perform();
                                                }});
@@ -164,11 +166,7 @@ void session::perform(const does::decide_speech& e) {
   context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
                                   const auto known = self.operations_.find(n);
                                   if (known == self.operations_.end()) return; // cancelled meanwhile
-                                  if (!a) {
-                                    self.context_->exchanges->finish(known->second, false, a.error().error.detail);
-                                    self.operations_.erase(known);
-                                    return self.gateway_.refused(n, a.error().error.detail);
-                                  }
+                                  if (!a) return self.gateway_.failed(n, a.error().error.detail);
                                   using decided = turns::message_answer::decided;
                                   if (a->decision == decided::cancel) {
                                     self.context_->exchanges->forget(known->second);

@@ -75,7 +75,8 @@ class session : public std::enable_shared_from_this<session> {
   integrations::voice::gateway_side gateway_;
   std::shared_ptr<ears> ears_;
   std::shared_ptr<mouth> mouth_;
-  std::map<integrations::voice::exchange_number, operation_id> operations_, finishing_;
+  std::map<integrations::voice::exchange_number, operation_id> operations_;
+  std::map<integrations::voice::exchange_number, operation_id> finishing_; ///< their ends are on their way
   std::set<cancel_id> stops_;        ///< stops from this session that are not acknowledged yet
   std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
   bool is_over_ = false, is_performing_ = false;

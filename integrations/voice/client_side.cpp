@@ -18,6 +18,11 @@ void client_side::forget() {
   open(menu::none);
 }
 
+/// Nothing was said since the last answer was played.
+bool client_side::is_answer_last() const {
+  return has_answered_ && !has_spoken_ && !is_requested_ && menu_ != menu::before_speech;
+}
+
 void client_side::begin_talking() {
   if (is_talking_ || menu_ == menu::before_speech) return;
   is_talking_ = true;
@@ -53,7 +58,7 @@ void client_side::end_talking() {
 
 void client_side::cancel() {
   const bool was_speech = is_playing_;
-  const bool was_answer = has_answered_ && !has_spoken_ && !is_requested_ && menu_ != menu::before_speech;
+  const bool was_answer = is_answer_last();
   const bool is_anything = has_spoken_ || is_requested_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
   const bool was_talking = is_talking_ && !is_open_;
   is_talking_ = is_open_;
@@ -98,7 +103,7 @@ void client_side::noticed(const std::string& text) {
     return;
   }
   if (text == stopped_notice && owed_ == 0) {
-    if (is_playing_) answer_.clear();
+    if (is_playing_ || is_answer_last()) answer_.clear();
     forget();
   }
   if (text.starts_with(hearing_prefix) && owed_ == 0 && is_open_) has_spoken_ = true;

@@ -90,6 +90,7 @@ class client_side {
   void on_text(const std::string& text);
   void noticed(const std::string& text);
   void forget();
+  bool is_answer_last() const;
 
   std::vector<client_effect> effects_;
   voice::menu menu_ = menu::none;

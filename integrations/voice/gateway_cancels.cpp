@@ -30,7 +30,7 @@ void gateway_side::cancel_all() {
     effect(does::cancel{e.n});
   }
   live_.clear();
-  for (const auto n : finishing_) {
+  for (const auto n : std::exchange(finishing_, {})) {
     all.push_back(n);
     effect(does::cancel{n});
   }
@@ -47,6 +47,7 @@ void gateway_side::fenced(exchange_number n) {
 void gateway_side::ended(exchange_number n) {
   std::erase(finishing_, n);
   fenced(n);
+  if (!is_over_) ask_next();
 }
 
 /// Sends one `cancelled` for each 07, in order, then the frames that waited behind them.
@@ -61,18 +62,22 @@ void gateway_side::tell_cancelled() {
 
 /// A brain has one exchange at a time: it is notified if that is the cancelled one, or if it has none.
 void gateway_side::stopped(exchange_number n) {
+  if (is_over_) return;
   const auto at = find(n);
-  if (is_over_ || at == live_.end()) return;
-  if (at->phase == phase::hearing) discard_utterance();
+  const bool is_live = at != live_.end();
+  if (std::erase(finishing_, n) == 0 && !is_live) return fenced(n); // a 07 came before, perhaps waiting for this
+  if (is_live && at->phase == phase::hearing) discard_utterance();
   const auto other = at_brain();
   if (other == live_.end() || other == at) {
     effect(does::to_brain{{tag::brain_cancel}});
     is_brain_late_ = true;
     rest();
   }
-  drop_held(at->n);
-  silence(*at);
-  live_.erase(at);
+  drop_held(n);
+  if (is_live) {
+    silence(*at);
+    live_.erase(at);
+  }
   show(tag::notice, std::string(stopped_notice));
   ask_next();
   speak_next();

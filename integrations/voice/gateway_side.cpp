@@ -176,8 +176,10 @@ void gateway_side::on_verdict(exchange_number n, verdict what) {
 }
 
 void gateway_side::refused(exchange_number n, const std::string& why) {
+  if (is_over_) return;
+  if (std::erase(finishing_, n) > 0) show(tag::notice, why);
   const auto at = find(n);
-  if (is_over_ || at == live_.end()) return;
+  if (at == live_.end()) return ended(n);
   silence(*at);
   const bool was_brains = at->is_brains;
   live_.erase(at);
@@ -187,8 +189,15 @@ void gateway_side::refused(exchange_number n, const std::string& why) {
   speak_next();
 }
 
+void gateway_side::failed(exchange_number n, const std::string& why) {
+  const auto at = find(n);
+  if (is_over_ || at == live_.end()) return;
+  show(tag::notice, why);
+  finish(at, why);
+}
+
 void gateway_side::ask_next() {
-  if (resting_ > 0 || at_brain() != live_.end()) return;
+  if (resting_ > 0 || !finishing_.empty() || at_brain() != live_.end()) return;
   const auto next =
       std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::waiting; });
   if (next == live_.end()) return;
@@ -230,13 +239,13 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
   speak_next();
 }
 
-/// The caller writes the exchange's last row, and lets the children end first.
+/// The caller writes the exchange's last row, and lets the children end first. What waits is asked once that row says
+/// how it ended.
 void gateway_side::finish(place at, const std::string& failure) {
   silence(*at);
   finishing_.push_back(at->n);
   effect(does::finish{at->n, at->transcript, at->was_spoken, failure});
   live_.erase(at);
-  ask_next();
 }
 
 /// Sends exactly one 84 for every answer that was accepted, spoken or not. While another exchange is spoken, the client

@@ -141,9 +141,11 @@ class gateway_side {
   void fenced(exchange_number n);
   /// The end of an exchange that has finished is durable. Until then a cancel covers it, too, and this answers it.
   void ended(exchange_number n);
-  /// The exchange could not begin or continue: the ledger no longer holds any of it.
+  /// The exchange could not begin: the ledger holds nothing of it.
   void refused(exchange_number n, const std::string& why);
-  /// A cancel that came through another interface and is durable.
+  /// The exchange cannot continue, and ends as failed.
+  void failed(exchange_number n, const std::string& why);
+  /// A cancel that came through another interface and is durable; it can also come instead of `ended`.
   void stopped(exchange_number n);
   void chunk(speech_number speech, std::string_view samples);
   void speech_over(speech_number speech, const std::string& failure);
@@ -201,8 +203,10 @@ class gateway_side {
   void choose(bool continues);
   void answered(const frame& f);
 
-  std::deque<exchange> live_;              ///< oldest first
-  std::vector<exchange_number> finishing_; ///< their ends are not durable yet
+  std::deque<exchange> live_; ///< oldest first
+  /// Their ends are not durable yet, and no 07 came since. A cancel can still win, and the next prompt must know of it:
+  /// the brain is asked nothing meanwhile.
+  std::vector<exchange_number> finishing_;
   std::vector<gateway_effect> effects_;
   struct held_frame {
     exchange_number n = 0;

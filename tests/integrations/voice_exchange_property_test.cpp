@@ -29,6 +29,7 @@ enum class step {
   played,
   fence,
   stop_elsewhere,
+  settle_end,
   late_answer,
   late_chunk,
   interrupt,
@@ -96,6 +97,9 @@ struct course {
       return w.fence();
     case step::stop_elsewhere:
       return w.stop_elsewhere(some_exchange());
+    case step::settle_end:
+      if (!w.ending.empty()) w.settle_end(*rc::gen::elementOf(w.ending), *rc::gen::arbitrary<bool>());
+      return w.run();
     case step::late_answer:
       return w.answer_frame({tag::answer, text});
     case step::late_chunk:
@@ -171,11 +175,13 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
       // An ended exchange has no speech, and none begins.
       for (const auto& [speech, one] : c.w.speeches) RC_ASSERT(c.w.exchanges[one.n] == ended::no);
       RC_ASSERT(c.w.speeches.size() <= 1U);
+      RC_ASSERT(!c.w.overtook_an_end);
       if (what == step::late_chunk && c.w.speeches.empty()) RC_ASSERT(c.w.received.size() == speech_before);
       for (const auto n : gone) RC_ASSERT(c.w.exchanges[n] != ended::no);
       if (!c.w.client.is_playing() && c.w.client.menu() == menu::none) RC_ASSERT(c.w.speaker.empty());
     }
     c.w.fence();
+    while (!c.w.ending.empty()) c.w.settle_end(c.w.ending.front());
     const auto cancels = c.w.count(c.w.to_brain, tag::brain_cancel);
     const auto by_key = c.w.count(c.w.sent, tag::cancel);
     RC_ASSERT(cancels >= bare);

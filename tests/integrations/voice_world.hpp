@@ -34,6 +34,9 @@ struct world {
   std::set<speech_number> of_cancelled;
   std::vector<gateway_effects::decide_speech> judging;
   std::vector<exchange_number> cancelling;    ///< not fenced yet
+  std::vector<exchange_number> ending;        ///< their ends are on their way to the ledger
+  std::set<exchange_number> undecided;        ///< of these, the ones without a 07
+  bool overtook_an_end = false;               ///< words went to the brain while an end was undecided
   std::vector<brain_effects::ask> brain_asks; ///< open and past
   std::optional<query_number> open_query;
   std::vector<std::string> shown;
@@ -111,6 +114,14 @@ struct world {
     }
     run();
   }
+  /// The ledger says how an exchange whose end was on its way has ended.
+  void settle_end(exchange_number n, bool stop_came_first = false) {
+    std::erase(ending, n);
+    undecided.erase(n);
+    if (stop_came_first) exchanges[n] = ended::cancelled;
+    stop_came_first ? gateway.stopped(n) : gateway.ended(n);
+    run();
+  }
   void answer_frame(const frame& f) {
     gateway.on_brain_message(f);
     run();
@@ -177,6 +188,7 @@ struct world {
   }
   void perform(const gateway_effects::to_brain& e) {
     to_brain.push_back(e.what);
+    overtook_an_end = overtook_an_end || (e.what.tag == tag::transcript && !undecided.empty());
     pass(at_brain, e.what, [this](const frame& f) { brain.on_gateway_message(f); });
   }
   void perform(const gateway_effects::hear&) {}
@@ -191,6 +203,7 @@ struct world {
   void perform(const gateway_effects::cancel& e) {
     if (exchanges[e.n] == ended::no) exchanges[e.n] = ended::cancelled;
     mark(e.n);
+    undecided.erase(e.n);
     if (fences_at_once)
       gateway.fenced(e.n);
     else
@@ -203,7 +216,9 @@ struct world {
   void perform(const gateway_effects::finish& e) {
     if (exchanges[e.n] == ended::no) exchanges[e.n] = e.failure.empty() ? ended::completed : ended::failed;
     transcripts[e.n] = e.transcript;
-    if (ends_at_once) gateway.ended(e.n);
+    if (ends_at_once) return gateway.ended(e.n);
+    ending.push_back(e.n);
+    undecided.insert(e.n);
   }
   void perform(const gateway_effects::speak& e) { speeches[e.speech] = e; }
   void perform(const gateway_effects::hush& e) { speeches.erase(e.speech); }

@@ -1,0 +1,169 @@
+// The end of an exchange and its stops, in each order in which the ledger can take them.
+#include <catch2/catch.hpp>
+
+#include "tests/actors/voice/session_world.hpp"
+
+using namespace quell;
+using namespace quell::controller::voice::testing;
+using voices::cancelled_notice;
+using voices::stopped_notice;
+
+TEST_CASE("an exchange whose end is durable completed, and a stop behind it finds nothing", "[voice]") {
+  session_world w;
+  w.speak_and_end();
+  w.commit();
+  CHECK(w.end_of(1) == status::completed);
+  w.stop_elsewhere();
+  w.commit();
+  CHECK(w.cancels_at_brain() == 0);
+  CHECK(w.notices(stopped_notice) == 0);
+  CHECK(w.ends_of_speech() == 1);
+}
+
+TEST_CASE("a stop that the ledger takes before the end cancels the exchange, and the brain is told", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  const bool is_signalled = GENERATE(false, true); // the ledger's sweep comes before the end, or finds it
+  w.stop_elsewhere();
+  if (is_signalled) w.write();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  CHECK(w.cancels_at_brain() == 0);
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.cancels_at_brain() == 1);
+  CHECK(w.notices(stopped_notice) == 1);
+  CHECK(w.notices(cancelled_notice) == 0);
+  CHECK(w.ends_of_speech() == 1);
+  w.brain_says("And then?"); // it answers what was cancelled
+  w.commit();
+  CHECK(w.edges.exchanges.size() == 1);
+}
+
+TEST_CASE("a stop that comes right behind the end changes nothing", "[voice]") {
+  session_world w;
+  w.speak_and_end();
+  w.stop_elsewhere();
+  w.commit();
+  CHECK(w.end_of(1) == status::completed);
+  CHECK(w.cancels_at_brain() == 0);
+  CHECK(w.notices(stopped_notice) == 0);
+}
+
+TEST_CASE("two stops before the end are told once", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  const bool is_signalled = GENERATE(false, true);
+  w.stop_elsewhere();
+  if (is_signalled) w.write();
+  w.stop_elsewhere();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  w.stop_elsewhere();
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.cancels_at_brain() == 1);
+  CHECK(w.notices(stopped_notice) == 1);
+  CHECK(w.ends_of_speech() == 1);
+}
+
+TEST_CASE("a 07 while the end is on its way is answered once, whoever comes first", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  const bool is_stopped = GENERATE(false, true);
+  const int keys = GENERATE(1, 2);
+  if (is_stopped) w.stop_elsewhere();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  for (int i = 0; i < keys; ++i) w.cancel_key();
+  CHECK(w.notices(cancelled_notice) == 0);
+  w.commit();
+  CHECK(w.end_of(1) == (is_stopped ? status::cancelled : status::completed));
+  CHECK(w.cancels_at_brain() == static_cast<std::size_t>(keys));
+  CHECK(w.notices(cancelled_notice) == static_cast<std::size_t>(keys));
+  CHECK(w.notices(stopped_notice) == 0); // the 07 has its own answer
+  CHECK(w.ends_of_speech() == 1);
+}
+
+TEST_CASE("a 07 behind a stop that was told is forwarded and answered", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.stop_elsewhere();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  w.commit();
+  w.cancel_key();
+  CHECK(w.cancels_at_brain() == 2);
+  CHECK(w.notices(stopped_notice) == 1);
+  CHECK(w.notices(cancelled_notice) == 1);
+}
+
+TEST_CASE("an answer that is spoken meanwhile goes on", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  controller::cancel_order only_the_first;
+  only_the_first.by_token = session_world::admin();
+  only_the_first.target = records::target_operation{w.edges.exchanges.at(0)};
+  w.core->execute({controller::commands::order_cancel{std::move(only_the_first), cancel_id::fresh()}, {}}, w.now);
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  w.brain_says("By the way.");
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.cancels_at_brain() == 1);
+  CHECK(w.end_of(2) == std::nullopt);
+  CHECK(w.ends_of_speech() == 1);
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  w.commit();
+  CHECK(w.end_of(2) == status::completed);
+  CHECK(w.ends_of_speech() == 2);
+}
+
+TEST_CASE("a client that leaves while the end is on its way leaves the end to the ledger", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  const bool is_stopped = GENERATE(false, true);
+  if (is_stopped) w.stop_elsewhere();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  w.talk->client_gone();
+  CHECK(w.sessions_over == 1);
+  const auto sent = w.link->sent.size();
+  w.commit();
+  CHECK(w.end_of(1) == (is_stopped ? status::cancelled : status::completed));
+  CHECK(w.link->sent.size() == sent);
+  CHECK(w.cancels_at_brain() == 0); // the next client begins with a ready frame
+}
+
+TEST_CASE("a client that leaves in an exchange stops it", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.talk->client_gone();
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.cancels_at_brain() == 1);
+}
+
+TEST_CASE("a gateway that dies while an end is on its way tells nobody", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.stop_elsewhere();
+  w.client(voices::tag::interrupt_speech);
+  w.client(voices::tag::resume);
+  const auto sent = w.link->sent.size();
+  w.talk.reset();
+  w.house.reset();
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.link->sent.size() == sent);
+  CHECK(w.cancels_at_brain() == 0);
+}
