@@ -27,7 +27,6 @@
 
 #include "gateway/a2a_handlers.hpp"
 #include "gateway/event_reading.hpp"
-#include "gateway/file_watch.hpp"
 #include "gateway/guarded_stream.hpp"
 #include "gateway/listener.hpp"
 #include "gateway/presenter.hpp"
@@ -35,6 +34,7 @@
 #include "gateway/sign_in_handlers.hpp"
 #include "gateway/tls_files.hpp"
 #include "protocol/urgency.hpp"
+#include "integrations/net/file_watch.hpp"
 
 namespace quell::controller::http {
 
@@ -299,7 +299,7 @@ class running_gateway : public gateway {
   awaitable<> renew(std::shared_ptr<gateway_context> gw, [[maybe_unused]] std::shared_ptr<void> here) {
     const auto& o = gw->options;
     const auto token_file = o.admin_token.empty() ? "" : o.state_directory + "/admin.token";
-    file_watch certificate(o.tls_cert), key(o.tls_key), token(token_file);
+    integrations::file_watch certificate(o.tls_cert), key(o.tls_key), token(token_file);
     while (!gw->stopping) {
       co_await renewal_.wait_until(std::chrono::steady_clock::now() + renewal_interval);
       if (gw->stopping) co_return;

@@ -56,6 +56,7 @@ result<speaker> speaker_of(std::string_view text, const voice_settings& settings
     if (!by) return tl::unexpected(by.error());
     s.by = std::move(*by);
     s.author = s.by.owner;
+    s.token = token;
   }
   if (const auto scope = text_in(hello_json, "scope"); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);

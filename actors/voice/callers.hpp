@@ -17,6 +17,7 @@ struct speaker {
   scope_path scope;
   records::person author;
   std::optional<std::uint32_t> humans_present{};
+  std::string token{}; ///< secret; "" = none
 };
 
 /// The words of a speaker during an exchange, as a message for the turn scheduler.

@@ -16,7 +16,7 @@ namespace voices = integrations::voice;
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto hello_timeout = 10s;
+constexpr auto hello_timeout = 10s, token_look_interval = 1s;
 
 bool is_loopback_address(const std::string& listen) {
   return listen.starts_with("127.") || listen.starts_with("localhost:") || listen.starts_with("[::1]:");
@@ -75,6 +75,7 @@ class real_voice_host final : public voice_host {
   void client_came(std::shared_ptr<voices::frame_link> link);
   void first_frame(const std::shared_ptr<guest>& g, const voices::frame& f);
   void refuse(const std::shared_ptr<guest>& g, const fault& why);
+  void look_at_token(const std::weak_ptr<guest>& whose, const std::string& token);
 
   const voice_context_ref context_;
   const std::shared_ptr<brains> brains_ = std::make_shared<brains>();
@@ -129,7 +130,25 @@ void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices:
                                     });
   sessions_.push_back(g->in);
   g->in->begin();
+  if (!who->token.empty()) look_at_token(g, who->token);
   if (!is_hello) g->in->on_client_message(f);
+}
+
+/// A conversation ends with its token, within about a second. The store is read elsewhere, so that no frame waits.
+void real_voice_host::look_at_token(const std::weak_ptr<guest>& whose, const std::string& token) {
+  context_->loop->after(token_look_interval, [this, whose, token] {
+    if (whose.expired()) return;
+    context_->work->background_reads->run([this, context = context_, whose, token](controller::store_reader&) {
+      const auto by = context->caller_of(token);
+      context->loop->post([this, whose, token, why = by ? std::nullopt : std::optional(by.error())] {
+        const auto g = whose.lock();
+        if (!g) return;
+        if (!why || why->code != "unauthorized") return look_at_token(whose, token);
+        spdlog::info("voice {}: ends with its token", g->id);
+        if (g->in) g->in->client_broke(*why);
+      });
+    });
+  });
 }
 
 } // namespace

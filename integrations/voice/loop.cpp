@@ -3,10 +3,12 @@
 
 #include <utility>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <thread>
 
 #include <sys/stat.h>
@@ -21,6 +23,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include "integrations/voice/door_tls.hpp"
+#include "integrations/voice/words.hpp"
+
 namespace quell::integrations::voice {
 namespace {
 
@@ -34,14 +39,32 @@ using tls_stream = asio::ssl::stream<any_socket>;
 constexpr std::size_t most_unsent_bytes = 4 << 20, read_bytes = 16 << 10;
 constexpr std::chrono::seconds close_timeout{1}, handshake_timeout{10};
 
+/// A connection as its listener sees it.
+class counted_link {
+ public:
+  virtual ~counted_link() = default;
+  /// No whole frame has come from it yet.
+  virtual bool is_silent() const = 0;
+  /// It is told why, and closed.
+  virtual void give_way() = 0;
+};
+
+const fault& no_room() {
+  static const fault why{"too_many_clients", "as many clients are connected as may be; come again later", {}};
+  return why;
+}
+
+frame farewell(const fault& why) { return {tag::error, error_json(why.code, why.detail)}; }
+
 any_socket& lowest(any_socket& s) { return s; }
 any_socket& lowest(tls_stream& s) { return s.next_layer(); }
 
 template <class Stream>
-class open_link final : public frame_link, public std::enable_shared_from_this<open_link<Stream>> {
+class open_link final : public frame_link, public counted_link, public std::enable_shared_from_this<open_link<Stream>> {
  public:
-  open_link(Stream stream, direction reads, bool is_loopback, std::shared_ptr<int> counted)
-      : stream_(std::move(stream)), reader_(reads), is_loopback_(is_loopback), counted_(std::move(counted)),
+  /// `tls`: kept for as long as the connection lives; nullptr for one in the clear.
+  open_link(Stream stream, direction reads, bool is_loopback, door_tls::context tls = nullptr)
+      : tls_(std::move(tls)), stream_(std::move(stream)), reader_(reads), is_loopback_(is_loopback),
         deadline_(lowest(stream_).get_executor()) {}
 
   void begin(hooks h) override {
@@ -68,6 +91,11 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
   }
 
   bool is_loopback() const override { return is_loopback_; }
+  bool is_silent() const override { return is_silent_ && !is_closing_ && !is_gone_; }
+  void give_way() override {
+    if (!hooks_.broken) return shut(); // it still shakes hands
+    std::exchange(hooks_, {}).broken(no_room());
+  }
 
   template <class Done>
   void shake_hands(Done done) {
@@ -101,6 +129,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
         return;
       }
       if (!*f) return read();
+      is_silent_ = false;
       const auto on_frame = hooks_.on_frame; // a copy: the callback may close this connection
       if (on_frame) on_frame(**f);
     }
@@ -132,15 +161,15 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
     lowest(stream_).close(ignored);
   }
 
+  const door_tls::context tls_;
   Stream stream_;
   frame_reader reader_;
   const bool is_loopback_;
-  const std::shared_ptr<int> counted_;
   asio::steady_timer deadline_;
   hooks hooks_;
   std::array<char, read_bytes> buffer_{};
   std::string unsent_, sending_;
-  bool is_writing_ = false, is_closing_ = false, is_gone_ = false;
+  bool is_writing_ = false, is_closing_ = false, is_gone_ = false, is_silent_ = true;
 };
 
 tl::unexpected<fault> bad_address(const std::string& address, const std::string& why) {
@@ -190,12 +219,14 @@ class asio_loop final : public voice_loop {
     any_acceptor acceptor;
     listening_place at;
     std::function<void(std::shared_ptr<frame_link>)> came;
-    std::shared_ptr<asio::ssl::context> tls;
-    std::shared_ptr<int> counted = std::make_shared<int>(0); ///< every owner but one is a connection
+    std::optional<door_tls> tls;
+    std::list<std::weak_ptr<counted_link>> open; ///< the oldest first
   };
   result<std::uint16_t> bind_tcp(entrance& e);
   result<std::uint16_t> bind_unix(entrance& e, const std::string& path);
   void accept(const std::shared_ptr<entrance>& e);
+  bool has_room(entrance& e);
+  void take(const std::shared_ptr<entrance>& e, any_socket socket);
 
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -272,13 +303,9 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
   e->at = at;
   e->came = std::move(came);
   if (!at.tls_cert.empty()) {
-    e->tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-    voice_io_error error;
-    e->tls->set_options(
-        asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
-    if (!error) e->tls->use_certificate_chain_file(at.tls_cert, error);
-    if (!error) e->tls->use_private_key_file(at.tls_key, asio::ssl::context::pem, error);
-    if (error) return failure("bad_tls", at.tls_cert + " and " + at.tls_key + " cannot be used: " + error.message());
+    auto tls = door_tls::open(at.tls_cert, at.tls_key);
+    if (!tls) return tl::unexpected(tls.error());
+    e->tls = std::move(*tls);
   }
   const bool is_unix = at.address.starts_with(unix_head);
   auto port = is_unix ? bind_unix(*e, at.address.substr(unix_head.size())) : bind_tcp(*e);
@@ -287,21 +314,47 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
   return port;
 }
 
+/// Who has said nothing gives way, the oldest first: otherwise anybody who connects and stays silent could keep all
+/// others out.
+bool asio_loop::has_room(entrance& e) {
+  std::erase_if(e.open, [](const auto& one) { return one.expired(); });
+  if (e.open.size() < e.at.most) return true;
+  const auto silent = std::find_if(e.open.begin(), e.open.end(), [](const auto& one) {
+    const auto link = one.lock();
+    return link && link->is_silent();
+  });
+  if (silent == e.open.end()) return false;
+  const auto link = silent->lock();
+  e.open.erase(silent);
+  link->give_way();
+  return true;
+}
+
+void asio_loop::take(const std::shared_ptr<entrance>& e, any_socket socket) {
+  const bool is_near = is_from_loopback(socket);
+  const bool may_stay = has_room(*e);
+  if (e->tls) {
+    if (!may_stay) return; // the socket closes; a farewell would cost a handshake
+    auto context = e->tls->newest();
+    tls_stream stream(std::move(socket), *context);
+    auto link = std::make_shared<open_link<tls_stream>>(std::move(stream), e->at.reads, is_near, std::move(context));
+    e->open.push_back(link);
+    return link->shake_hands([this, e](std::shared_ptr<frame_link> shaken) { let_in(e, std::move(shaken)); });
+  }
+  auto link = std::make_shared<open_link<any_socket>>(std::move(socket), e->at.reads, is_near);
+  if (!may_stay) {
+    link->send(farewell(no_room()));
+    return link->close();
+  }
+  e->open.push_back(link);
+  let_in(e, std::move(link));
+}
+
 void asio_loop::accept(const std::shared_ptr<entrance>& e) {
   e->acceptor.async_accept([this, e](const voice_io_error& error, any_socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) return after(std::chrono::milliseconds{100}, [this, e] { accept(e); }); // out of descriptors
-    const bool is_near = is_from_loopback(socket);
-    if (static_cast<std::size_t>(e->counted.use_count() - 1) >= e->at.most) {
-      voice_io_error ignored;
-      socket.close(ignored);
-    } else if (e->tls) {
-      auto link = std::make_shared<open_link<tls_stream>>(tls_stream(std::move(socket), *e->tls), e->at.reads, is_near,
-                                                          e->counted);
-      link->shake_hands([this, e](std::shared_ptr<frame_link> shaken) { let_in(e, std::move(shaken)); });
-    } else {
-      let_in(e, std::make_shared<open_link<any_socket>>(std::move(socket), e->at.reads, is_near, e->counted));
-    }
+    take(e, std::move(socket));
     accept(e);
   });
 }

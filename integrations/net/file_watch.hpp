@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-namespace quell::controller::http {
+namespace quell::integrations {
 
 class file_watch {
  public:
@@ -38,4 +38,4 @@ class file_watch {
   state seen_;
 };
 
-} // namespace quell::controller::http
+} // namespace quell::integrations
