@@ -112,10 +112,11 @@ class BareHttp(Stepper):
             self.port = int(self.process.stdout.readline())
 
 
-def bare_kill(groups, each, program=None):
-    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap."""
+def bare_kill(groups, each, program=None, ways=("each", "whole")):
+    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap, or the
+    same in namespaces ("contained")."""
     times = []
-    for way in ("each", "whole"):
+    for way in ways:
         done = subprocess.run([helper("bare_kill"), str(groups), str(each), program or helper("crowd"), way], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
