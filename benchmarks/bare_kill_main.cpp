@@ -1,9 +1,8 @@
-// bench_bare_kill GROUPS PROCESSES CROWD [each|whole|contained]: the bare limit of a stop. GROUPS cgroups with
-// PROCESSES processes each (the program CROWD). `each`: one cgroup.kill written to each, all reaped here; prints the
-// milliseconds from the first write to the last reap. `whole`: one cgroup.kill written to the cgroup above all of them,
-// and the kernel reaps; prints the milliseconds until that cgroup is empty. A reaper of thousands looks through the
-// living ones again and again, so `whole` is the faster one for many. `contained`: as `whole`, but each group has its
-// own PID and mount namespaces and /proc, as tasks have.
+// bench_bare_kill GROUPS PROCESSES CROWD [each|whole]: the bare limit of a stop. GROUPS cgroups with PROCESSES
+// processes each (the program CROWD). `each`: one cgroup.kill written to each, all reaped here; prints the milliseconds
+// from the first write to the last reap. `whole`: one cgroup.kill written to the cgroup above all of them, and the
+// kernel reaps; prints the milliseconds until that cgroup is empty. A reaper of thousands looks through the living ones
+// again and again, so `whole` is the faster one for many.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,11 +16,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,22 +44,11 @@ bool write_file(const std::string& path, const std::string& text) {
   return good;
 }
 
-/// As fork(), the child being the first process of new PID and mount namespaces with a /proc of its own.
-pid_t fork_contained() {
-  const auto child = static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0));
-  if (child == 0 && (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-                     mount("proc", "/proc", "proc", 0, nullptr) != 0))
-    _exit(127);
-  return child;
-}
-
-enum class containment { cgroup, namespaces };
-
 /// Starts one crowd in a cgroup; returns when all its processes run.
-bool start_crowd(const std::string& cgroup, const char* crowd, const char* count, containment level) {
+bool start_crowd(const std::string& cgroup, const char* crowd, const char* count) {
   int ends[2];
   if (pipe(ends) != 0) return false;
-  const pid_t child = level == containment::namespaces ? fork_contained() : fork();
+  const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], 1);
     close(ends[0]);
@@ -128,9 +113,9 @@ double kill_whole(const std::string& folder) {
 } // namespace
 
 int main(int argc, char** argv) {
-  const std::string way = argc > 4 ? argv[4] : "each";
-  if (argc < 4 || argc > 5 || (way != "each" && way != "whole" && way != "contained")) {
-    std::fprintf(stderr, "usage: bench_bare_kill GROUPS PROCESSES CROWD [each|whole|contained]\n");
+  const bool is_whole = argc == 5 && std::strcmp(argv[4], "whole") == 0;
+  if (argc != 4 && !is_whole && (argc != 5 || std::strcmp(argv[4], "each") != 0)) {
+    std::fprintf(stderr, "usage: bench_bare_kill GROUPS PROCESSES CROWD [each|whole]\n");
     return 2;
   }
   const long groups = std::strtol(argv[1], nullptr, 10), processes = std::strtol(argv[2], nullptr, 10);
@@ -139,17 +124,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bench_bare_kill: no cgroup v2 is mounted here\n");
     return 1;
   }
-  const auto level = way == "contained" ? containment::namespaces : containment::cgroup;
   prctl(PR_SET_CHILD_SUBREAPER, 1); // orphans of a killed crowd become children of this process
   const auto folder = mount + "/quell-bench-" + std::to_string(getpid());
   std::vector<std::string> made{folder};
   bool good = mkdir(folder.c_str(), 0755) == 0;
   for (long i = 0; good && i < groups; ++i) {
     made.push_back(folder + "/" + std::to_string(i));
-    good = mkdir(made.back().c_str(), 0755) == 0 && start_crowd(made.back(), argv[3], argv[2], level);
+    good = mkdir(made.back().c_str(), 0755) == 0 && start_crowd(made.back(), argv[3], argv[2]);
   }
   if (!good) std::fprintf(stderr, "bench_bare_kill: a cgroup could not be used (root needed?)\n");
-  const double took = way == "each" ? kill_each(made, groups * processes) : kill_whole(folder);
+  const double took = is_whole ? kill_whole(folder) : kill_each(made, groups * processes);
   for (auto at = made.rbegin(); at != made.rend(); ++at) rmdir(at->c_str());
   if (!good || took < 0) return 1;
   std::printf("%.3f\n", took);

@@ -48,26 +48,25 @@ def stop(c, client, tree, trees, scope):
 
 
 def main(rounds, trees, workers):
-    ways, contained, fenced, answered, dead, settled = [], [], [], [], [], []
+    ways, fenced, answered, dead, settled = [], [], [], [], []
     with Cluster(workers=workers, slots=-(-trees // workers)) as c:
         client, tree = Client(c), os.path.join(c.directory, "tree.sh")
         with open(tree, "w") as script:
             script.write(TREE)
         os.chmod(tree, 0o755)
         for i in range(rounds + 1):
-            *limits, in_namespaces = bare_kill(trees, EACH, tree, ("each", "whole", "contained"))
+            limits = bare_kill(trees, EACH, tree)
             answered_ms, dead_ms, report = stop(c, client, tree, trees, f"bench/t{i}")
-            say(f"    bare {limits[0]:.1f} and {limits[1]:.1f}, in namespaces {in_namespaces:.1f} ms; fenced {report['fenced_ms']:.2f}, answered {answered_ms:.2f}, signalled {report['signalled_ms']:.2f}, "
+            say(f"    bare {limits[0]:.1f} and {limits[1]:.1f} ms; fenced {report['fenced_ms']:.2f}, answered {answered_ms:.2f}, signalled {report['signalled_ms']:.2f}, "
                 f"last dead {dead_ms:.1f}, settled {report['settled_ms']:.1f} ms")
             if i > 0:
-                ways.append(limits), contained.append(in_namespaces)
+                ways.append(limits)
                 fenced.append(report["fenced_ms"]), answered.append(answered_ms), dead.append(dead_ms), settled.append(report["settled_ms"])
     bare = fastest(list(zip(*ways)))
     name = f"stop of {trees * EACH:,} processes in {trees} trees"
     compare(f"{name}: answer to the client", answered, fenced, "fenced", 2)
     compare(f"{name}: last process dead", dead, bare, "bare kill", 1.2)
     compare(f"{name}: settled", settled, bare, "bare kill", 1.3)
-    compare(f"{name}: last process dead, beside the same containment", dead, contained, "bare kill in namespaces")
 
 
 if __name__ == "__main__":

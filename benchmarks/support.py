@@ -112,11 +112,10 @@ class BareHttp(Stepper):
             self.port = int(self.process.stdout.readline())
 
 
-def bare_kill(groups, each, program=None, ways=("each", "whole")):
-    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap, or the
-    same in namespaces ("contained")."""
+def bare_kill(groups, each, program=None):
+    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap."""
     times = []
-    for way in ways:
+    for way in ("each", "whole"):
         done = subprocess.run([helper("bare_kill"), str(groups), str(each), program or helper("crowd"), way], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
