@@ -11,11 +11,14 @@ from support import Cluster, helper, idle_task, load, say
 from watchers import Watchers, host_and_port
 
 
+MOST = 500  # cancels a round
+
+
 class Creates:
     """Creates without a pause, from another machine, as it were: the load generator gets what quelld and the client leave."""
 
     def __init__(self, cluster, scope):
-        command = [helper("http_load"), *map(str, host_and_port(cluster)), str(10**7), "16"]
+        command = [helper("http_load"), *map(str, host_and_port(cluster)), str(10**7), "4"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env=dict(os.environ, QUELL_TOKEN=cluster.token), preexec_fn=stand_back)
         self.process.stdin.write(json.dumps(idle_task(scope)))
         self.process.stdin.close()
@@ -28,16 +31,17 @@ class Creates:
 
 def beside_streams(c, cancels, streams, events):
     """Cancels until each of the streams has as many events."""
-    watchers = Watchers(*host_and_port(c), streams, "/v1/events?types=operation_created&scope=bench/w", token=c.token, preexec_fn=stand_back)
+    watchers = Watchers(*host_and_port(c), streams, "/v1/events?types=operation_created&scope=bench/w", token=c.token)
     creates = Creates(c, "bench/load")
     watchers.ask(events)
     load(c, events, idle_task("bench/w"), 4)
     took = []
-    while not select.select([watchers.process.stdout], [], [], 0)[0]:
+    while len(took) < MOST and not select.select([watchers.process.stdout], [], [], 0)[0]:
         cancels.prepare(1)
         took.append(cancels.one())
+    creates.close()
     watchers.answer()
-    creates.close(), watchers.close()
+    watchers.close()
     return took
 
 
