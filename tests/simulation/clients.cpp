@@ -269,23 +269,29 @@ void clients::send_cancel(cancel_order o, std::uint64_t salt, int tries) {
 }
 
 void clients::send(cancel_order o, cancel_id fresh, int tries) {
-  order(
-      [this, o, fresh](commit_gate& c, moment now) mutable {
-        o.received = now.boot;
-        if (const auto* target = std::get_if<records::target_operation>(&o.target)) {
-          if (world_.truth.is_over(target->id)) return; // the gateway answers `already_finished` from the row
-          if (world_.truth.stands(target->id)) o.must_exist = true;
-        }
-        ++cancels_;
-        world_.truth.cancel_requested(o);
-        c.execute({commands::order_cancel{o, fresh},
-                   [this, o](outcome<cancel_view> answer) {
-                     if (!world_.controller.answers()) return;
-                     world_.truth.cancel_answered(o, answer);
-                   }},
-                  now);
-      },
-      tries);
+  order([this, o, fresh](commit_gate& c, moment now) { arrive(o, fresh, c, now); }, tries);
+}
+
+void clients::cancel_that_arrives(const cancel_order& o, std::uint64_t salt) {
+  const auto fresh = id_of<cancel_id>(world_.controller.now().wall, salt);
+  if (world_.controller.is_up())
+    (void)world_.controller.ask([&](commit_gate& c, moment now) { arrive(o, fresh, c, now); });
+}
+
+void clients::arrive(cancel_order o, cancel_id fresh, commit_gate& c, moment now) {
+  o.received = now.boot;
+  if (const auto* target = std::get_if<records::target_operation>(&o.target)) {
+    if (world_.truth.is_over(target->id)) return; // the gateway answers `already_finished` from the row
+    if (world_.truth.stands(target->id)) o.must_exist = true;
+  }
+  ++cancels_;
+  world_.truth.cancel_requested(o);
+  c.execute({commands::order_cancel{o, fresh},
+             [this, o](outcome<cancel_view> answer) {
+               if (!world_.controller.answers()) return;
+               world_.truth.cancel_answered(o, answer);
+             }},
+            now);
 }
 
 void clients::cancel_everything() {

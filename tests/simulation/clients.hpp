@@ -28,6 +28,8 @@ class clients {
   void start_below_something(const scheduled& s);
   void cancel(const scheduled& s);
   void cancel_by_hand(controller::cancel_order o, std::uint64_t salt) { send_cancel(std::move(o), salt); }
+  /// It was sent a while ago, and the controller takes it now.
+  void cancel_that_arrives(const controller::cancel_order& o, std::uint64_t salt);
   /// The end of the scenario: cancels everything.
   void cancel_everything();
   void drain(const scheduled& s);
@@ -53,6 +55,7 @@ class clients {
   void send(request q);
   void own(const operation_id& id, std::uint64_t salt, int words = 0);
   void send(controller::cancel_order o, cancel_id fresh, int tries);
+  void arrive(controller::cancel_order o, cancel_id fresh, controller::commit_gate& c, moment now);
   void send_cancel(controller::cancel_order o, std::uint64_t salt, int tries = 3);
   operation_id some_operation(random_stream& r) const;
   /// Tries until the controller is up (at most `tries` times), a little later each time.

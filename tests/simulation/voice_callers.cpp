@@ -19,6 +19,7 @@ const std::vector<std::string> people_who_talk{"ann", "bob", "eve"};
 const std::vector<std::string> talk_places{"den", "den/x", "team/a", "voice/here"};
 const std::vector<std::string> spoken_stops{"stop", "please stop", "never mind", "clanky, stop"};
 constexpr instant per_sample = seconds / samples_per_second;
+constexpr std::uint64_t close_calls = 23; ///< a purpose that leaves the voices of seeds.txt as they were
 
 } // namespace
 
@@ -26,8 +27,10 @@ constexpr instant per_sample = seconds / samples_per_second;
 class voice_caller {
  public:
   voice_caller(world& w, voice_callers& all, std::uint64_t number)
-      : world_(w), all_(all), random_(w.plan.seed, mix(8100, number)), person_(random_.pick(people_who_talk)),
-        place_(random_.pick(talk_places)), humans_(static_cast<std::uint32_t>(random_.between(1, 2))) {}
+      : world_(w), all_(all), random_(w.plan.seed, mix(8100, number)), close_(w.plan.seed, mix(8300, number)),
+        person_(random_.pick(people_who_talk)), place_(random_.pick(talk_places)),
+        humans_(static_cast<std::uint32_t>(random_.between(1, 2))),
+        has_close_calls_(mix(w.plan.seed, close_calls) % 3 == 0) {}
 
   void plan() {
     std::vector<instant> bursts;
@@ -93,7 +96,10 @@ class voice_caller {
                           [this, n] {
                             if (n == number_) world_.note(person_, [] { return std::string("is cut off"); });
                           },
-                          [this, n](const frame& f) { world_.voices.frame_leaves(n, f); }});
+                          [this, n](const frame& f) {
+                            world_.voices.frame_leaves(n, f);
+                            if (f.tag == tag::speech_end && has_close_calls_ && close_.chance(250)) close_call();
+                          }});
     const bool is_near = random_.chance(500);
     if (!world_.turn_scheduler.connect_voice(direction::client_to_gateway, peer, is_near)) return;
     peer_ = std::move(peer);
@@ -152,13 +158,27 @@ class voice_caller {
     perform();
   }
 
-  /// Over HTTP: one exchange of this place, or all of it.
-  void cancel_elsewhere() {
+  /// The end of an answer is on its way to the ledger, and a cancel arrives just before or behind it.
+  void close_call() {
+    later_on(close_.between(0, 60) * us, [this] {
+      controller::cancel_order o = order_elsewhere();
+      o.target = records::target_scope{*scope_path::parse(place_)};
+      world_.people.cancel_that_arrives(o, mix(world_.plan.seed, close_.next()));
+    });
+  }
+
+  controller::cancel_order order_elsewhere() const {
     controller::cancel_order o;
     o.by_token.role = role::operator_;
     o.by_token.owner = {person_, person_};
     o.by_token.token_name = o.by_token.token_id = "token-of-" + person_;
     o.reason = "elsewhere";
+    return o;
+  }
+
+  /// Over HTTP: one exchange of this place, or all of it.
+  void cancel_elsewhere() {
+    auto o = order_elsewhere();
     const auto scope = *scope_path::parse(place_);
     std::vector<operation_id> exchanges;
     world_.truth.each_live_in(scope, [&](const records::operation_record& r) {
@@ -202,9 +222,10 @@ class voice_caller {
 
   world& world_;
   voice_callers& all_;
-  random_stream random_;
+  random_stream random_, close_;
   const std::string person_, place_;
   const std::uint32_t humans_;
+  const bool has_close_calls_;
   std::unique_ptr<client_side> client_;
   std::shared_ptr<voice_peer> peer_;
   int number_ = 0, owed_ = 0;
