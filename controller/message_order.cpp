@@ -202,29 +202,37 @@ std::string with_steered(const std::string& block, const operation_id& turn) {
   return json_text(all);
 }
 
-/// A call says more than its task, and a turn is named only if nothing runs below it.
+/// A call says more than its task. A turn is named only if nothing runs below it, and so is a voice exchange, which
+/// counts as one with its turn.
 void choose_names(kept_decision& into, const std::vector<outlined>& live) {
   std::unordered_set<operation_id> roots_at_work; ///< roots below which something was named
   const auto choose = [&](const outlined& o) {
     roots_at_work.insert(o.root);
     if (into.interrupted.size() < most_named) into.interrupted.push_back(o.id);
   };
-  std::unordered_set<operation_id> turns;
-  for (const auto& o : live)
-    if (o.kind == kind::turn) turns.insert(o.id);
+  std::unordered_set<operation_id> turns, exchanges;
   for (const auto& o : live) {
-    const bool is_of_turn = turns.contains(o.root);
+    if (o.kind == kind::turn) turns.insert(o.id);
+    if (o.kind == kind::exchange) exchanges.insert(o.id);
+  }
+  for (const auto& o : live) {
+    const bool is_of_turn = turns.contains(o.root) || exchanges.contains(o.root);
     if (o.kind == kind::tool_call || (o.kind == kind::sub_agent && !is_of_turn)) choose(o);
     // Operations outside of turns are named themselves.
-    if ((o.kind == kind::task || o.kind == kind::external || o.kind == kind::exchange) && !is_of_turn) choose(o);
+    if ((o.kind == kind::task || o.kind == kind::external) && !is_of_turn) choose(o);
   }
   for (const auto& o : live) {
-    if (o.kind != kind::turn || roots_at_work.contains(o.id)) continue;
-    if (o.now == status::pending)
-      ++into.queued;
-    else
+    const auto& whole = exchanges.contains(o.root) ? o.root : o.id;
+    if (o.kind != kind::turn || roots_at_work.contains(whole)) continue;
+    if (o.now != status::pending) {
       choose(o);
+      continue;
+    }
+    ++into.queued;
+    roots_at_work.insert(whole);
   }
+  for (const auto& o : live)
+    if (o.kind == kind::exchange && !roots_at_work.contains(o.id)) choose(o);
 }
 
 bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept) {

@@ -15,7 +15,7 @@ bool is_history(const records::entry& e) {
   return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
          std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||
          std::holds_alternative<records::acknowledge_message>(e) || std::holds_alternative<records::add_cost>(e) ||
-         std::holds_alternative<records::put_call_change>(e);
+         std::holds_alternative<records::put_call_change>(e) || std::holds_alternative<records::put_turn_ending>(e);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // The order of the acknowledgements, and quell's own texts.
 #include "controller/stop_story.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,6 +23,24 @@ std::string listed(const std::vector<not_known>& some, std::uint64_t total) {
   }
   if (total > named) all += (all.empty() ? "" : " and ") + std::to_string(total - named) + (named > 0 ? " more" : "");
   return all;
+}
+
+std::string words_aloud(stop_telling what, const std::vector<not_known>& some, std::uint64_t total) {
+  switch (what) {
+  case stop_telling::stopping:
+    return "Okay, stopping.";
+  case stop_telling::stopped:
+    return "Stopped.";
+  case stop_telling::unproven:
+    return "Still stopping, not proven: " + listed(some, total) + ".";
+  case stop_telling::unconfirmed:
+    if (total == 0) return "It is not known whether everything has ended.";
+    return "Not known to have ended: " + listed(some, total) + ". Everything else has ended.";
+  case stop_telling::reaction:
+  case stop_telling::words:
+    return {};
+  }
+  return {};
 }
 
 } // namespace
@@ -67,12 +86,12 @@ std::optional<stop_telling> stop_story::next() {
   if (is_asking_) return std::nullopt;
   if (!proven_) {
     if (last_) return std::nullopt;
-    if (words_.empty()) return tell(stop_telling::reaction, false);
+    if (words_.empty()) return tell(has_listeners_ ? stop_telling::stopping : stop_telling::reaction, false);
     if (!is_patient_) return tell(stop_telling::stopping, false);
     return std::nullopt;
   }
   if (!words_.empty()) return tell(stop_telling::words, true);
-  if (!last_) return tell(stop_telling::reaction, true);
+  if (!last_ && !has_listeners_) return tell(stop_telling::reaction, true);
   if (last_ != stop_telling::reaction) return tell(stop_telling::stopped, true);
   is_over_ = true;
   return std::nullopt;
@@ -111,7 +130,17 @@ std::string why_not_known(receipt how) {
   return {};
 }
 
-std::string own_words(stop_telling what, const std::vector<not_known>& some, std::uint64_t total) {
+std::string stopped_aloud(const std::vector<std::string>& interrupted) {
+  std::string all;
+  std::size_t named = 0;
+  for (; named < std::min(interrupted.size(), most_named_here); ++named)
+    all += (all.empty() ? ": " : ", ") + std::string(utf8_prefix(interrupted[named], most_name_bytes));
+  if (interrupted.size() > named) all += " and " + std::to_string(interrupted.size() - named) + " more";
+  return "Stopped" + all + ".";
+}
+
+std::string own_words(stop_telling what, const std::vector<not_known>& some, std::uint64_t total, audience to) {
+  if (to == audience::listeners) return words_aloud(what, some, total);
   switch (what) {
   case stop_telling::stopping:
     return "🛑 stopping…";

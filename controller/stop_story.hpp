@@ -26,10 +26,15 @@ const char* name_of(stop_telling t);
 /// For the data of an event `acknowledgement`: whether another one for the same message will come.
 bool more_follows(const std::string& data);
 
+/// Readers see a reaction, which stays beside their message and needs no text behind it. Listeners cannot see one: they
+/// are told that the stop is under way, and then that it is over.
+enum class audience : std::uint8_t { readers, listeners };
+
 class stop_story {
  public:
   enum class voice : std::uint8_t { model, none };
-  explicit stop_story(voice whose) : is_asking_(whose == voice::model) {}
+  explicit stop_story(voice whose, audience to = audience::readers)
+      : is_asking_(whose == voice::model), has_listeners_(to == audience::listeners) {}
 
   /// The model's answer; "" = none, or not in time.
   void answered(std::string words);
@@ -49,7 +54,7 @@ class stop_story {
  private:
   std::optional<stop_telling> tell(stop_telling what, bool is_last);
 
-  bool is_asking_, is_patient_ = true, is_stuck_ = false, is_over_ = false;
+  bool is_asking_, has_listeners_, is_patient_ = true, is_stuck_ = false, is_over_ = false;
   std::string words_;
   std::optional<bool> proven_;
   std::optional<stop_telling> last_;
@@ -73,7 +78,11 @@ std::vector<stuck_operation> stuck_in(const cancel_view& view, bool is_late, wor
 /// The reason why the outcome of work with this receipt is unknown; "" = it is known.
 std::string why_not_known(receipt how);
 
-/// quell's own text. `total`: the number of operations, of which `some` are named.
-std::string own_words(stop_telling what, const std::vector<not_known>& some, std::uint64_t total);
+/// quell's own text. `total`: the number of operations, of which `some` are named. For listeners without signs that a
+/// voice would spell.
+std::string own_words(stop_telling what, const std::vector<not_known>& some, std::uint64_t total,
+                      audience to = audience::readers);
+/// What is said to listeners once a stop is proven: `Stopped: exec, 2 crawl and 3 more.`
+std::string stopped_aloud(const std::vector<std::string>& interrupted);
 
 } // namespace quell::controller::turns

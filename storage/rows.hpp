@@ -35,6 +35,7 @@ extern const std::string put_audit_sql;
 extern const std::string prune_audit_sql; ///< prunes entries that are too old at ?1
 extern const std::string insert_message_sql;
 extern const std::string discard_message_sql;
+extern const std::string end_message_sql; ///< ending, turn
 extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
 extern const std::string settle_call_sql; ///< changes nothing if the call already has a result

@@ -14,6 +14,9 @@ const std::string insert_message_sql =
     "INSERT INTO message (" + message_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 const std::string discard_message_sql =
     "UPDATE message INDEXED BY message_asked SET discarded = 1 WHERE turn = ? AND role = 0 AND discarded = 0";
+const std::string end_message_sql =
+    "UPDATE message INDEXED BY message_asked SET decision = "
+    "json_patch(CASE WHEN json_valid(decision) THEN decision ELSE '{}' END, ?) WHERE turn = ? AND role = 0";
 
 const std::string acknowledge_message_sql = "UPDATE message SET acknowledged = 1 WHERE id = ? AND acknowledged = 0";
 

@@ -47,15 +47,17 @@ struct writer::statements {
         drop_operation(database, "DELETE FROM operation WHERE id = ? AND " + std::string(is_droppable)),
         drop_cancel(database, "DELETE FROM cancel WHERE id = ? AND status = 2"),
         insert_message(database, insert_message_sql), discard(database, discard_message_sql),
-        insert_call(database, insert_call_sql), settle_call(database, settle_call_sql),
-        acknowledge(database, acknowledge_message_sql), add_cost(database, add_cost_sql),
-        prune_cost(database, prune_cost_sql), put_turn_cost(database, put_turn_cost_sql),
-        drop_turn_cost(database, "DELETE FROM turn_cost WHERE turn = ?"), change_call(database, change_call_sql) {}
+        end_message(database, end_message_sql), insert_call(database, insert_call_sql),
+        settle_call(database, settle_call_sql), acknowledge(database, acknowledge_message_sql),
+        add_cost(database, add_cost_sql), prune_cost(database, prune_cost_sql),
+        put_turn_cost(database, put_turn_cost_sql), drop_turn_cost(database, "DELETE FROM turn_cost WHERE turn = ?"),
+        change_call(database, change_call_sql) {}
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
       event_range, prune, newest_audit, put_audit, prune_audit, drop_bulk, drop_operation, drop_cancel, insert_message,
-      discard, insert_call, settle_call, acknowledge, add_cost, prune_cost, put_turn_cost, drop_turn_cost, change_call;
+      discard, end_message, insert_call, settle_call, acknowledge, add_cost, prune_cost, put_turn_cost, drop_turn_cost,
+      change_call;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, *e.record); }
@@ -107,6 +109,10 @@ struct writer::statements {
   void operator()(const discard_message& e) {
     binder(discard).id(e.turn);
     run(discard);
+  }
+  void operator()(const records::put_turn_ending& e) {
+    binder(end_message).text(e.ending).id(e.turn);
+    run(end_message);
   }
   void operator()(const acknowledge_message& e) {
     binder(acknowledge).id(e.message);

@@ -20,7 +20,6 @@ constexpr std::uint32_t most_tokens = 120;
 constexpr int most_at_once = 32;
 constexpr std::size_t most_kept_bytes = 8 << 10;
 constexpr const char* reaction = "\xF0\x9F\x9B\x91"; // 🛑
-constexpr const char* phrase = "Okay, stopping.";
 /// The most stops that can get more than one acknowledgement; any further stop gets only a reaction.
 constexpr std::size_t most_open = 1000;
 constexpr std::chrono::milliseconds look_every{5000};
@@ -30,6 +29,16 @@ std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const auto& name : names) all += (all.empty() ? "" : ", ") + plain_name(name);
   return all;
+}
+
+std::vector<std::string> plain_names(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const auto& name : names) all.push_back(plain_name(name));
+  return all;
+}
+
+audience audience_of(const stop_request_news& stop) {
+  return stop.modality == modality::voice ? audience::listeners : audience::readers;
 }
 
 /// One line without surrounding blanks, short enough to be read aloud.
@@ -56,7 +65,7 @@ commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_reques
                                                                const std::string& text) {
   commands::acknowledge_stop::acknowledgement made;
   const bool in_words = !text.empty();
-  if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
+  if (what == stop_telling::words) {
     auto& m = made.words.emplace();
     m.id = message_id::fresh();
     m.scope = stop.scope;
@@ -119,7 +128,9 @@ bool acknowledger::asks_for_words(const stop_request_news& what) const {
 void acknowledger::acknowledge(stop_request_news what) {
   using voice = stop_story::voice;
   const bool asks = asks_for_words(what);
-  begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none)}), asks);
+  const auto to = audience_of(what);
+  begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none, to)}),
+        asks);
 }
 
 void acknowledger::begin(const story_ref& s, bool asks) {
@@ -252,11 +263,16 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, moment n
       news.all.push_back(acknowledgement_of(s->what, *next, s->story.words()));
       break;
     case stop_telling::reaction:
-      news.all.push_back(acknowledgement_of(s->what, *next, s->what.modality == modality::voice ? phrase : ""));
+      news.all.push_back(acknowledgement_of(s->what, *next, {}));
       break;
-    case stop_telling::stopping:
     case stop_telling::stopped:
-      news.all.push_back(acknowledgement_of(s->what, *next, own_words(*next, {}, 0)));
+      if (audience_of(s->what) == audience::listeners) {
+        news.all.push_back(acknowledgement_of(s->what, *next, stopped_aloud(plain_names(s->what.interrupted))));
+        break;
+      }
+      [[fallthrough]];
+    case stop_telling::stopping:
+      news.all.push_back(acknowledgement_of(s->what, *next, own_words(*next, {}, 0, audience_of(s->what))));
       break;
     }
   }
@@ -292,8 +308,9 @@ void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<s
                             std::uint64_t total) {
   runtime_->priority_reads->run([self = shared_from_this(), s, what, stuck = std::move(stuck),
                                  total](store_reader& store) {
-    auto text = own_words(
-        what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
+    auto text =
+        own_words(what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store),
+                  total, audience_of(s->what));
     self->runtime_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
       const bool is_last = what == stop_telling::unconfirmed;
       if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
@@ -330,11 +347,13 @@ void acknowledger::make_up_for(const std::vector<records::message_record>& left,
   for (const auto& m : left) {
     const auto kept = read_kept(m.decision);
     if (!kept.cancel) continue;
-    auto s = std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none)});
+    const auto to = kept.modality == modality::voice ? audience::listeners : audience::readers;
+    auto s = std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none, to)});
     s->what.message = m.id;
     s->what.cancel = *kept.cancel;
     s->what.scope = m.scope;
     s->what.modality = kept.modality;
+    s->what.interrupted = names_of(kept, store);
     s->is_from_before = true;
     if (const auto last = earlier.find(m.id); last != earlier.end()) s->story.was_acknowledged(last->second);
     announce(m, kept, store);

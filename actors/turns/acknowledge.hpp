@@ -1,5 +1,5 @@
 // Acknowledges a stop: a short model call writes what was stopped. If the model is slow, down, or busy, a reaction
-// replaces its words, and in voice a short phrase does. `stop_story` decides what users receive and when: the model's
+// replaces its words, and in voice quell's own words do. `stop_story` decides what users receive and when: the model's
 // words wait for the proof, and quell reports unknown outcomes in its own words.
 #pragma once
 

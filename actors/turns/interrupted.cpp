@@ -11,7 +11,8 @@ std::vector<std::string> names_of(const kept_decision& kept, store_reader& store
     const auto row = store.operation(id);
     if (!row || !*row) continue;
     const auto& o = **row;
-    const auto name = o.kind == kind::turn ? std::string("reply") : o.name.empty() ? o.title : o.name;
+    const bool is_reply = o.kind == kind::turn || o.kind == kind::exchange;
+    const auto name = is_reply ? std::string("reply") : o.name.empty() ? o.title : o.name;
     const auto same = std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first == name; });
     if (same != found.end())
       ++same->second;

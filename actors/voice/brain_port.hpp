@@ -22,6 +22,9 @@ class brain_port {
   virtual ~brain_port() = default;
   virtual void begin(hooks h) = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
+  /// Its last answer was cancelled after it had been heard: no later prompt may have it as an answer. `done` once that
+  /// is durable; at once if it has no answer of ours. A brain that is a program keeps its own history.
+  virtual void retract(std::function<void()> done) { done(); }
   /// An event of the session's scope.
   virtual void on_event(const records::event_record& e) { (void)e; }
 };

@@ -10,8 +10,7 @@ namespace quell::controller::voice {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr std::size_t bytes_per_ms = 2 * integrations::voice::samples_per_second / 1000;
-constexpr std::size_t ahead_bytes = 1000 * bytes_per_ms;
+constexpr auto pump_interval = 50ms;
 constexpr std::size_t most_waiting_bytes = 32 << 20; ///< a quarter of an hour
 constexpr double usual_words_per_minute = 175;
 
@@ -67,6 +66,7 @@ void mouth::speak(const operation_id& exchange, const speaker& who, const std::s
 void mouth::hush() {
   if (std::exchange(is_hushed_, true)) return;
   waiting_.clear();
+  ++waits_;
   if (!task_ || end_) return;
   task_->stop(stop_cause::superseded);
   task_->let_go();
@@ -74,35 +74,51 @@ void mouth::hush() {
 
 void mouth::give_up() {
   hush();
-  hooks_.over("it is longer than a quarter of an hour");
+  end_ = "it is longer than a quarter of an hour";
+  is_over_ = true;
+  const auto self = shared_from_this(); // the callbacks can release it
+  hooks_.over(*end_);
+  wait_until_played();
+}
+
+void mouth::delayed(std::size_t samples) {
+  pace_.delayed(context_->work->core.now().boot, samples);
+  if (is_over_) wait_until_played();
+}
+
+void mouth::wait_until_played() {
+  const auto left = pace_.audible_for(context_->work->core.now().boot);
+  context_->loop->after(left, [weak = weak_from_this(), n = ++waits_] {
+    const auto self = weak.lock();
+    if (self && self->waits_ == n) self->hooks_.played();
+  });
 }
 
 void mouth::pump() {
-  if (is_pumping_ || is_hushed_) return;
+  if (is_pumping_ || is_hushed_ || is_over_) return;
+  const auto self = shared_from_this(); // the callbacks can release it
   const auto now = context_->work->core.now().boot;
-  if (!waiting_.empty() && !std::exchange(has_spoken_, true)) began_ = now;
-  const auto elapsed = has_spoken_ ? std::chrono::duration_cast<milliseconds>(now - began_).count() : 0;
-  const auto due = ahead_bytes + static_cast<std::size_t>(elapsed) * bytes_per_ms;
-  while (waiting_.size() > 1 && sent_ < due && !is_hushed_) {
+  while (waiting_.size() > 1 && pace_.may_send(now) && !is_hushed_) {
     const auto size = std::min(waiting_.size() & ~std::size_t{1}, integrations::voice::most_speech_bytes);
     const auto piece = waiting_.substr(0, size);
     waiting_.erase(0, size);
-    sent_ += size;
+    pace_.sent(now, size / 2);
     hooks_.chunk(piece);
   }
   if (is_hushed_) return;
   if (waiting_.size() > 1) {
     is_pumping_ = true;
-    return context_->loop->after(50ms, [weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (!self) return;
-      self->is_pumping_ = false;
-      self->pump();
+    return context_->loop->after(pump_interval, [weak = weak_from_this()] {
+      const auto later = weak.lock();
+      if (!later) return;
+      later->is_pumping_ = false;
+      later->pump();
     });
   }
   if (!end_) return;
-  is_hushed_ = true;
+  is_over_ = true;
   hooks_.over(*end_);
+  if (!is_hushed_) wait_until_played();
 }
 
 } // namespace quell::controller::voice

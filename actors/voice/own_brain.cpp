@@ -4,6 +4,8 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/endings.hpp"
+#include "controller/commands/command.hpp"
 #include "integrations/voice/brain_side.hpp"
 
 namespace quell::controller::voice {
@@ -41,6 +43,7 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
     if (!open_ || !open_->turn || e.operation != open_->turn) return;
     if (e.type == event_type::turn_complete) {
       const auto n = open_->n;
+      answered_ = open_->turn;
       open_.reset();
       auto text = text_of_event(e, "text");
       brain_.answered(n, text.empty() ? "There is nothing to say." : std::move(text));
@@ -48,6 +51,15 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
       fail("That did not work: " + text_of_event(e, "reason") + ".");
     }
     perform();
+  }
+
+  void retract(std::function<void()> done) override {
+    const auto turn = std::exchange(answered_, std::nullopt);
+    if (!turn) return done();
+    commands::rewrite_history mark;
+    mark.retracted.push_back({*turn, turns::ending_text({turns::turn_ending::how::cancelled, "unheard"})});
+    context_->work->core.execute({std::move(mark), [loop = context_->loop, done = std::move(done)](
+                                                       const commands::history_rewritten&) { loop->post(done); }});
   }
 
  private:
@@ -83,6 +95,7 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void ask(const author_of::brain_effects::ask& q) {
     open_ = query{q.n};
+    answered_.reset();
     auto order = spoken_order(who_, hooks_.exchange ? hooks_.exchange() : std::nullopt, q.text);
     if (!context_->settings.agent.empty()) order.agent = context_->settings.agent;
     order.context = q.context;
@@ -104,7 +117,8 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   hooks hooks_;
   author_of::brain_side brain_;
   std::optional<query> open_;
-  std::deque<author_of::frame> outgoing_; ///< posted, one call each
+  std::optional<operation_id> answered_{}; ///< the turn of the last query, if it was answered
+  std::deque<author_of::frame> outgoing_;  ///< posted, one call each
 };
 
 } // namespace

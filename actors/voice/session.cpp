@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include "controller/stop_story.hpp"
+#include "integrations/voice/words.hpp"
+
 namespace quell::controller::voice {
 
 namespace voices = integrations::voice;
@@ -41,7 +44,7 @@ void session::begin() {
                                                const auto self = weak.lock();
                                                if (!self) return;
                                                spdlog::warn("voice {}: {}", self->id_, why);
-                                               self->link_->send({voices::tag::notice, why});
+                                               self->gateway_.tell(why);
                                                self->gateway_.on_nothing_recognised();
                                                self->perform();
                                              }});
@@ -89,12 +92,17 @@ void session::on_event(const records::event_record& e) {
   perform();
 }
 
-/// Never ahead of the proof: the text comes when the stop has settled, or says which outcomes are unknown.
+/// Never ahead of the proof: the text comes when the stop has settled, or says that it has not, or which outcomes are
+/// unknown. Words that were said twice stop the same work: the first report of each state is spoken, and one end.
 void session::acknowledge(const records::event_record& e) {
-  if (!e.cancel || !stops_.contains(*e.cancel)) return;
+  const auto stop = e.cancel ? stops_.find(*e.cancel) : stops_.end();
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
-  const auto text = data.is_object() ? data.find("text") : data.end();
-  if (data.is_object() && text != data.end() && text->is_string()) gateway_.say(text->get<std::string>());
+  if (stop == stops_.end() || !data.is_object() || !data.contains("text") || !data["text"].is_string()) return;
+  const auto state = data.value("state", std::string());
+  if (std::exchange(stop->second, state) == state) return;
+  if (!turns::more_follows(e.data)) stops_.erase(stop);
+  const auto words = voices::without_signs(data["text"].get<std::string>());
+  if (!words.empty()) gateway_.say(words);
 }
 
 /// An effect can cause further effects, and the end of the session.
@@ -110,7 +118,7 @@ void session::perform() {
 void session::end() {
   if (std::exchange(is_over_, true)) return;
   ears_->close();
-  if (mouth_) mouth_->hush();
+  for (const auto& [speech, one] : mouths_) one->hush();
   brain_.reset();
   link_->close();
   std::exchange(over_, {})(shared_from_this());
@@ -171,7 +179,7 @@ void session::perform(const does::decide_speech& e) {
                                   if (a->decision == decided::cancel) {
                                     self.context_->exchanges->forget(known->second);
                                     self.operations_.erase(known);
-                                    if (a->cancel) self.stops_.insert(*a->cancel);
+                                    if (a->cancel) self.stops_.try_emplace(*a->cancel, "none");
                                     if (self.stops_.size() > most_stops)
                                       self.stops_.erase(self.stops_.begin()); // the oldest
                                   }
@@ -219,26 +227,56 @@ void session::perform(const does::finish& e) {
 void session::perform(const does::speak& e) {
   const auto at = operations_.find(e.n);
   const auto speech = e.speech;
-  if (at == operations_.end()) return gateway_.speech_over(speech, "its exchange has ended");
+  if (at == operations_.end()) {
+    gateway_.speech_over(speech, "its exchange has ended");
+    return gateway_.speech_played(speech);
+  }
+  boot_time begins;
+  for (const auto& [earlier, one] : mouths_) begins = std::max(begins, one->audible_until());
+  std::erase_if(mouths_, [this](const auto& one) { return !gateway_.is_audible(one.first); });
   const auto weak = weak_from_this();
-  mouth_ = std::make_shared<mouth>(context_, mouth::hooks{[weak, speech](std::string_view samples) {
-                                                            const auto self = weak.lock();
-                                                            if (!self) return;
-                                                            self->gateway_.chunk(speech, samples);
-                                                            self->perform();
-                                                          },
-                                                          [weak, speech](const std::string& failure) {
-                                                            const auto self = weak.lock();
-                                                            if (!self) return;
-                                                            self->gateway_.speech_over(speech, failure);
-                                                            self->perform();
-                                                          }});
-  mouth_->speak(at->second, who_, e.text, e.speed);
+  const auto made = std::make_shared<mouth>(context_, begins,
+                                            mouth::hooks{[weak, speech](std::string_view samples) {
+                                                           const auto self = weak.lock();
+                                                           if (!self) return;
+                                                           self->gateway_.chunk(speech, samples);
+                                                           self->perform();
+                                                         },
+                                                         [weak, speech](const std::string& failure) {
+                                                           const auto self = weak.lock();
+                                                           if (!self) return;
+                                                           self->gateway_.speech_over(speech, failure);
+                                                           self->perform();
+                                                         },
+                                                         [weak, speech] {
+                                                           const auto self = weak.lock();
+                                                           if (!self) return;
+                                                           self->gateway_.speech_played(speech);
+                                                           self->perform();
+                                                           if (!self->gateway_.is_audible(speech))
+                                                             self->mouths_.erase(speech);
+                                                         }});
+  mouths_[speech] = made;
+  made->speak(at->second, who_, e.text, e.speed);
 }
 
-void session::perform(const does::hush&) {
-  if (mouth_) mouth_->hush();
-  mouth_.reset();
+void session::perform(const does::hush& e) {
+  const auto node = mouths_.extract(e.speech);
+  if (!node.empty()) node.mapped()->hush();
+}
+
+void session::perform(const does::delay& e) {
+  if (const auto at = mouths_.find(e.speech); at != mouths_.end()) at->second->delayed(e.samples);
+}
+
+void session::perform(const does::retract& e) {
+  if (!brain_) return gateway_.retracted(e.n);
+  brain_->retract([weak = weak_from_this(), n = e.n] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    self->gateway_.retracted(n);
+    self->perform();
+  });
 }
 
 void session::perform(const does::linger& e) {

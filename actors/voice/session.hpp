@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "actors/voice/brain_port.hpp"
@@ -50,6 +49,8 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::finish& e);
   void perform(const integrations::voice::gateway_effects::speak& e);
   void perform(const integrations::voice::gateway_effects::hush& e);
+  void perform(const integrations::voice::gateway_effects::delay& e);
+  void perform(const integrations::voice::gateway_effects::retract& e);
   void perform(const integrations::voice::gateway_effects::linger& e);
   void perform(const integrations::voice::gateway_effects::rest& e);
   void perform(const integrations::voice::gateway_effects::close& e);
@@ -74,10 +75,12 @@ class session : public std::enable_shared_from_this<session> {
   std::function<void(const std::shared_ptr<session>&)> over_;
   integrations::voice::gateway_side gateway_;
   std::shared_ptr<ears> ears_;
-  std::shared_ptr<mouth> mouth_;
+  /// One speaks; what was handed over by the ones before it is still heard.
+  std::map<integrations::voice::speech_number, std::shared_ptr<mouth>> mouths_;
   std::map<integrations::voice::exchange_number, operation_id> operations_;
   std::map<integrations::voice::exchange_number, operation_id> finishing_; ///< their ends are on their way
-  std::set<cancel_id> stops_;        ///< stops from this session that are not acknowledged yet
+  /// Stops from this session whose end was not said yet, with the state that was said last.
+  std::map<cancel_id, std::string> stops_;
   std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
   bool is_over_ = false, is_performing_ = false;
 };

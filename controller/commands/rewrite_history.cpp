@@ -11,6 +11,7 @@ rewrite_history::answer apply(const rewrite_history& command, const context& wit
   auto& local = *with.operations.actors();
   history_rewritten done;
   for (const auto& turn : command.discarded) with.rows.emplace_back(records::discard_message{turn});
+  for (const auto& one : command.retracted) with.rows.emplace_back(one);
   for (const auto& one : command.added) {
     done.seq = local.add_message(one.message, with.now);
     if (one.message.role != records::message_role::assistant) continue;
@@ -26,6 +27,7 @@ std::string describe(const rewrite_history& command) {
   return description(rewrite_history::name)
       .count("discarded", command.discarded.size())
       .count("added", command.added.size())
+      .count("retracted", command.retracted.size())
       .done();
 }
 

@@ -1,4 +1,5 @@
-// Takes exchanges out of a conversation and adds messages to one, in one transaction. The rows stay, marked.
+// Takes exchanges out of a conversation, marks answers as unheard, and adds messages, in one transaction. The rows
+// stay.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,8 @@ struct rewrite_history {
   /// Without seqs. The calls of an answer become rows with their results; a message of role tool brings none of its
   /// own.
   std::vector<records::kept_message> added;
+  /// Turns whose answer was cancelled after it was given, and how later prompts tell it (`records::put_turn_ending`).
+  std::vector<records::put_turn_ending> retracted = {};
 };
 
 rewrite_history::answer apply(const rewrite_history& command, const context& with);

@@ -69,7 +69,9 @@ taken_message take_stop(const take_message& command, const context& with, const 
   const auto& order = command.order;
   auto& local = *with.operations.actors();
   auto kept = kept_of(command, {"cancel_word", reason.standing});
-  choose_names(kept, local.outline(order.scope, 1000));
+  auto live = local.outline(order.scope, 1000);
+  std::erase_if(live, [&](const outlined& o) { return o.id == order.exchange; }); // it is these very words
+  choose_names(kept, live);
   if (order.exchange) { // the message has served its purpose
     own_outcome end;
     end.result = command.exchange_result;

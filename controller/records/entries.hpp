@@ -76,6 +76,12 @@ struct put_call_change {
 struct discard_message {
   operation_id turn;
 };
+/// The ending of this turn as later prompts of its conversation tell it, whatever its row says: JSON text, as
+/// `turns::ending_text` writes it. It is merged into the decision of the message that the turn answers.
+struct put_turn_ending {
+  operation_id turn;
+  std::string ending;
+};
 /// The stop that a message ordered is acknowledged.
 struct acknowledge_message {
   message_id message;
@@ -118,7 +124,7 @@ using entry =
     std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
                  put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
                  drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message, add_cost,
-                 put_turn_cost, drop_turn_cost, put_call_change>;
+                 put_turn_cost, drop_turn_cost, put_call_change, put_turn_ending>;
 
 /// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
 /// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.

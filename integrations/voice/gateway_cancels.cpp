@@ -22,25 +22,37 @@ void gateway_side::cancel_all() {
   discard_utterance();
   is_brain_late_ = true;
   rest();
-  drop_held(std::nullopt); // also of exchanges that have ended: the client has heard nothing of them
-  std::vector<exchange_number> all;
+  drop_held(std::nullopt);
+  owed_notice due;
+  // Nothing else is there to cancel, or its end is on its way and can have come first: the answer is taken back.
+  const auto past = std::exchange(last_answered_, std::nullopt);
+  if (past && (live_.empty() || std::find(finishing_.begin(), finishing_.end(), *past) != finishing_.end()))
+    due.unmarked = past;
   for (auto& e : live_) {
     silence(e);
-    all.push_back(e.n);
+    due.unfenced.push_back(e.n);
     effect(does::cancel{e.n});
   }
   live_.clear();
   for (const auto n : std::exchange(finishing_, {})) {
-    all.push_back(n);
+    due.unfenced.push_back(n);
     effect(does::cancel{n});
   }
-  owed_.push_back(std::move(all));
+  if (due.unmarked) effect(does::retract{*due.unmarked});
+  owed_.push_back(std::move(due));
   tell_cancelled();
 }
 
 void gateway_side::fenced(exchange_number n) {
   if (is_over_) return;
-  for (auto& one : owed_) std::erase(one, n);
+  for (auto& one : owed_) std::erase(one.unfenced, n);
+  tell_cancelled();
+}
+
+void gateway_side::retracted(exchange_number n) {
+  if (is_over_) return;
+  for (auto& one : owed_)
+    if (one.unmarked == n) one.unmarked.reset();
   tell_cancelled();
 }
 
@@ -52,12 +64,27 @@ void gateway_side::ended(exchange_number n) {
 
 /// Sends one `cancelled` for each 07, in order, then the frames that waited behind them.
 void gateway_side::tell_cancelled() {
-  while (!owed_.empty() && owed_.front().empty()) {
+  while (!owed_.empty() && owed_.front().is_due()) {
     owed_.pop_front();
     show_at_once(tag::notice, std::string(cancelled_notice));
   }
-  if (!owed_.empty()) return;
+  if (owed_.empty()) release_held();
+}
+
+/// What is audible of the frames that leave now is heard from now on.
+void gateway_side::release_held() {
+  for (const auto& e : live_) {
+    const auto samples = e.is_audible() ? held_samples(e.n) : 0;
+    if (samples > 0) effect(does::delay{e.open ? *e.open : *e.sounds, samples});
+  }
   for (auto& h : std::exchange(held_, {})) effect(does::to_client{std::move(h.what)});
+}
+
+std::size_t gateway_side::held_samples(exchange_number n) const {
+  std::size_t samples = 0;
+  for (const auto& h : held_)
+    if (h.n == n && h.what.tag == tag::speech) samples += h.what.payload.size() / 2;
+  return samples;
 }
 
 /// A brain has one exchange at a time: it is notified if that is the cancelled one, or if it has none.
@@ -66,6 +93,7 @@ void gateway_side::stopped(exchange_number n) {
   const auto at = find(n);
   const bool is_live = at != live_.end();
   if (std::erase(finishing_, n) == 0 && !is_live) return fenced(n); // a 07 came before, perhaps waiting for this
+  if (last_answered_ == n) last_answered_.reset();
   if (is_live && at->phase == phase::hearing) discard_utterance();
   const auto other = at_brain();
   if (other == live_.end() || other == at) {
@@ -86,12 +114,23 @@ void gateway_side::stopped(exchange_number n) {
 void gateway_side::client_gone() {
   if (is_over_) return;
   is_over_ = true;
+  end_handed_over();
   if (!live_.empty()) effect(does::to_brain{{tag::brain_cancel}});
   for (auto& e : live_) {
-    if (e.open) effect(does::hush{*e.open});
+    if (e.is_audible()) effect(does::hush{e.open ? *e.open : *e.sounds});
     effect(does::leave{e.n});
   }
   live_.clear();
+}
+
+/// The client has all of these answers, and can play them to their ends without us. One whose frames wait behind a
+/// `cancelled` has not reached it.
+void gateway_side::end_handed_over() {
+  std::erase_if(live_, [this](const exchange& e) {
+    if (!e.is_handed_over() || held_samples(e.n) > 0) return false;
+    effect(does::finish{e.n, e.transcript, e.was_spoken, {}});
+    return true;
+  });
 }
 
 void gateway_side::broken(const fault& why) {
@@ -104,6 +143,7 @@ void gateway_side::broken(const fault& why) {
 void gateway_side::brain_gone(const std::string& why) {
   if (is_over_) return;
   is_over_ = true;
+  end_handed_over();
   for (auto& e : live_) {
     silence(e);
     effect(does::finish{e.n, e.transcript, e.was_spoken, why});

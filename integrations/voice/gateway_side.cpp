@@ -40,6 +40,11 @@ std::optional<speech_number> gateway_side::speaking() const {
   return std::nullopt;
 }
 
+bool gateway_side::is_audible(speech_number speech) const {
+  return std::any_of(live_.begin(), live_.end(),
+                     [&](const exchange& e) { return e.open == speech || e.sounds == speech; });
+}
+
 std::optional<exchange_number> gateway_side::open_exchange() const {
   for (const auto& e : live_)
     if (e.is_brains) return e.n;
@@ -96,7 +101,7 @@ void gateway_side::on_brain_message(const frame& f) {
   case tag::brain_summary:
     return show(tag::summary, f.payload);
   case tag::brain_notice:
-    return show(tag::notice, f.payload);
+    return show(tag::notice, prefixed(brain_prefix, f.payload));
   case tag::session_end:
     return brain_gone("the brain has ended the session");
   default: // a cancel that comes from a brain means nothing
@@ -124,6 +129,10 @@ void gateway_side::say(const std::string& text) {
   speak_next();
 }
 
+void gateway_side::tell(const std::string& notice) {
+  if (!is_over_) show(tag::notice, notice);
+}
+
 void gateway_side::on_recognised(const recognised& what) {
   if (is_over_) return;
   if (what.from ? *what.from < cut_ : is_discarding_) {
@@ -144,11 +153,11 @@ void gateway_side::on_recognised(const recognised& what) {
     begin_one(phase::hearing);
     at = std::prev(live_.end());
   }
-  if (!what.is_final) return show(tag::notice, std::string(hearing_prefix) + what.text);
+  if (!what.is_final) return show(tag::notice, prefixed(hearing_prefix, what.text));
   at->transcript = what.text;
   at->phase = phase::judging;
   const auto n = at->n;
-  show(tag::text, std::string(you_prefix) + what.text);
+  show(tag::text, prefixed(you_prefix, what.text));
   effect(does::decide_speech{n, what.text, what.confidence});
 }
 
@@ -203,6 +212,7 @@ void gateway_side::ask_next() {
   if (next == live_.end()) return;
   next->phase = phase::requested;
   next->is_brains = true;
+  last_answered_.reset();
   is_brain_late_ = false;
   effect(does::to_brain{{tag::transcript, next->transcript}});
 }
@@ -216,7 +226,7 @@ void gateway_side::speak_next() {
   auto words = std::move(next->answers.front());
   next->answers.pop_front();
   next->open = ++last_speech_;
-  show(tag::text, std::string(ai_prefix) + words.text, next->n);
+  show(tag::text, prefixed(ai_prefix, words.text), next->n);
   effect(does::speak{next->n, last_speech_, std::move(words.text), words.speed});
 }
 
@@ -231,11 +241,23 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
   if (is_over_ || speaking() != speech) return;
   const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
   at->open.reset();
+  at->sounds = speech;
   at->was_spoken = failure.empty();
   show(tag::speech_end, {}, at->n);
   for (; ends_due_ > 0; --ends_due_) show(tag::speech_end, {}, at->n);
   if (!failure.empty()) show(tag::notice, "this could not be spoken: " + failure);
-  if (at->answers.empty()) finish(at);
+  speak_next();
+}
+
+/// While samples of it wait behind a `cancelled`, the client has not heard them: `delay` follows when they leave, and
+/// then another `speech_played`.
+void gateway_side::speech_played(speech_number speech) {
+  const auto at = std::find_if(live_.begin(), live_.end(), [&](const exchange& e) { return e.sounds == speech; });
+  if (is_over_ || at == live_.end() || held_samples(at->n) > 0) return;
+  const bool is_last = at->is_handed_over();
+  at->sounds.reset();
+  if (!is_last) return;
+  finish(at);
   speak_next();
 }
 
@@ -243,16 +265,23 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
 /// how it ended.
 void gateway_side::finish(place at, const std::string& failure) {
   silence(*at);
+  if (at->is_brains && (at->phase == phase::answering || at->phase == phase::interrupted)) last_answered_ = at->n;
   finishing_.push_back(at->n);
   effect(does::finish{at->n, at->transcript, at->was_spoken, failure});
   live_.erase(at);
 }
 
 /// Sends exactly one 84 for every answer that was accepted, spoken or not. While another exchange is spoken, the client
-/// would take it for the end of that speech: then it follows that end.
+/// would take it for the end of that speech: then it follows that end. A speech that was handed over has had its 84.
 void gateway_side::silence(exchange& e) {
   ends_due_ += static_cast<unsigned>(e.answers.size());
   e.answers.clear();
+  if (e.sounds) {
+    drop_held(e.n);
+    effect(does::hush{*e.sounds});
+    e.sounds.reset();
+    e.was_spoken = false;
+  }
   if (e.open) {
     drop_held(e.n);
     effect(does::hush{*e.open});
@@ -263,21 +292,24 @@ void gateway_side::silence(exchange& e) {
   for (; ends_due_ > 0; --ends_due_) show_at_once(tag::speech_end);
 }
 
-/// The user speaks over the answer: that speech ends, and nothing else does.
+/// The user speaks over the answer: that speech ends, and nothing else does. Two can be audible: the end of one, and
+/// the next one behind it, which the client throws away with it.
 void gateway_side::interrupt() {
-  const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
-  if (at == live_.end()) return;
-  silence(*at);
-  at->phase = phase::interrupted;
-  effect(does::linger{at->n});
+  for (auto& e : live_) {
+    if (!e.is_audible()) continue;
+    silence(e);
+    e.phase = phase::interrupted;
+    effect(does::linger{e.n});
+  }
 }
 
 void gateway_side::settle_interrupted() {
-  const auto at =
-      std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::interrupted; });
-  if (at == live_.end()) return;
-  finish(at);
-  speak_next();
+  const auto next = [this] {
+    return std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::interrupted; });
+  };
+  bool was_any = false;
+  for (auto at = next(); at != live_.end(); at = next(), was_any = true) finish(at);
+  if (was_any) speak_next();
 }
 
 void gateway_side::lingered(exchange_number n) {

@@ -4,9 +4,10 @@
 // The main invariant: a cancelled exchange never reaches the speaker. Therefore an exchange leaves the table of live
 // ones in the same call that receives its cancel, and anything that arrives for it later (a chunk in flight, a late
 // answer) finds nothing. Frames carry no id of their exchange, so everything that a brain sends between a cancel and
-// the next transcript belongs to the cancelled exchange and is dropped. The client must drop everything it receives
-// between its 07 and our `cancelled`, so the gateway sends nothing then: frames of newer exchanges wait until
-// `cancelled` is sent.
+// the next transcript belongs to the cancelled exchange and is dropped. Speech is handed over ahead of the time at
+// which it is heard, so an exchange lives until its last sample has been heard: a cancel in audible speech finds it
+// live. The client must drop everything it receives between its 07 and our `cancelled`, so the gateway sends nothing
+// then: frames of newer exchanges wait until `cancelled` is sent.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +75,7 @@ struct finish {
   std::string failure{}; ///< "" = it completed
   friend bool operator==(const finish&, const finish&) = default;
 };
-/// Answered by any number of `chunk`, then `speech_over`.
+/// Answered by any number of `chunk`, then `speech_over`, then `speech_played`.
 struct speak {
   exchange_number n = 0;
   speech_number speech = 0;
@@ -82,9 +83,22 @@ struct speak {
   double speed = 1.0;
   friend bool operator==(const speak&, const speak&) = default;
 };
+/// No more `chunk` is wanted, and what the client has not heard yet is thrown away.
 struct hush {
   speech_number speech = 0;
   friend bool operator==(const hush&, const hush&) = default;
+};
+/// These samples of a speech had waited behind `cancelled` and have left only now: it is heard that much later.
+struct delay {
+  speech_number speech = 0;
+  std::size_t samples = 0;
+  friend bool operator==(const delay&, const delay&) = default;
+};
+/// The user cancelled an answer after hearing it. Mark it, so that no later prompt has it as an answer. Answered by
+/// `retracted`, whatever the outcome.
+struct retract {
+  exchange_number n = 0;
+  friend bool operator==(const retract&, const retract&) = default;
 };
 /// Call `lingered` shortly: a 07 can follow the client's 04.
 struct linger {
@@ -106,7 +120,8 @@ using gateway_effect =
     std::variant<gateway_effects::to_client, gateway_effects::to_brain, gateway_effects::hear,
                  gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::decide_speech,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
-                 gateway_effects::hush, gateway_effects::linger, gateway_effects::rest, gateway_effects::close>;
+                 gateway_effects::hush, gateway_effects::delay, gateway_effects::retract, gateway_effects::linger,
+                 gateway_effects::rest, gateway_effects::close>;
 
 /// A transcript from the recogniser.
 struct recognised {
@@ -139,6 +154,8 @@ class gateway_side {
   void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
   void on_verdict(exchange_number n, verdict what);
   void fenced(exchange_number n);
+  /// The mark of an answer that was cancelled after it was heard is durable, or there is nothing to mark.
+  void retracted(exchange_number n);
   /// The end of an exchange that has finished is durable. Until then a cancel covers it, too, and this answers it.
   void ended(exchange_number n);
   /// The exchange could not begin: the ledger holds nothing of it.
@@ -148,11 +165,16 @@ class gateway_side {
   /// A cancel that came through another interface and is durable; it can also come instead of `ended`.
   void stopped(exchange_number n);
   void chunk(speech_number speech, std::string_view samples);
+  /// The last chunk was given: all of it, or what there is before the failure.
   void speech_over(speech_number speech, const std::string& failure);
+  /// Everything that was given of it has been heard, as far as that is known. After `speech_over`.
+  void speech_played(speech_number speech);
   void lingered(exchange_number n);
   void rested();
   /// Speaks quell's own words like an answer, to report how a stop went.
   void say(const std::string& text);
+  /// Shows a notice of quell.
+  void tell(const std::string& notice);
   void client_gone();
   void brain_gone(const std::string& why);
   /// The client violated the protocol.
@@ -162,6 +184,8 @@ class gateway_side {
   bool is_over() const { return is_over_; }
   /// The speech whose `chunk`s are still accepted.
   std::optional<speech_number> speaking() const;
+  /// It is given, or still heard.
+  bool is_audible(speech_number speech) const;
   /// The exchange that the brain was asked about last and has not finished.
   std::optional<exchange_number> open_exchange() const;
 
@@ -173,8 +197,13 @@ class gateway_side {
     std::string transcript{};
     std::deque<paced_text> answers{}; ///< not spoken yet
     std::optional<speech_number> open{};
-    bool is_brains = false; ///< the brain was asked and has not finished
+    std::optional<speech_number> sounds{}; ///< handed over whole, and still heard
+    bool is_brains = false;                ///< the brain was asked and has not finished
     bool was_spoken = false;
+
+    bool is_audible() const { return open || sounds; }
+    /// Only the listening is left.
+    bool is_handed_over() const { return sounds && !open && answers.empty(); }
   };
   using place = std::deque<exchange>::iterator;
 
@@ -192,6 +221,9 @@ class gateway_side {
   void speak_next();
   void silence(exchange& e);
   void drop_held(std::optional<exchange_number> n);
+  void release_held();
+  void end_handed_over();
+  std::size_t held_samples(exchange_number n) const;
   void rest();
   void finish(place at, const std::string& failure = {});
   void settle_interrupted();
@@ -207,13 +239,20 @@ class gateway_side {
   /// Their ends are not durable yet, and no 07 came since. A cancel can still win, and the next prompt must know of it:
   /// the brain is asked nothing meanwhile.
   std::vector<exchange_number> finishing_;
+  /// The newest exchange that ended with an answer of the brain, until the brain is asked again or a cancel comes.
+  std::optional<exchange_number> last_answered_;
   std::vector<gateway_effect> effects_;
   struct held_frame {
     exchange_number n = 0;
     frame what;
   };
-  std::deque<held_frame> held_;                   ///< frames that wait behind the `cancelled` that are owed
-  std::deque<std::vector<exchange_number>> owed_; ///< for each 07 the exchanges that are not fenced yet
+  std::deque<held_frame> held_; ///< frames that wait behind the `cancelled` that are owed
+  struct owed_notice {
+    std::vector<exchange_number> unfenced;
+    std::optional<exchange_number> unmarked{}; ///< an answer that is not retracted yet
+    bool is_due() const { return unfenced.empty() && !unmarked; }
+  };
+  std::deque<owed_notice> owed_; ///< one for each 07
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
   unsigned ends_due_ = 0;      ///< 84s of answers that never began, until the speech of another exchange ends

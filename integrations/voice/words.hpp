@@ -22,6 +22,8 @@ inline constexpr std::string_view hearing_prefix = "hearing: ";
 /// The utterance was not recognised, so nothing will answer it.
 inline constexpr std::string_view nothing_recognised_notice = "nothing was recognised";
 inline constexpr std::string_view you_prefix = "You: ", ai_prefix = "AI: ";
+/// Before a notice of a brain, so that none reads as one of quell's.
+inline constexpr std::string_view brain_prefix = "brain: ";
 
 struct paced_text {
   std::string text;
@@ -29,6 +31,12 @@ struct paced_text {
 };
 /// Removes a leading `[SPEED:x.x]`. A value that is not a number between 0.5 and 2 is removed too and means 1.
 paced_text read_speed(std::string_view answer);
+
+/// Without emoji and other signs that a voice would spell. `text` is valid UTF-8.
+std::string without_signs(std::string_view text);
+
+/// `prefix` and as much of `text` as one frame holds, cut between two characters. `text` is valid UTF-8.
+std::string prefixed(std::string_view prefix, std::string_view text);
 
 /// `{"code":…,"detail":…}`, the payload of an 82 frame.
 std::string error_json(std::string_view code, std::string_view detail);

@@ -101,8 +101,7 @@ TEST_CASE("words that stop are not asked, and how it went is spoken", "[voice]")
   w.stop_elsewhere(w.judging[0].n);
   CHECK(w.speaker.empty());
   CHECK(w.count(w.to_brain, tag::transcript) == 1);
-  w.gateway.say("Stopped the story.");
-  w.run();
+  w.say("Stopped the story.");
   w.chunk("DDDD");
   CHECK(w.speaker == "DDDD");
 }
@@ -176,8 +175,7 @@ TEST_CASE("the end of an answer that never began follows the speech that it wait
   w.answer("A long answer.");
   w.chunk();
   const auto known = w.exchanges.size();
-  w.gateway.say("I stopped the search.");
-  w.run();
+  w.say("I stopped the search.");
   REQUIRE(w.exchanges.size() == known + 1);
   w.stop_elsewhere(w.exchanges.rbegin()->first);
   CHECK(w.count(w.received, tag::speech_end) == 0);

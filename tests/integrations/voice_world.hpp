@@ -2,6 +2,7 @@
 // inspected.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -30,8 +31,11 @@ struct world {
   std::vector<frame> sent, received, to_brain, of_brain; ///< by the client, to it, and the same of the brain
   std::map<exchange_number, ended> exchanges;
   std::map<exchange_number, std::string> transcripts;
+  std::map<exchange_number, bool> spoken;                   ///< of those that finished by themselves
   std::map<speech_number, gateway_effects::speak> speeches; ///< that are being spoken
-  std::set<speech_number> of_cancelled;
+  std::map<speech_number, exchange_number> exchange_of;     ///< of every speech so far
+  std::vector<speech_number> hearing;                       ///< given whole, and still heard
+  std::vector<exchange_number> retracted, retracting;       ///< marked as unheard; on the way to the disk
   std::vector<gateway_effects::decide_speech> judging;
   std::vector<exchange_number> cancelling;    ///< not fenced yet
   std::vector<exchange_number> ending;        ///< their ends are on their way to the ledger
@@ -44,8 +48,15 @@ struct world {
   std::vector<menu> menus;
   std::string refusal;
   bool is_closed = false;
+  std::deque<frame> on_the_way;                    ///< to the client
+  unsigned resting = 0;                            ///< of the gateway's waits for the brain
+  std::size_t accepted = 0;                        ///< answers, each of which gets one 84
+  bool is_brain_late = false;                      ///< what it sends answers a cancelled exchange
+  std::function<void(const frame&)> leaves;        ///< a frame leaves the gateway for the client
+  std::function<void(const std::string&)> sounded; ///< samples reach the speaker, and are no replay
   // Automatic reactions:
-  bool fences_at_once = true, judges_at_once = true, rests_at_once = true, ends_at_once = true, delivers = true;
+  bool fences_at_once = true, judges_at_once = true, rests_at_once = true, ends_at_once = true, delivers = true,
+       hears_at_once = true, arrives_at_once = true;
 
   void run() {
     for (bool moved = true; moved;) {
@@ -82,10 +93,34 @@ struct world {
     run();
   }
   void end_speech() {
-    if (!speeches.empty()) {
-      const auto n = speeches.begin()->first;
-      speeches.erase(n);
-      gateway.speech_over(n, {});
+    if (!speeches.empty()) over(speeches.begin()->first, {});
+    run();
+  }
+  /// The voice has given what there is of this speech.
+  void over(speech_number n, const std::string& failure) {
+    speeches.erase(n);
+    gateway.speech_over(n, failure);
+    listen(n);
+  }
+  /// The speech that is given longest has been heard to its end.
+  void hear() {
+    if (!hearing.empty()) {
+      const auto n = hearing.front();
+      hearing.erase(hearing.begin());
+      gateway.speech_played(n);
+    }
+    run();
+  }
+  void rested() {
+    if (resting > 0) --resting, gateway.rested();
+    run();
+  }
+  /// The oldest frame on its way reaches the client.
+  void arrive() {
+    if (!on_the_way.empty()) {
+      const auto f = on_the_way.front();
+      on_the_way.pop_front();
+      pass(at_client, f, [this](const frame& got) { client.on_gateway_message(got); });
     }
     run();
   }
@@ -95,6 +130,9 @@ struct world {
   }
   void press(char key) {
     client.choose(key);
+    is_replay_ = key == '3';
+    take_client();
+    is_replay_ = false;
     run();
   }
   void played() {
@@ -104,6 +142,11 @@ struct world {
   }
   void fence() {
     for (const auto n : std::exchange(cancelling, {})) gateway.fenced(n);
+    mark();
+  }
+  /// The marks of unheard answers are durable.
+  void mark() {
+    for (const auto n : std::exchange(retracting, {})) gateway.retracted(n);
     run();
   }
   /// A stop by HTTP, the command line or a chat.
@@ -123,7 +166,12 @@ struct world {
     run();
   }
   void answer_frame(const frame& f) {
-    gateway.on_brain_message(f);
+    of_the_brain(f);
+    run();
+  }
+  void say(const std::string& text) {
+    if (!gateway.is_over()) ++accepted;
+    gateway.say(text);
     run();
   }
 
@@ -139,6 +187,18 @@ struct world {
   }
 
  private:
+  bool is_replay_ = false;
+
+  void of_the_brain(const frame& f) {
+    if (f.tag == tag::answer && !gateway.is_over() && !is_brain_late) ++accepted;
+    gateway.on_brain_message(f);
+  }
+  void listen(speech_number n) {
+    if (hears_at_once)
+      gateway.speech_played(n);
+    else
+      hearing.push_back(n);
+  }
   bool pass(frame_reader& to, const frame& f, const std::function<void(const frame&)>& then) {
     const auto bytes = encode(f);
     to.put(std::string_view(bytes).substr(0, 3));
@@ -154,7 +214,10 @@ struct world {
         sent.push_back(s->what);
         if (delivers) pass(at_gateway, s->what, [this](const frame& f) { gateway.on_client_message(f); });
       }
-      if (const auto* s = std::get_if<client_effects::play>(&e)) speaker += s->samples;
+      if (const auto* s = std::get_if<client_effects::play>(&e)) {
+        speaker += s->samples;
+        if (sounded && !is_replay_) sounded(s->samples);
+      }
       if (std::holds_alternative<client_effects::silence>(e)) speaker.clear();
       if (const auto* s = std::get_if<client_effects::show>(&e)) shown.push_back(s->text);
       if (const auto* s = std::get_if<client_effects::show_menu>(&e)) menus.push_back(s->which);
@@ -172,7 +235,7 @@ struct world {
     for (const auto& e : all) {
       if (const auto* s = std::get_if<brain_effects::to_gateway>(&e)) {
         of_brain.push_back(s->what);
-        pass(from_brain, s->what, [this](const frame& f) { gateway.on_brain_message(f); });
+        pass(from_brain, s->what, [this](const frame& f) { of_the_brain(f); });
       }
       if (const auto* s = std::get_if<brain_effects::ask>(&e)) {
         brain_asks.push_back(*s);
@@ -184,11 +247,16 @@ struct world {
   }
   void perform(const gateway_effects::to_client& e) {
     received.push_back(e.what);
+    if (leaves) leaves(e.what);
+    if (!arrives_at_once) return on_the_way.push_back(e.what);
     pass(at_client, e.what, [this](const frame& f) { client.on_gateway_message(f); });
   }
   void perform(const gateway_effects::to_brain& e) {
     to_brain.push_back(e.what);
     overtook_an_end = overtook_an_end || (e.what.tag == tag::transcript && !undecided.empty());
+    const bool is_retry = e.what.tag == tag::brain_choice && e.what.payload == std::string(1, '\0');
+    if (e.what.tag == tag::brain_cancel || is_retry) is_brain_late = true;
+    if (e.what.tag == tag::transcript) is_brain_late = false;
     pass(at_brain, e.what, [this](const frame& f) { brain.on_gateway_message(f); });
   }
   void perform(const gateway_effects::hear&) {}
@@ -202,35 +270,47 @@ struct world {
   }
   void perform(const gateway_effects::cancel& e) {
     if (exchanges[e.n] == ended::no) exchanges[e.n] = ended::cancelled;
-    mark(e.n);
     undecided.erase(e.n);
     if (fences_at_once)
       gateway.fenced(e.n);
     else
       cancelling.push_back(e.n);
   }
-  void perform(const gateway_effects::leave& e) {
-    exchanges[e.n] = ended::left;
-    mark(e.n);
-  }
+  void perform(const gateway_effects::leave& e) { exchanges[e.n] = ended::left; }
   void perform(const gateway_effects::finish& e) {
     if (exchanges[e.n] == ended::no) exchanges[e.n] = e.failure.empty() ? ended::completed : ended::failed;
     transcripts[e.n] = e.transcript;
+    spoken[e.n] = e.spoken;
     if (ends_at_once) return gateway.ended(e.n);
     ending.push_back(e.n);
     undecided.insert(e.n);
   }
-  void perform(const gateway_effects::speak& e) { speeches[e.speech] = e; }
-  void perform(const gateway_effects::hush& e) { speeches.erase(e.speech); }
+  void perform(const gateway_effects::speak& e) {
+    speeches[e.speech] = e;
+    exchange_of[e.speech] = e.n;
+  }
+  void perform(const gateway_effects::hush& e) {
+    speeches.erase(e.speech);
+    std::erase(hearing, e.speech);
+  }
+  void perform(const gateway_effects::delay& e) {
+    if (!speeches.contains(e.speech)) listen(e.speech);
+  }
+  void perform(const gateway_effects::retract& e) {
+    retracted.push_back(e.n);
+    if (fences_at_once)
+      gateway.retracted(e.n);
+    else
+      retracting.push_back(e.n);
+  }
   void perform(const gateway_effects::linger&) {}
   void perform(const gateway_effects::rest&) {
-    if (rests_at_once) gateway.rested();
+    if (rests_at_once)
+      gateway.rested();
+    else
+      ++resting;
   }
   void perform(const gateway_effects::close&) { is_closed = true; }
-  void mark(exchange_number n) {
-    for (const auto& [speech, what] : speeches)
-      if (what.n == n) of_cancelled.insert(speech);
-  }
 };
 
 } // namespace quell::integrations::voice::testing

@@ -79,6 +79,8 @@ core_link virtual_link(const std::shared_ptr<scheduler_life>& life) {
   // A continuation after the commit is an effect like others: the process can die just before it.
   link.execute_unless_withdrawn = [life](command_request&& what, std::shared_ptr<order_claim> claim) {
     what.only_if([life] { return life->at.controller.answers(); });
+    const auto& given = static_cast<const command_variant&>(what.what());
+    if (const auto* end = std::get_if<commands::end_local>(&given)) life->at.callers.end_is_ordered(end->id);
     const auto posted = std::make_shared<command_request>(std::move(what));
     to_controller(life, [posted, claim](commit_gate& c, moment now) {
       if (!claim || claim->take()) c.execute(std::move(*posted), now);

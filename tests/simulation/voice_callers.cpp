@@ -42,6 +42,9 @@ class voice_caller {
     }
   }
 
+  void end_is_ordered(const std::string& place) {
+    if (place == place_ && has_close_calls_ && close_.chance(250)) close_call();
+  }
   bool is_answered() const { return !peer_ || !peer_->is_open() || owed_ == 0; }
   void check_answered() const {
     if (peer_ && peer_->is_open()) world_.voices.check_answered(number_);
@@ -96,10 +99,7 @@ class voice_caller {
                           [this, n] {
                             if (n == number_) world_.note(person_, [] { return std::string("is cut off"); });
                           },
-                          [this, n](const frame& f) {
-                            world_.voices.frame_leaves(n, f);
-                            if (f.tag == tag::speech_end && has_close_calls_ && close_.chance(250)) close_call();
-                          }});
+                          [this, n](const frame& f) { world_.voices.frame_leaves(n, f); }});
     const bool is_near = random_.chance(500);
     if (!world_.turn_scheduler.connect_voice(direction::client_to_gateway, peer, is_near)) return;
     peer_ = std::move(peer);
@@ -158,7 +158,7 @@ class voice_caller {
     perform();
   }
 
-  /// The end of an answer is on its way to the ledger, and a cancel arrives just before or behind it.
+  /// The end of an exchange is on its way to the ledger, and a cancel arrives just before or behind it.
   void close_call() {
     later_on(close_.between(0, 60) * us, [this] {
       controller::cancel_order o = order_elsewhere();
@@ -261,6 +261,12 @@ void voice_callers::plan() {
 
 void voice_callers::opened() {
   if (brain_) brain_->connect();
+}
+
+void voice_callers::end_is_ordered(const operation_id& id) {
+  const auto* row = world_.truth.record_of(id);
+  if (!row || row->kind != kind::exchange) return;
+  for (const auto& one : all_) one->end_is_ordered(row->scope.text());
 }
 
 bool voice_callers::are_answered() const {

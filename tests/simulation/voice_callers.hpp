@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/voice/settings.hpp"
+#include "protocol/id.hpp"
 
 namespace quell::simulation {
 
@@ -25,6 +26,8 @@ class voice_callers {
   void plan();
   /// The voice gateway is open.
   void opened();
+  /// quelld sends the controller the end of an operation.
+  void end_is_ordered(const operation_id& id);
   /// Everything is healed: each 07 has its answer, then all hang up.
   void leave();
   bool are_answered() const;

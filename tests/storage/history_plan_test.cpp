@@ -116,6 +116,7 @@ TEST_CASE("a page of a conversation of 100,000 messages is read without a scan, 
   CHECK((*reader)->message_of_client(f.scope, "50001").value()->seq == 50'001);
 
   CHECK_THAT(h.plan_of(discard_message_sql), Contains("INDEX message_asked (turn=?)"));
+  CHECK_THAT(h.plan_of(end_message_sql), Contains("INDEX message_asked (turn=?)"));
   CHECK_THAT(h.plan_of(settle_call_sql), Contains("sqlite_autoindex_call_1 (operation=?)"));
   REQUIRE_FALSE(h.s.write({discard_message{h.last_turn}}));
   f.limit = 4;

@@ -149,6 +149,25 @@ TEST_CASE("only the user's message of the turn that never began is discarded") {
   CHECK((h.read(in("a")) == std::vector<kept_message>{{question_message, {}}, {next, {}}, {loose, {}}, {answer, {}}}));
 }
 
+TEST_CASE("the ending of a turn joins what was decided about its message, and nothing else changes") {
+  history h;
+  const auto turn = operation_id::fresh();
+  auto decided = message(1, "a", message_role::user), plain = message(2, "a", message_role::user),
+       answer = message(3, "a", message_role::assistant);
+  decided.turn = answer.turn = turn;
+  plain.turn = operation_id::fresh();
+  decided.decision = R"({"why":"nothing_active","voice":{"humans_present":1}})";
+  plain.decision.clear();
+  REQUIRE_FALSE(h.s.write({put_message{decided}, put_message{plain}, put_message{answer}}));
+  const std::string ending = R"({"ending":{"as":"cancelled","why":"unheard"}})";
+  REQUIRE_FALSE(h.s.write({put_turn_ending{turn, ending}, put_turn_ending{turn, ending},
+                           put_turn_ending{*plain.turn, ending}, put_turn_ending{operation_id::fresh(), ending}}));
+  decided.decision =
+      R"({"why":"nothing_active","voice":{"humans_present":1},"ending":{"as":"cancelled","why":"unheard"}})";
+  plain.decision = ending;
+  CHECK((h.read(in("a")) == std::vector<kept_message>{{decided, {}}, {plain, {}}, {answer, {}}}));
+}
+
 TEST_CASE("an answer and the results behind it carry the same calls, in their order, wherever a page is cut") {
   history h;
   std::vector<kept_message> expected;

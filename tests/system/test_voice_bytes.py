@@ -94,7 +94,8 @@ def test_a_cancel_before_the_first_chunk_and_between_chunks_sends_nothing_more_o
         client.send(CANCEL)  # its answer comes behind all that the late answer could have caused
         client.cancelled(cancels + 2)
         assert not [tag for tag, _ in client.frames[at:] if tag in (SPEECH, TEXT, FEEDBACK, SPEECH_END)], client.frames[at:]
-        assert len(client.of(SPEECH_END)) - ends <= 1
+        told = len(client.of(SPEECH_END)) - ends
+        assert told == 1 or chunks == 0 and told == 0, "an answer that the cancel overtook is dropped, and has no end"
     assert len(brain.of(A9)) == 6
     status(outside, "bytes/chunks", "cancelled", "cancelled", "cancelled")
     client.close()
@@ -226,10 +227,14 @@ def test_a_brain_that_begins_twice_or_sends_a_cancel_harms_its_own_client_alone(
     client.close()
 
 
+# A second of sound, which is handed over at once: the last word is heard a second later.
+SECOND = "Nice day today and so it will be tomorrow again"
+
+
 @pytest.fixture(scope="module")
 def recorded():
     model = RecordingModel()
-    model.plan = {"a long story": ["Once endless"], "a lost story": ["Twice endless"]}
+    model.plan = {"a long story": ["Once endless"], "a lost story": ["Twice endless"], "a tenth of a minute": [SECOND], "a short story": [SECOND]}
     config = f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "any"\nbase_url = "{model.url}"\n[[agents]]\nname = "keen"\nmodel = "recorded"\n'
     with VoiceCluster(SCRIPT, voice='agent = "keen"', config=config) as c:
         c.model = model
@@ -258,6 +263,64 @@ def test_a_cancelled_answer_is_never_told_to_the_model_as_an_answer(recorded):
     assert [m for m in messages if m[0] == "user" and "was cancelled by the user" in m[1]], messages
     assert messages[-1] == ("user", CONTEXT + "next words") or messages[-1][1].endswith("next words") and CONTEXT in messages[-1][1], messages
     client.close()
+
+
+def test_a_cancel_behind_the_last_chunk_is_a_cancel_of_audible_speech(recorded):
+    client = client_of(recorded, "bytes/audible")
+    client.say("a tenth of a minute")
+    client.wait(SPEECH_END)
+    client.send_bytes(encoded(INTERRUPT) + encoded(CANCEL))
+    client.cancelled()
+    status(recorded, "bytes/audible", "cancelled")
+    one, = recorded.exchanges("bytes/audible")
+    assert one["stop"]["cause"] == "cancel" and one["exchange"]["spoken"] is False, one
+    cancel = recorded.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=60000").json
+    assert cancel["status"] == "settled" and cancel["report"]["proven"] and cancel["via"]["channel"] == "voice", cancel
+    assert len(client.of(SPEECH_END)) == 1
+    client.say("the next words")
+    client.wait(TEXT, "AI: done")
+    messages = told(recorded, "the next words")
+    assert not [m for m in messages if SECOND in m[1]], messages
+    assert [m for m in messages if m[0] == "user" and "was cancelled by the user" in m[1]], messages
+    client.close()
+
+
+def test_a_cancel_after_the_answer_takes_it_back_also_after_a_restart(recorded):
+    client = client_of(recorded, "bytes/heard")
+    client.say("a short story")
+    client.wait(SPEECH_END)
+    status(recorded, "bytes/heard", "completed")
+    client.send(CANCEL)
+    client.cancelled()
+    client.say("words behind it")
+    client.wait(TEXT, "AI: done")
+    messages = told(recorded, "words behind it")
+    assert not [m for m in messages if SECOND in m[1]], messages
+    assert [m for m in messages if m[0] == "user" and "was cancelled by the user" in m[1]], messages
+    assert messages[-1][1].endswith(CONTEXT + "words behind it"), messages
+    client.wait(SPEECH_END, count=2)
+    status(recorded, "bytes/heard", "completed", "completed")
+    recorded.restart()
+    again = client_of(recorded, "bytes/heard")
+    again.say("words of the next day")
+    again.wait(TEXT, "AI: done")
+    messages = told(recorded, "words of the next day")
+    assert not [m for m in messages if SECOND in m[1]] and [m for m in messages if m == ("assistant", "done")], messages
+    again.close()
+
+
+def test_an_answer_that_was_heard_stays_one_when_its_client_leaves(recorded):
+    client = client_of(recorded, "bytes/leaves")
+    client.say("a short story")
+    client.wait(SPEECH_END)
+    client.close()  # a second before its end: it has all of it
+    status(recorded, "bytes/leaves", "completed")
+    assert recorded.exchanges("bytes/leaves")[0]["exchange"]["spoken"] is True
+    again = client_of(recorded, "bytes/leaves")
+    again.say("words of another client")
+    again.wait(TEXT, "AI: done")
+    assert [m for m in told(recorded, "words of another client") if m == ("assistant", SECOND)]
+    again.close()
 
 
 def test_an_answer_whose_client_was_lost_stays_an_answer(recorded):

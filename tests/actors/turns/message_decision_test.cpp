@@ -122,6 +122,36 @@ TEST_CASE("a stop names calls, not their tasks; turns only where nothing runs be
   CHECK(d.queued == 1);
 }
 
+TEST_CASE("a voice exchange is named with its turn, and for itself only where it merely speaks or hears") {
+  const auto works = operation_id::fresh(), thinks = operation_id::fresh(), waits = operation_id::fresh(),
+             speaks = operation_id::fresh();
+  const auto exchange = [](const operation_id& id) {
+    auto o = live(kind::exchange, id);
+    o.id = id;
+    return o;
+  };
+  const auto below = [](kind what, const operation_id& root, status now = status::running) {
+    auto o = live(what, root, now);
+    o.id = operation_id::fresh();
+    return o;
+  };
+  const auto call = below(kind::tool_call, works), thought = below(kind::turn, thinks);
+  const std::vector<outlined> all{exchange(works),
+                                  below(kind::turn, works),
+                                  call,
+                                  below(kind::task, works),
+                                  exchange(thinks),
+                                  thought,
+                                  exchange(waits),
+                                  below(kind::turn, waits, status::pending),
+                                  exchange(speaks),
+                                  below(kind::task, speaks)};
+  kept_decision d;
+  choose_names(d, all);
+  CHECK(d.interrupted == std::vector<operation_id>{call.id, thought.id, speaks});
+  CHECK(d.queued == 1);
+}
+
 TEST_CASE("at most twenty things are named") {
   const auto root = operation_id::fresh();
   std::vector<outlined> all{live(kind::turn, root)};

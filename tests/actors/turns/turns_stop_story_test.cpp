@@ -1,4 +1,5 @@
 // Acknowledgements after a stop, in every order in which the model's answer, the proof and the timer can come.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -97,6 +98,57 @@ TEST_CASE("a model that is too late, or says nothing, leaves a reaction") {
   s.settled(true);
   CHECK(all_of(s).empty());
   CHECK(s.is_over());
+}
+
+TEST_CASE("listeners without a model's words are told that the stop is under way, and that it is over") {
+  stop_story s(GENERATE(voice::model, voice::none), audience::listeners);
+  s.wait_ends();
+  s.answered("");
+  SECTION("the proof comes later") {
+    CHECK(all_of(s) == tellings{stop_telling::stopping});
+    CHECK_FALSE(s.is_over());
+    if (GENERATE(false, true)) {
+      s.stuck();
+      CHECK(all_of(s) == tellings{stop_telling::unproven});
+    }
+    s.settled(true);
+    CHECK(all_of(s) == tellings{stop_telling::stopped});
+  }
+  SECTION("the proof was first") {
+    s.settled(true);
+    CHECK(all_of(s) == tellings{stop_telling::stopped});
+  }
+  SECTION("there is no proof") {
+    CHECK(all_of(s) == tellings{stop_telling::stopping});
+    s.settled(false);
+    CHECK(all_of(s) == tellings{stop_telling::unconfirmed});
+  }
+  CHECK(s.is_over());
+}
+
+TEST_CASE("listeners are told a model's words as readers are") {
+  stop_story s(voice::model, audience::listeners);
+  s.wait_ends();
+  CHECK(all_of(s).empty());
+  s.answered("I have stopped.");
+  CHECK(all_of(s) == tellings{stop_telling::stopping});
+  s.settled(true);
+  CHECK(all_of(s) == tellings{stop_telling::words});
+}
+
+TEST_CASE("what is said aloud names what was interrupted, has no signs, and says stopped only of what is") {
+  CHECK(stopped_aloud({}) == "Stopped.");
+  CHECK(stopped_aloud({"exec"}) == "Stopped: exec.");
+  CHECK(stopped_aloud({"exec", "2 crawl", "reply", "a", "b"}) == "Stopped: exec, 2 crawl, reply and 2 more.");
+  CHECK(stopped_aloud({std::string(500, 'x')}).size() < 80);
+  const std::vector<not_known> some{{"crawl", "worker w2 is unreachable"}};
+  for (const auto what : {stop_telling::stopping, stop_telling::unproven, stop_telling::unconfirmed})
+    for (const std::uint64_t total : {0U, 1U}) {
+      const auto text = own_words(what, some, total, audience::listeners);
+      CHECK_FALSE(text.empty());
+      CHECK(text.find("topped") == std::string::npos);
+      CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; }));
+    }
 }
 
 TEST_CASE("what an earlier life began to tell is ended, and not begun again") {

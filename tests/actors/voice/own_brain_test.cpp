@@ -1,8 +1,10 @@
 // The built-in brain between the gateway and the turn scheduler, on a loop that this test turns by hand.
 #include <catch2/catch.hpp>
 
+#include "actors/turns/endings.hpp"
 #include "actors/turns/workspace_rows.hpp"
 #include "actors/voice/own_brain.hpp"
+#include "controller/commands/command.hpp"
 #include "tests/actors/voice/voice_doubles.hpp"
 
 using namespace quell;
@@ -19,13 +21,25 @@ struct played_talk {
   std::shared_ptr<manual_loop> loop = std::make_shared<manual_loop>();
   std::shared_ptr<turns::agent_runtime> work = std::make_shared<turns::agent_runtime>();
   std::shared_ptr<brain_port> brain;
-  std::vector<frame> spoken; ///< frames that reached the gateway
+  std::vector<frame> spoken;                     ///< frames that reached the gateway
+  std::vector<records::put_turn_ending> endings; ///< on their way to the disk
+  std::vector<std::function<void()>> written;    ///< tell that they are there
 
   explicit played_talk(bool asks = false) {
     turns::turn_settings settings;
     settings.agents.emplace_back();
     settings.agents.back().name = "main";
     work->settings.set(std::move(settings));
+    work->core.execute = [this](command_request&& what) {
+      std::move(what).hand_to([this](const auto& given, auto takers) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(given)>, commands::rewrite_history>) {
+          endings.insert(endings.end(), given.retracted.begin(), given.retracted.end());
+          written.push_back([done = takers.done] { done({}); });
+        } else {
+          FAIL("this command is not played here");
+        }
+      });
+    };
     voice_settings voice;
     voice.feedback = asks;
     auto house = std::make_shared<voice_context>(voice_context{voice, {}, scheduler, work, loop, nullptr});
@@ -96,4 +110,43 @@ TEST_CASE("a turn that ends behind the cancel of its words answers nothing", "[v
   c.loop->run();
   REQUIRE(c.scheduler.messages.size() == 2);
   CHECK_FALSE(c.scheduler.messages.back().order.context.empty()); // it is told of the cancel
+}
+
+TEST_CASE("an answer that is taken back is marked once, and that is told when it is durable", "[voice]") {
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.complete("First.");
+  c.cancel();
+  int done = 0;
+  c.brain->retract([&done] { ++done; });
+  c.loop->run();
+  CHECK(done == 0);
+  REQUIRE(c.endings.size() == 1);
+  CHECK(c.endings[0].turn == c.scheduler.messages.back().turn);
+  const auto ending = turns::ending_in(c.endings[0].ending);
+  REQUIRE(ending);
+  CHECK(ending->as == turns::turn_ending::how::cancelled);
+  CHECK_FALSE(ending->why.empty()); // its answer is left out of later prompts
+  for (const auto& tell : c.written) tell();
+  c.loop->run();
+  CHECK(done == 1);
+  c.brain->retract([&done] { ++done; }); // there is no other answer
+  CHECK(done == 2);
+  CHECK(c.endings.size() == 1);
+}
+
+TEST_CASE("only an answer can be taken back, and only the last one", "[voice]") {
+  played_talk c;
+  int done = 0;
+  c.brain->retract([&done] { ++done; });
+  CHECK(done == 1);
+  c.say("one");
+  c.loop->run();
+  c.complete("First.");
+  c.say("two"); // it is not answered yet
+  c.loop->run();
+  c.brain->retract([&done] { ++done; });
+  CHECK(done == 2);
+  CHECK(c.endings.empty());
 }

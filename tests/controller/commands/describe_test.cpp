@@ -80,7 +80,7 @@ TEST_CASE("a description of a turn's step hides what people, models and tools wr
   CHECK(has(describe(command(summary)), "[4 bytes]"));
   const auto rewrite = describe(command(commands::rewrite_history{{id}, {{message, {}}}}));
   CHECK_FALSE(has(rewrite, "hush"));
-  CHECK(has(rewrite, "discarded=1 added=1"));
+  CHECK(has(rewrite, "discarded=1 added=1 retracted=0"));
   CHECK(has(describe(command(commands::begin_history_change{id, {*scope_path::parse("team/a")}})),
             "change=" + id.text() + " scopes=1 scope=team/a"));
   CHECK(has(describe(command(commands::stop_local{{id}, stop_cause::timeout})),

@@ -25,6 +25,8 @@ inline commands::rewrite_history drawn_rewrite(const drawing& below, const recor
     if (below(2) == 0) one.calls.push_back(std::move(call));
     what.added.push_back(std::move(one));
   }
+  for (auto i = below(2); i > 0; --i)
+    what.retracted.push_back({turn, R"({"ending":{"as":"cancelled","why":"unheard"}})"});
   return what;
 }
 

@@ -1,0 +1,135 @@
+"""The frames that a brain and the built-in brain seldom use, and what the recogniser and the voice of a session are started with."""
+import json
+
+import pytest
+
+from harness.voice import A0, A1, A2, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, READY, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, Peer, VoiceCluster
+from harness.waiting import until
+
+# A tenth of a second of sound, whatever the text is.
+SPEAK = ["sh", "-c", "cat > /dev/null; head -c 3200 /dev/zero # {wpm} {speed}"]
+SCRIPT = [{"text": "You said {{text}}."}]
+
+
+@pytest.fixture(scope="module")
+def outside():
+    with VoiceCluster(SCRIPT, voice='brain = "unix:DIRECTORY/brain.sock"', speak=SPEAK) as c:
+        yield c
+
+
+@pytest.fixture
+def brain(outside):
+    one = Peer(f"unix:{outside.directory}/brain.sock")
+    one.send(A2, "{}")
+    one.wait(READY)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def builtin():
+    with VoiceCluster(SCRIPT) as c:
+        yield c
+
+
+def client_of(c, scope):
+    client = c.client(scope)
+    client.wait(READY)
+    return client
+
+
+def voices(c, scope):
+    """The commands with which the voice was started, oldest first."""
+    found = [o for o in c.operations(scope=scope, kind="task") if o["title"] == "speech"]
+    return [c.operation(o["id"])["task"]["command"] for o in sorted(found, key=lambda o: o["seq"])]
+
+
+def test_the_speed_of_an_answer_reaches_the_voice(outside, brain):
+    client = client_of(outside, "brain/speed")
+    for count, text in enumerate(("[SPEED:1.5] Fast.", "Plain.", "[SPEED:0.5]Slow.", "[SPEED:9] Wrong."), 1):
+        client.say("hello")
+        brain.wait(A0, count=count)
+        brain.send(A1, text)
+        client.wait(SPEECH_END, count=count)
+    assert [command[-1].split("# ")[1] for command in voices(outside, "brain/speed")] == ["263 1.50", "175 1.00", "88 0.50", "175 1.00"]
+    assert client.texts()[1::2] == ["AI: Fast.", "AI: Plain.", "AI: Slow.", "AI: Wrong."]
+    client.close()
+
+
+def test_a_notice_of_a_brain_is_shown_as_one_and_never_taken_for_the_answer_to_a_cancel(outside, brain):
+    client = client_of(outside, "brain/notice")
+    client.say("hello")
+    brain.wait(A0)
+    for text in ("looking it up", "cancelled", "exchange cancelled"):
+        brain.send(A8, text)
+    client.wait(NOTICE, "brain: exchange cancelled")
+    assert [t for t in client.texts(NOTICE) if t.startswith("brain: ")] == ["brain: looking it up", "brain: cancelled", "brain: exchange cancelled"]
+    assert "cancelled" not in client.texts(NOTICE)
+    client.send(CANCEL)
+    client.cancelled()
+    assert client.texts(NOTICE).count("cancelled") == 1
+    brain.wait(A9)
+    client.close()
+
+
+def test_the_longest_answer_of_a_brain_fits_the_frame_to_the_client(outside, brain):
+    client = client_of(outside, "brain/long")
+    client.say("hello")
+    brain.wait(A0)
+    longest = "xy" + "\u00e4" * 32767
+    brain.send(A1, longest)
+    client.wait(SPEECH_END)
+    shown = client.texts()[-1]
+    assert 65533 <= len(shown.encode()) <= 65536 and ("AI: " + longest).startswith(shown)
+    client.close()
+
+
+def test_a_brain_that_ends_its_session_fails_the_exchange_and_ends_the_client(outside, brain):
+    client = client_of(outside, "brain/ends")
+    client.say("hello")
+    brain.wait(A0)
+    brain.send(A3)
+    assert json.loads(client.wait(ERROR)) == {"code": "no_brain", "detail": "the brain has ended the session"}
+    client.ended()
+    brain.ended()
+    one = until(lambda: [o for o in outside.exchanges("brain/ends") if o["ended_at"]], "the exchange to end")[0]
+    assert one["status"] == "failed" and "ended the session" in one["error"]["message"], one
+    assert not client.of(SPEECH)
+
+
+def test_the_built_in_brain_sums_up_what_was_answered_and_not_cancelled(builtin):
+    client = client_of(builtin, "brain/sum")
+    client.send(SUMMARY_REQUEST)
+    assert client.wait(SUMMARY) == b"Nothing was answered yet."
+    for count, words in enumerate(("one", "two"), 1):
+        client.say(words)
+        client.wait(TEXT, f"AI: You said {words}.")
+        client.wait(SPEECH_END, count=count)
+    client.send(CANCEL)
+    client.cancelled()
+    client.send(SUMMARY_REQUEST)
+    assert client.wait(SUMMARY, count=2).decode() == "You: one\nAI: You said one.\n"
+    client.close()
+
+
+def test_a_resume_behind_a_pause_is_heard_on(builtin):
+    client = client_of(builtin, "brain/resume")
+    client.send(PAUSE)
+    client.send(RESUME)
+    client.say("hello")
+    client.wait(TEXT, "AI: You said hello.")
+    client.close()
+
+
+def test_the_recogniser_of_a_session_ends_with_it(builtin):
+    def recognisers():
+        return {o["id"]: o for o in builtin.operations(scope="quell/voice", kind="task")}
+    before = set(recognisers())
+    client = client_of(builtin, "brain/ear")
+    client.say("hello")
+    client.wait(TEXT, "AI: You said hello.")
+    mine, = set(recognisers()) - before
+    assert not recognisers()[mine]["ended_at"]
+    client.close()
+    one = until(lambda: (lambda o: o if o["ended_at"] else None)(builtin.operation(mine)), "the recogniser to end")
+    assert one["status"] in ("completed", "cancelled"), one
