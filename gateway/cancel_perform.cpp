@@ -9,24 +9,6 @@ namespace quell::controller::http {
 
 namespace {
 
-/// A commit and a half at most; then the thread sleeps.
-constexpr std::chrono::microseconds longest_awake{1000};
-
-/// While a cancel is ordered, the requests' thread does not sleep.
-class awake_wait {
- public:
-  explicit awake_wait(gateway_context& gw) : gw_(gw) {
-    ++gw_.awaited_cancels;
-    gw_.awake_until = std::chrono::steady_clock::now() + longest_awake;
-  }
-  ~awake_wait() { --gw_.awaited_cancels; }
-  awake_wait(const awake_wait&) = delete;
-  awake_wait& operator=(const awake_wait&) = delete;
-
- private:
-  gateway_context& gw_;
-};
-
 bool has_reached(const cancel_view& view, cancel_status wanted) {
   return static_cast<int>(view.record.status) >= static_cast<int>(wanted);
 }
@@ -63,7 +45,6 @@ awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order o
   std::function<void(std::function<void(outcome<cancel_view>)>)> start = [&gw, &order, what, claim](auto reply) {
     gw.controller.cancel_claimed(std::move(order), what, claim, std::move(reply));
   };
-  const awake_wait here(gw);
   co_return co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
 }
 

@@ -1,7 +1,6 @@
 // State of all handlers. Belongs to the requests' thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,10 +45,6 @@ struct gateway_context : thread_context {
   /// what is thread-safe.
   std::unique_ptr<thread_context> watching, signals;
   thread_context& thread_of(stream_kind kind) { return kind == stream_kind::signals ? *signals : *watching; }
-
-  /// Cancels whose answer the thread waits for awake (`run` in server.cpp): while it is one, for at most so long.
-  std::size_t awaited_cancels = 0;
-  std::chrono::steady_clock::time_point awake_until{};
 
   token_table tokens;
   std::string admin_hash; ///< of the bootstrap token; "" = none

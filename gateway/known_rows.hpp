@@ -48,7 +48,7 @@ class known_rows {
   }
 
  private:
-  static constexpr std::size_t most_rows = 1024, most_row_bytes = 8 * 1024;
+  static constexpr std::size_t most_rows = 1024, most_row_bytes = 4 * 1024;
 
   /// About as many bytes as the row's texts have that can be large.
   static std::size_t bytes_of(const records::operation_record& row) {

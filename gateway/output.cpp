@@ -10,9 +10,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::size_t burst_bytes = 64 * 1024;
-constexpr std::chrono::microseconds burst_pause{500};
-
 struct output_request {
   stream which = stream::out;
   std::optional<std::uint64_t> offset, limit_bytes, tail_bytes;
@@ -99,7 +96,6 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
   to.wake_on_close(wake);
   const auto ticket = gw.hub.watch(id, wake);
   idle_output idle_wait(gw, id);
-  signal pause(*gw.io);
   while (!to.closed() && !gw.stopping) {
     const auto want = follow ? output_slice_bytes : std::min<std::uint64_t>(output_slice_bytes, until - offset);
     if (want == 0) co_return;
@@ -108,8 +104,7 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
       // Bytes are missing here. A following client requests again from its offset and learns of the gap from
       // Quell-Offset.
       if (follow && slice.offset > offset) co_return;
-      const auto taken = slice.bytes.size();
-      offset = slice.offset + taken;
+      offset = slice.offset + slice.bytes.size();
       if (!follow && offset > until)
         slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
       const bool alive = co_await to.write(std::move(slice.bytes));
@@ -117,9 +112,6 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
       if (slice.end && follow) break;
       if (!follow && offset >= until) co_return;
       idle_wait.progress();
-      // A task that writes fast: what comes in this moment goes out at once, instead of piece by piece.
-      if (follow && taken >= burst_bytes && taken < output_slice_bytes)
-        co_await pause.wait_until(std::chrono::steady_clock::now() + burst_pause);
       continue;
     }
     if (!follow) co_return;

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -111,10 +110,9 @@ class running_gateway : public gateway {
       boost::asio::co_spawn(*io_, accept(context_, unix_, nullptr, counted()), boost::asio::detached);
     boost::asio::co_spawn(*context_->watching->io, render(context_, counted()), boost::asio::detached);
     boost::asio::co_spawn(*io_, renew(context_, counted()), boost::asio::detached);
-    const auto sleeps = [] { return false; };
-    threads_.emplace_back([io = io_, gw = context_.get()] { run(*io, pace::quick, [gw] { return stays_awake(*gw); }); });
-    threads_.emplace_back([io = context_->signals->io, sleeps] { run(*io, pace::quick, sleeps); });
-    threads_.emplace_back([io = context_->watching->io, sleeps] { run(*io, pace::ordinary, sleeps); });
+    threads_.emplace_back([io = io_] { run(*io, pace::quick); });
+    threads_.emplace_back([io = context_->signals->io] { run(*io, pace::quick); });
+    threads_.emplace_back([io = context_->watching->io] { run(*io, pace::ordinary); });
     return {};
   }
 
@@ -176,16 +174,8 @@ class running_gateway : public gateway {
     return {&whole_context, whole_context.watching.get(), whole_context.signals.get()};
   }
 
-  /// A lone cancel is on its way to the disk: its answer is about to come. A thread that sleeps is woken by an
-  /// interrupt to a processor that has gone to sleep, too, which takes as long as a third of a commit.
-  static bool stays_awake(const gateway_context& gw) {
-    return gw.awaited_cancels == 1 && std::chrono::steady_clock::now() < gw.awake_until;
-  }
-
   enum class pace : bool { ordinary, quick };
-  /// `stays_awake`: looks again for work, instead of sleeping until there is some.
-  template <class Predicate>
-  static void run(boost::asio::io_context& io, pace how, Predicate stays_awake) {
+  static void run(boost::asio::io_context& io, pace how) {
     const auto turn = how == pace::quick ? turns_of::answering : turns_of::bulk;
     take_short_turns(turn);
     turn_keeper keeper(turn);
@@ -196,9 +186,6 @@ class running_gateway : public gateway {
         while (true) {
           if (io.poll_one() > 0) {
             keeper.worked();
-          } else if (stays_awake()) {
-            ::sched_yield();
-            keeper.begins();
           } else {
             if (io.run_one() == 0) break;
             keeper.begins();

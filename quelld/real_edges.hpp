@@ -40,6 +40,8 @@ class real_edges final : public commit_gate_edges {
   std::function<void(const fault&)> on_failure;
   std::string secret_key; ///< for the secrets of tasks
 
+  /// Counted by the journal's writer, asked by the gateway.
+  const std::shared_ptr<row_changes> changes = std::make_shared<row_changes>();
   journal_meter meter;
   command_counts commands;
   std::atomic<std::uint64_t> forbidden_moves{0};

@@ -80,7 +80,6 @@ class process final : public controller_process {
   std::string failure_reason_;
   std::string url_;
   bool stopped_ = false;
-  const std::shared_ptr<row_changes> changes_ = std::make_shared<row_changes>();
   std::unique_ptr<storage::journal> journal_;
   std::unique_ptr<blob_files> blobs_;
   records::recovered_state recovered_;
@@ -112,13 +111,11 @@ class process final : public controller_process {
 
 result<void> process::open_store() {
   const auto& s = options_.configuration.settings;
-  storage::journal::options o;
-  o.directory = s.store_dir;
-  o.reserve_bytes = s.store_reserve_bytes;
+  storage::journal::options o{.directory = s.store_dir, .reserve_bytes = s.store_reserve_bytes};
   o.keep_events = s.store_keep_events;
   o.restored = options_.restored;
   o.ordered_terminal_writes = true;
-  o.changes = changes_;
+  o.changes = edges_.changes;
   auto opened = storage::journal::open(o);
   if (!opened) return tl::unexpected(opened.error());
   journal_ = std::move(*opened);
@@ -291,7 +288,7 @@ result<void> process::start_gateway() {
   const auto& s = options_.configuration.settings;
   gateway_options g;
   set_options(g, s);
-  g.changes = changes_;
+  g.changes = edges_.changes;
   g.admin_token = secrets_.admin_token;
   g.task_token_key = secrets_.task_token_key;
   g.tokens = tokens_;

@@ -7,7 +7,7 @@
 namespace quell::worker {
 
 namespace {
-constexpr std::size_t small_chunk = 16 * 1024;
+constexpr std::size_t small_chunk = 4 * 1024;
 constexpr std::size_t large_chunk = 64 * 1024;
 } // namespace
 

@@ -2,7 +2,6 @@
 #include "worker/task_io.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,11 +11,6 @@ namespace quell::worker {
 namespace {
 constexpr std::size_t read_bytes = 64 * 1024;
 constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more is still being written
-/// A task that fills its pipe again and again gets a larger one, so that it, this thread and the controller wake each
-/// other less often. Nobody else pays for it: users have a limited number of pages for all their pipes.
-constexpr int full_reads_of_a_fast_task = 4;
-constexpr int large_pipe_bytes = 512 * 1024;
-constexpr int most_reads_at_once = 8; ///< of one stream, before others have their turn
 } // namespace
 
 task_io::task::task(task_streams s, std::uint64_t n, output_buffer::settings o, output_budget& b)
@@ -75,15 +69,11 @@ void task_io::read(task& t, port which, boot_time now) {
     if (!std::exchange(f.paused, true)) paused_.emplace_back(t.serial, which);
     return;
   }
-  for (int reads = 0; reads < most_reads_at_once && (reads == 0 || f.buffer.wants_bytes(now)); ++reads) {
-    const auto n = ::read(f.fd.get(), scratch_.data(), scratch_.size());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) return end_flow(t, which); // EOF; a PTY reports EIO
-    f.buffer.took(std::string_view(scratch_).substr(0, static_cast<std::size_t>(n)));
-    enqueue(t, which);
-    if (static_cast<std::size_t>(n) < scratch_.size()) return;
-    if (!t.pty && ++f.full_reads == full_reads_of_a_fast_task) ::fcntl(f.fd.get(), F_SETPIPE_SZ, large_pipe_bytes);
-  }
+  const auto n = ::read(f.fd.get(), scratch_.data(), scratch_.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return end_flow(t, which); // EOF; a PTY reports EIO
+  f.buffer.took(std::string_view(scratch_).substr(0, static_cast<std::size_t>(n)));
+  enqueue(t, which);
 }
 
 void task_io::end_flow(task& t, port which) {

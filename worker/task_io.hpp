@@ -65,7 +65,6 @@ class task_io {
     bool paused = false;
     bool queued = false;
     int end_tries = 0;
-    int full_reads = 0; ///< reads that filled the buffer
   };
   struct task {
     task(task_streams s, std::uint64_t n, output_buffer::settings o, output_budget& b);
