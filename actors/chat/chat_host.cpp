@@ -153,6 +153,18 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
     });
   }
 
+  void find(std::vector<scope_path> scopes, std::string id,
+            std::function<void(result<std::optional<chat_in::known_message>>)> done) override {
+    scheduler_.find_message(
+        std::move(scopes), std::move(id),
+        [done = std::move(done)](const result<std::optional<records::message_record>>& found) {
+          if (!found) return done(tl::unexpected(found.error()));
+          if (!*found) return done(std::optional<chat_in::known_message>{});
+          const auto& m = **found;
+          done(std::optional(chat_in::known_message{m.scope, m.text, {m.author.id, m.author.name, {}}, m.turn}));
+        });
+  }
+
  private:
   void perform(cancel_order c, std::function<void(result<chat_in::stop_answer>)> done) {
     controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {

@@ -55,6 +55,8 @@ class real_turn_scheduler final : public turn_scheduler {
         [allowed = runtime_->allowed, what = std::move(what)](store_reader&) { what(allowed.get()); });
   }
   void find_cancel(cancel_id id, reply<result<bool>> done) override;
+  void find_message(std::vector<scope_path> scopes, std::string client_id,
+                    reply<result<std::optional<records::message_record>>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
   void signal(const actor_signal& s) override;

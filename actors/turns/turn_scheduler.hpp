@@ -58,6 +58,10 @@ class turn_scheduler {
   virtual void with_rules(std::function<void(standing_rules*)> what) { what(nullptr); }
   /// Whether a cancel with this id was ever accepted, including in an earlier life.
   virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
+  /// The message that was decided with this client id in the first of these scopes that has one, its newest edit
+  /// (`<id>/…`) if that was decided, too. Faults of the store.
+  virtual void find_message(std::vector<scope_path> scopes, std::string client_id,
+                            reply<result<std::optional<records::message_record>>> done) = 0;
   /// The client that owned the turn has disconnected.
   virtual void disconnected(operation_id turn) = 0;
   virtual std::optional<turn_now> look(const operation_id& turn) const = 0;
