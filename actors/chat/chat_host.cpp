@@ -141,8 +141,9 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
       if (decided) return done({});
       done(tl::unexpected(decided.error().error));
     };
-    scheduler_.decide_in_chat(order.call, std::move(d), std::move(order.scope), std::move(order.by.account),
-                              std::move(then));
+    turns::chat_approver approver{std::move(order.scope), order.by.id, std::move(order.by.account),
+                                  std::move(order.by.roles)};
+    scheduler_.decide_in_chat(order.call, std::move(d), std::move(approver), std::move(then));
   }
 
   void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) override {

@@ -27,6 +27,8 @@ struct person {
   std::string name;
   /// The service's certain identity of this person, whatever the display name; "" = it has none.
   std::string account{};
+  /// The ids of the roles that the service itself says this person has here, at most 256.
+  std::vector<std::string> roles{};
 };
 
 /// A message that somebody sent in the service.
