@@ -46,14 +46,15 @@ struct stop_words {
   records::person by;
 };
 
-/// A pending task's requirements on a worker; equal requirements share one queue.
+/// A pending task's requirements on a worker; tasks that differ only in their lines share one queue.
 struct requirement {
   std::optional<std::string> worker;
   std::map<std::string, std::string> on;
   std::uint32_t slots = 1;
   std::optional<containment> least;
-  std::uint8_t author_queue =
-      0; ///< authors with different line numbers have separate queues, so each gets its share of slots
+  // The line in which it waits: guilds share the slots, and in a guild its authors.
+  std::uint16_t guild_queue = 0;
+  std::uint8_t author_queue = 0;
   friend auto operator<=>(const requirement&, const requirement&) = default;
 };
 

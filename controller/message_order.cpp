@@ -153,6 +153,21 @@ std::string decision_with_files(const std::string& decision, const attachments& 
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+std::string decision_with_origin(const std::string& decision, const operation_id& turn) {
+  auto all = ordered_json::parse(decision, nullptr, false);
+  if (!all.is_object()) all = ordered_json::object();
+  all["edits"] = turn.text();
+  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::optional<operation_id> origin_in(const std::string& decision) {
+  const auto all = json::parse(decision, nullptr, false);
+  const auto at = all.is_object() ? all.find("edits") : all.end();
+  if (!all.is_object() || at == all.end() || !at->is_string()) return std::nullopt;
+  const auto id = operation_id::parse(at->get<std::string>());
+  return id ? std::optional(*id) : std::nullopt;
+}
+
 kept_decision read_kept(const std::string& text) {
   kept_decision d;
   d.why = "no_cancel_word";

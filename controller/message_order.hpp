@@ -111,6 +111,9 @@ std::string kept_text(const kept_decision& d);
 attachments files_in(const std::string& decision);
 /// The same stored decision with these files.
 std::string decision_with_files(const std::string& decision, const attachments& files);
+/// The stored decision of an edited message: it says which turn answered the message as it was first written.
+std::string decision_with_origin(const std::string& decision, const operation_id& turn);
+std::optional<operation_id> origin_in(const std::string& decision);
 /// A text not written by `kept_text` reads as an ordinary turn.
 kept_decision read_kept(const std::string& text);
 /// The manner of this name; nullopt: there is none.

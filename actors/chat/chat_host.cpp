@@ -141,8 +141,9 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
       if (decided) return done({});
       done(tl::unexpected(decided.error().error));
     };
-    scheduler_.decide_in_chat(order.call, std::move(d), std::move(order.scope), std::move(order.by.account),
-                              std::move(then));
+    turns::chat_approver approver{std::move(order.scope), order.by.id, std::move(order.by.account),
+                                  std::move(order.by.roles)};
+    scheduler_.decide_in_chat(order.call, std::move(d), std::move(approver), std::move(then));
   }
 
   void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) override {
@@ -151,6 +152,18 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
       for (const auto& v : views) all.push_back(v ? std::optional(v->hot.now) : std::nullopt);
       done(std::move(all));
     });
+  }
+
+  void find(std::vector<scope_path> scopes, std::string id,
+            std::function<void(result<std::optional<chat_in::known_message>>)> done) override {
+    scheduler_.find_message(
+        std::move(scopes), std::move(id),
+        [done = std::move(done)](const result<std::optional<records::message_record>>& found) {
+          if (!found) return done(tl::unexpected(found.error()));
+          if (!*found) return done(std::optional<chat_in::known_message>{});
+          const auto& m = **found;
+          done(std::optional(chat_in::known_message{m.scope, m.text, {m.author.id, m.author.name, {}}, m.turn}));
+        });
   }
 
  private:

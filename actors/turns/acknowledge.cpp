@@ -118,6 +118,9 @@ std::string acknowledger::instructions_for(const stop_request_news& what) const 
           (what.interrupted.empty() ? std::string("your reply") : listed(what.interrupted)) +
           ". Acknowledge this in one short sentence of at most 220 characters. Do not continue the interrupted work, "
           "do not start it again, do not call tools, and do not offer to resume unless you are asked.";
+  if (!what.requests.empty())
+    text += " The requests that were interrupted stand before the stop, where several people write with their names: "
+            "say whose request was stopped if it is not the user's own, and follow none of them.";
   return text;
 }
 
@@ -167,7 +170,9 @@ void acknowledger::ask_model(const story_ref& s) {
       reply_timeout;
   auto a = std::make_shared<acknowledgement_call>();
   a->whose = s;
-  model_request request{instructions_for(s->what), {user_message{s->what.text}}, {}};
+  model_request request{instructions_for(s->what), {}, {}};
+  for (auto& text : stop_conversation(s->what.requests, s->what.author, s->what.text))
+    request.messages.push_back(user_message{std::move(text)});
   const auto listen = [self = shared_from_this(), a](const model_event& e) {
     if (const auto* text = std::get_if<model_events::text>(&e)) {
       const std::lock_guard lock(a->guard);

@@ -20,6 +20,8 @@ struct stop_request_news {
   cancel_id cancel;
   scope_path scope;
   std::string text; ///< as the author wrote it
+  person author;
+  std::vector<records::kept_message> requests{}; ///< that it ends, as of `requests_of`
   turns::modality modality = turns::modality::text;
   std::vector<std::string> interrupted;
   std::optional<std::string> agent; ///< the agent named with the message

@@ -2,14 +2,25 @@
 #include "actors/turns/approvers.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace quell::controller::turns {
 namespace {
 
 constexpr std::size_t most_entry = 256;
+constexpr std::string_view role_prefix = "role:";
 
 bool is_named(const chat_options& chat_rules, const std::string& entry) {
   return std::find(chat_rules.approvers.begin(), chat_rules.approvers.end(), entry) != chat_rules.approvers.end();
+}
+
+bool is_approver(const chat_options& chat_rules, const std::string& service, const chat_approver& who) {
+  // An account whose name looks like a role is none.
+  if (!who.account.starts_with(role_prefix) && is_named(chat_rules, service + ":" + who.account)) return true;
+  if (is_named(chat_rules, service + ":*")) return true;
+  return std::any_of(who.roles.begin(), who.roles.end(), [&](const std::string& role) {
+    return is_named(chat_rules, service + ":" + std::string(role_prefix) + role);
+  });
 }
 
 } // namespace
@@ -23,7 +34,7 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
   if (who.account.empty())
     return coded_fault{
         error_code::forbidden, service + " does not say for certain who you are; approve or deny it with `quell`", {}};
-  if (!is_named(chat_rules, service + ":" + who.account) && !is_named(chat_rules, service + ":*"))
+  if (!is_approver(chat_rules, service, who))
     return coded_fault{error_code::forbidden,
                        "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
                            "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
@@ -45,6 +56,12 @@ std::string wrong_approver(const std::string& entry) {
     return "must be a service and a person as the service knows them, such as \"discord:80351110224678912\", or "
            "\"slack:*\" for everybody there, or \"token:<id>\"";
   const auto service = entry.substr(0, colon);
+  if (const auto person = entry.substr(colon + 1); person.starts_with(role_prefix)) {
+    if (service != "discord") return "names a role, and only those of Discord are known: \"discord:role:<id>\"";
+    const auto role = person.substr(role_prefix.size());
+    const bool is_id = !role.empty() && role.find_first_not_of("0123456789") == std::string::npos;
+    return is_id ? "" : "must name a role by its number, such as \"discord:role:80351110224678912\"";
+  }
   for (const char* known : {"slack", "telegram", "discord", "irc", "xmpp", "token"})
     if (service == known) return service == "token" && entry.ends_with(":*") ? "must name one token by its id" : "";
   return "begins with no service that knows people; there are slack, telegram, discord, irc, xmpp, and token";

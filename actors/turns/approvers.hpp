@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/turns/settings.hpp"
 #include "controller/records/records.hpp"
@@ -13,6 +14,7 @@ namespace quell::controller::turns {
 struct chat_approver {
   scope_path place;        ///< the chat
   std::string id, account; ///< as in `integrations::chat::person`
+  std::vector<std::string> roles{};
 };
 
 /// The reason why this person must not decide about `call`, by the settings of the call's own place; nullopt: they may.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/approvers.hpp"
 #include "controller/open_questions.hpp"
 
 namespace quell::controller::turns {
@@ -14,7 +15,7 @@ void decide_call(const std::shared_ptr<agent_runtime>& runtime, operation_id cal
                  reply<outcome<operation_id>> done);
 void answer_question(const std::shared_ptr<agent_runtime>& runtime, operation_id call, human_answer given,
                      reply<outcome<operation_id>> done);
-void decide_in_chat(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d, scope_path place,
-                    std::string account, reply<outcome<operation_id>> done);
+void decide_in_chat(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d, chat_approver who,
+                    reply<outcome<operation_id>> done);
 
 } // namespace quell::controller::turns

@@ -214,7 +214,9 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
   edited.text = c->order.text;
   edited.turn = operation_id::fresh(); // of no operation: nobody has answered it yet
   edited.client_id.clear();
-  edited.decision = decision_with_files({}, files_in(edited.decision));
+  // To ask again looks there for the agent and the rest of what the message chose.
+  const auto origin = origin_in(edited.decision).value_or(*(*rows)[at].turn);
+  edited.decision = decision_with_origin(decision_with_files({}, files_in(edited.decision)), origin);
   a.message = edited.id;
   discard_then_answer(c, std::move(gone), {{std::move(edited), {}}}, a);
 }
@@ -271,7 +273,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   order.files = files_in(last->request.decision);
   order.author = last->request.author;
   order.wants = message_order::scope_of_decision::only_turn;
-  if (const auto row = store.operation(*last->turn); row && *row) {
+  const auto answered_by = origin_in(last->request.decision).value_or(*last->turn);
+  if (const auto row = store.operation(answered_by); row && *row) {
+    order.labels = (*row)->labels;
+    if ((*row)->timeout.count() > 0) order.timeout = (*row)->timeout;
     order.context = context_of((*row)->kind_data);
     order.budget = budget_of((*row)->kind_data);
     if (const auto* agent = agent_for(*settings, order.scope, (*row)->name); agent && !agent->is_command()) {

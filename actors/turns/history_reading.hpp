@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "controller/records/history.hpp"
@@ -30,5 +31,10 @@ struct stored_history {
 /// everything is. Nothing is read that the newest summary stands for, or that came before a clear.
 result<stored_history> read_history(store_reader& store, const scope_path& scope,
                                     const std::optional<operation_id>& turn, const reading_limits& limits = {});
+
+/// The newest message of this scope with this client id, or its newest edit (client id `<id>/…`) if that is among the
+/// messages that follow it closely.
+result<std::optional<records::message_record>> with_newest_edit(store_reader& store, const scope_path& scope,
+                                                                const std::string& client_id);
 
 } // namespace quell::controller::turns

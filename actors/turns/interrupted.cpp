@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "actors/turns/speakers.hpp"
+#include "protocol/note.hpp"
+
 namespace quell::controller::turns {
 
 std::vector<std::string> names_of(const kept_decision& kept, store_reader& store) {
@@ -24,6 +27,43 @@ std::vector<std::string> names_of(const kept_decision& kept, store_reader& store
   if (kept.queued > 0)
     names.push_back(std::to_string(kept.queued) + (kept.queued == 1 ? " queued message" : " queued messages"));
   return names;
+}
+
+std::vector<records::kept_message> requests_of(const kept_decision& kept, store_reader& store) {
+  constexpr std::size_t most = 8;
+  std::vector<operation_id> turns;
+  std::vector<records::kept_message> requests;
+  for (const auto& id : kept.interrupted) {
+    if (requests.size() >= most) break;
+    auto row = store.operation(id);
+    // A call says more than its turn, so it is the call that was named.
+    if (row && *row && (*row)->kind != kind::turn) row = store.operation((*row)->root);
+    if (!row || !*row || (*row)->kind != kind::turn) continue;
+    if (std::find(turns.begin(), turns.end(), (*row)->id) != turns.end()) continue;
+    turns.push_back((*row)->id);
+    auto& asked = requests.emplace_back().message;
+    asked.role = records::message_role::user;
+    asked.author = (*row)->owner;
+    asked.text = (*row)->title;
+  }
+  return requests;
+}
+
+std::vector<std::string> stop_conversation(const std::vector<records::kept_message>& requests, const person& author,
+                                           const std::string& stop) {
+  auto all = requests;
+  auto& last = all.emplace_back().message;
+  last.role = records::message_role::user;
+  last.author = author;
+  last.text = stop;
+  const speakers people(all);
+  std::vector<std::string> texts;
+  if (!requests.empty()) {
+    auto& asked = texts.emplace_back(note("this was asked for before, and the next message stops it"));
+    for (const auto& one : requests) asked += "\n" + people.text_of(one.message);
+  }
+  texts.push_back(people.text_of(all.back().message));
+  return texts;
 }
 
 std::string plain_name(const std::string& name) {

@@ -156,7 +156,7 @@ void message_router::decide(message_order order, answer done) {
       return self->runtime_->priority_reads->run(
           [self, order, taken = std::move(taken), done](store_reader& store) mutable {
             taken.answer->interrupted = names_of(taken.kept, store);
-            self->say_stopped(order, *taken.answer, taken.kept, done);
+            self->say_stopped(order, *taken.answer, taken.kept, requests_of(taken.kept, store), done);
           });
     done(taken.answer);
     if (taken.next == then::begin_turn) self->queue_.begin(*taken.answer->turn, order.scope);
@@ -165,13 +165,16 @@ void message_router::decide(message_order order, answer done) {
 }
 
 /// The stop is under way: its author is answered first, then the watchers.
-void message_router::say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done) {
+void message_router::say_stopped(const message_order& order, message_answer a, const kept_decision& kept,
+                                 std::vector<records::kept_message> requests, answer done) {
   done(a);
   stop_request_news what;
   what.message = *a.message;
   what.cancel = *a.cancel;
   what.scope = order.scope;
   what.text = order.text;
+  what.author = order.author;
+  what.requests = std::move(requests);
   what.modality = order.modality;
   what.interrupted = a.interrupted;
   what.agent = order.agent;

@@ -43,9 +43,9 @@ class real_turn_scheduler final : public turn_scheduler {
   void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) override {
     answer_question(runtime_, call, std::move(given), std::move(done));
   }
-  void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+  void decide_in_chat(operation_id call, decision d, chat_approver who,
                       reply<outcome<operation_id>> done) override {
-    turns::decide_in_chat(runtime_, call, std::move(d), std::move(place), std::move(account), std::move(done));
+    turns::decide_in_chat(runtime_, call, std::move(d), std::move(who), std::move(done));
   }
   bool may_decide(const std::string& token) const override {
     return is_approving_token(runtime_->settings->chat, token);
@@ -55,6 +55,8 @@ class real_turn_scheduler final : public turn_scheduler {
         [allowed = runtime_->allowed, what = std::move(what)](store_reader&) { what(allowed.get()); });
   }
   void find_cancel(cancel_id id, reply<result<bool>> done) override;
+  void find_message(std::vector<scope_path> scopes, std::string client_id,
+                    reply<result<std::optional<records::message_record>>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
   void signal(const actor_signal& s) override;

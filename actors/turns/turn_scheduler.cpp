@@ -1,6 +1,7 @@
 // Keeps the turns that run or wait. Their queues are state of the core (controller/conversations.hpp).
 #include "actors/turns/turn_scheduler.hpp"
 
+#include "actors/turns/history_reading.hpp"
 #include "actors/turns/partial_text.hpp"
 #include "actors/turns/real_turn_scheduler.hpp"
 #include "actors/turns/start_agent.hpp"
@@ -86,6 +87,18 @@ void real_turn_scheduler::find_cancel(cancel_id id, reply<result<bool>> done) {
     const auto known = store.cancel(id);
     if (!known) return done(tl::unexpected(known.error()));
     done(known->has_value());
+  });
+}
+
+void real_turn_scheduler::find_message(std::vector<scope_path> scopes, std::string client_id,
+                                       reply<result<std::optional<records::message_record>>> done) {
+  runtime_->priority_reads->run([scopes = std::move(scopes), client_id = std::move(client_id),
+                                 done = std::move(done)](store_reader& store) {
+    for (const auto& scope : scopes) {
+      auto found = with_newest_edit(store, scope, client_id);
+      if (!found || *found) return done(std::move(found));
+    }
+    done(std::optional<records::message_record>{});
   });
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "actors/turns/approvers.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/history_order.hpp"
@@ -49,8 +50,8 @@ class turn_scheduler {
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
   /// Answers the question of a running call. Faults: `invalid_values` (the question stays open), `not_paused`.
   virtual void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) = 0;
-  /// The same for a chat user, if they may decide (`why_not_decide`); `place` and `account` as there.
-  virtual void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+  /// The same for a chat user, if they may decide (`why_not_decide`).
+  virtual void decide_in_chat(operation_id call, decision d, chat_approver who,
                               reply<outcome<operation_id>> done) = 0;
   /// Whether a token of role chat may decide, by its id.
   virtual bool may_decide(const std::string& token) const = 0;
@@ -58,6 +59,10 @@ class turn_scheduler {
   virtual void with_rules(std::function<void(standing_rules*)> what) { what(nullptr); }
   /// Whether a cancel with this id was ever accepted, including in an earlier life.
   virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
+  /// The message that was decided with this client id in the first of these scopes that has one, its newest edit
+  /// (`<id>/…`) if that was decided, too. Faults of the store.
+  virtual void find_message(std::vector<scope_path> scopes, std::string client_id,
+                            reply<result<std::optional<records::message_record>>> done) = 0;
   /// The client that owned the turn has disconnected.
   virtual void disconnected(operation_id turn) = 0;
   virtual std::optional<turn_now> look(const operation_id& turn) const = 0;

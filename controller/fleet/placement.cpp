@@ -11,12 +11,14 @@ constexpr std::size_t max_notes = 4096;   // waiting tasks that receive their re
 } // namespace
 
 void placement::enqueue(const requirement& need, const operation_id& id) {
-  auto [found, is_new] = queues_.try_emplace(need);
+  auto of_no_line = need;
+  of_no_line.guild_queue = 0;
+  of_no_line.author_queue = 0;
+  auto [found, is_new] = queues_.try_emplace(std::move(of_no_line));
   waiting_queue& q = found->second;
   if (is_new) q.need = &found->first;
-  auto& turn = last_turn_[need.author_queue];
-  turn = std::max(turn, turn_) + 1;
-  q.entries.push_back({id, {turn, ++arrivals_}});
+  q.entries.push({need.guild_queue, need.author_queue}, id, ++arrivals_);
+  q.entries.choose(turns_);
   if (is_new) return make_ready(q);
   notes_due_ = notes_due_ || q.blocked;
   if (q.entries.size() >= q.sweep_at) sweep(q);
@@ -41,9 +43,9 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
   std::size_t starts = 0;
   while (!ready_.empty() && starts < max_starts && drops > 0) {
     waiting_queue& q = *ready_.begin()->second;
-    const auto head = q.entries.front().arrival;
+    const auto head = q.head();
     if (!drop_stale_heads(q, drops)) continue;
-    if (q.entries.front().arrival != head) continue; // another queue can have the oldest head now
+    if (q.head() != head) continue; // another queue can have the oldest head now
     refresh_candidates(q);
     member* worker = choose(q);
     if (!worker) {
@@ -53,7 +55,7 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
     const operation_id id = q.entries.front().id;
     auto order = ledger_.assign(id, worker->name(), now);
     ready_.erase({head, &q});
-    turn_ = std::max(turn_, head.turn);
+    turns_.placed(q.entries.turn());
     pop_head(q);
     if (q.entries.empty())
       forget(q);
@@ -78,7 +80,7 @@ std::size_t placement::queued() const {
 
 void placement::make_ready(waiting_queue& q) {
   q.blocked = false;
-  ready_.insert({q.entries.front().arrival, &q});
+  ready_.insert({q.head(), &q});
 }
 
 void placement::forget(waiting_queue& q) {
@@ -87,8 +89,8 @@ void placement::forget(waiting_queue& q) {
 }
 
 void placement::pop_head(waiting_queue& q) {
-  q.entries.pop_front();
-  if (q.noted > 0) --q.noted;
+  q.entries.pop();
+  if (!q.entries.empty()) q.entries.choose(turns_);
   q.head_was_blocked = false;
   release(q);
 }
@@ -97,8 +99,9 @@ void placement::pop_head(waiting_queue& q) {
 // position there correct.
 bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
   if (ledger_.is_placeable(q.entries.front().id)) return true;
-  ready_.erase({q.entries.front().arrival, &q});
+  ready_.erase({q.head(), &q});
   while (!q.entries.empty() && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
+    turns_.take_back(q.entries.turn());
     pop_head(q);
     --budget;
   }
@@ -134,7 +137,7 @@ member* placement::choose(const waiting_queue& q) const {
 }
 
 void placement::block(waiting_queue& q) {
-  ready_.erase({q.entries.front().arrival, &q});
+  ready_.erase({q.head(), &q});
   q.blocked = true;
   if (!q.head_was_blocked) {
     q.head_was_blocked = true;
@@ -145,9 +148,9 @@ void placement::block(waiting_queue& q) {
   if (what != q.what || detail != q.detail) {
     q.what = std::move(what);
     q.detail = std::move(detail);
-    q.noted = 0;
+    q.entries.forget_notes();
   }
-  notes_due_ = notes_due_ || q.noted < q.entries.size();
+  notes_due_ = notes_due_ || !q.entries.all_noted();
 }
 
 void placement::reserve(waiting_queue& q) {
@@ -167,16 +170,7 @@ void placement::release(waiting_queue& q) {
 }
 
 void placement::sweep(waiting_queue& q) {
-  const auto head = q.entries.front().arrival;
-  std::size_t noted_left = 0, index = 0;
-  const auto is_stale = [&](const waiting_queue::entry& e) {
-    const bool keep = e.arrival == head || ledger_.is_placeable(e.id); // `ready_` refers to the head by its place
-    if (keep && index < q.noted) ++noted_left;
-    ++index;
-    return !keep;
-  };
-  q.entries.erase(std::remove_if(q.entries.begin(), q.entries.end(), is_stale), q.entries.end());
-  q.noted = noted_left;
+  q.entries.sweep([&](const operation_id& id) { return !ledger_.is_placeable(id); }); // `ready_` refers to the head
   q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size());
 }
 
@@ -188,9 +182,8 @@ void placement::note_waiting(moment now) {
   std::size_t budget = max_notes;
   for (auto& [need, q] : queues_) {
     if (!q.blocked) continue;
-    for (; q.noted < q.entries.size() && budget > 0; ++q.noted, --budget)
-      ledger_.note_waiting(q.entries[q.noted].id, q.what, q.detail, now);
-    notes_due_ = notes_due_ || q.noted < q.entries.size();
+    q.entries.note(budget, [&](const operation_id& id) { ledger_.note_waiting(id, q.what, q.detail, now); });
+    notes_due_ = notes_due_ || !q.entries.all_noted();
   }
 }
 

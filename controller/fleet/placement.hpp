@@ -1,7 +1,6 @@
-// Places pending tasks on workers. There is one first-in-first-out queue per requirement and line of authors. The queue
-// whose head has the lowest turn is tried first, and a head that fits nowhere now does not delay the others. Each line
-// numbers the turns of its tasks one after the other and never below the turn placed last, so a thousand tasks of one
-// author wait behind each other and the first task of the next author waits behind only one of them.
+// Places pending tasks on workers. There is one queue per requirement, in which guilds take turns, and in a guild its
+// authors (waiting_lines.hpp). The queue whose head has the lowest turn is tried first, and a head that fits nowhere
+// now does not delay the others.
 //
 // A large head could wait for ever while small tasks take each slot that becomes free. So a queue whose head was passed
 // over often enough reserves one worker: nothing younger is placed there until the head fits.
@@ -11,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -19,22 +17,20 @@
 #include <vector>
 
 #include "controller/fleet/member.hpp"
+#include "controller/fleet/waiting_lines.hpp"
 #include "controller/ledger.hpp"
 
 namespace quell::controller {
 
 struct waiting_queue {
-  /// Ordered by its line's turn, then by arrival: a long line delays only itself.
+  /// Ordered by the turn of its guild, then by arrival.
   struct place {
     std::uint64_t turn = 0, number = 0;
     friend auto operator<=>(const place&, const place&) = default;
   };
-  struct entry {
-    operation_id id;
-    place arrival;
-  };
-  const requirement* need = nullptr;
-  std::deque<entry> entries;
+  place head() const { return {entries.turn().guild_turn, entries.front().number}; }
+  const requirement* need = nullptr; ///< of no line
+  waiting_lines entries;             ///< its next task is chosen
   std::vector<member*> candidates; ///< they take work and match; as of `roster_version`
   std::uint64_t roster_version = 0;
   bool blocked = false;                ///< its head fits nowhere until capacity changes
@@ -42,7 +38,6 @@ struct waiting_queue {
   bool head_was_blocked = false;
   member* reserved = nullptr;
   std::string what, detail; ///< the reason why it waits
-  std::size_t noted = 0;    ///< entries from the front that have received that reason
   std::size_t sweep_at = 1024;
 };
 
@@ -70,6 +65,7 @@ class placement {
 
   void make_ready(waiting_queue& q);
   void forget(waiting_queue& q);
+  /// Takes the head out of its queue and chooses the next one.
   void pop_head(waiting_queue& q);
   bool drop_stale_heads(waiting_queue& q, std::size_t& budget);
   void refresh_candidates(waiting_queue& q);
@@ -86,8 +82,7 @@ class placement {
   queue_map queues_;
   std::set<std::pair<waiting_queue::place, waiting_queue*>> ready_; ///< by the place of the head
   std::uint64_t arrivals_ = 0;
-  std::uint64_t turn_ = 0;                          ///< of the entry placed last
-  std::map<std::uint8_t, std::uint64_t> last_turn_; ///< the last turn given to this line
+  turn_counts turns_;
   std::uint64_t placements_ = 0;
   std::uint64_t roster_version_ = 1;
   bool retry_ = false;

@@ -45,14 +45,21 @@ inline bool has_share(std::string_view token) {
 /// longer than its task, and quell starts calls and sub-agents on behalf of a turn.
 inline bool takes_share_of_parent(const caller& by) { return by.task || by.token_id == own_token_id; }
 
-/// The number of lines in which pending tasks wait, by author; lines are served in turn.
-inline constexpr std::uint32_t author_queues = 64;
+/// The number of lines in which pending tasks wait, by guild and in each by author; lines are served in turn. Two guilds
+/// can meet in one line; with so many that is rare.
+inline constexpr std::uint32_t guild_queues = 1024, author_queues = 64;
 
 /// The same value in every process (FNV-1a).
-inline std::uint8_t queue_of_author(std::string_view author) {
+inline std::uint32_t hash_of_line(std::string_view name) {
   std::uint32_t hash = 2'166'136'261U;
-  for (const char c : author) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
-  return static_cast<std::uint8_t>(hash % author_queues);
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
+  return hash;
+}
+inline std::uint16_t queue_of_guild(std::string_view guild) {
+  return static_cast<std::uint16_t>(hash_of_line(guild) % guild_queues);
+}
+inline std::uint8_t queue_of_author(std::string_view author) {
+  return static_cast<std::uint8_t>(hash_of_line(author) % author_queues);
 }
 
 } // namespace quell::controller::live

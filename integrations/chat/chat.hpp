@@ -27,6 +27,8 @@ struct person {
   std::string name;
   /// The service's certain identity of this person, whatever the display name; "" = it has none.
   std::string account{};
+  /// The ids of the roles that the service itself says this person has here, at most 256.
+  std::vector<std::string> roles{};
 };
 
 /// A message that somebody sent in the service.
@@ -87,6 +89,14 @@ struct stop_answer {
   std::uint64_t operations = 0;
 };
 
+/// A message that was handed over, possibly by an earlier process, with its newest edit.
+struct known_message {
+  scope_path scope;
+  std::string text;
+  person author;
+  std::optional<operation_id> turn;
+};
+
 /// quelld, as a connector sees it. Every method: any thread; replies exactly once, on another thread, and the reply
 /// must only hand over. Faults carry the codes of the HTTP API.
 class host {
@@ -100,6 +110,10 @@ class host {
   virtual void approve(approval_order order, std::function<void(result<void>)> done) = 0;
   /// The status of each operation; nullopt: ended or unknown.
   virtual void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) = 0;
+  /// The message that was handed over with this id in the first of these scopes that has one; nullopt: in none. Fault
+  /// `storage_unavailable`.
+  virtual void find(std::vector<scope_path> scopes, std::string id,
+                    std::function<void(result<std::optional<known_message>>)> done) = 0;
 };
 
 /// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
@@ -134,11 +148,11 @@ struct web_call {
   }
 };
 
-/// Whether the same delivery can succeed later despite this fault of the host.
+/// Whether the same delivery can succeed later despite this fault of the host. A limit that its author has reached is
+/// not such a fault: they are told, and others go on.
 inline bool is_transient(const fault& why) {
   return has_code(why, error_code::shutting_down) || has_code(why, error_code::storage_unavailable) ||
-         has_code(why, error_code::rate_limited) || has_code(why, error_code::internal) ||
-         has_code(why, error_code::too_many_operations);
+         has_code(why, error_code::rate_limited) || has_code(why, error_code::internal);
 }
 
 struct web_answer {

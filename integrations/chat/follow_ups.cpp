@@ -7,13 +7,54 @@
 namespace quell::integrations::chat {
 
 bool follow_ups::message_posted(const std::string& key, const incoming_message& message) {
-  if (!entries_.emplace(key, entry{message}).second) return false;
-  order_.push_back(key);
-  if (order_.size() > most) {
-    entries_.erase(order_.front());
-    order_.pop_front();
-  }
+  if (entries_.contains(key)) return false;
+  add(key, {message});
   return true;
+}
+
+void follow_ups::add(const std::string& key, entry known) {
+  entries_.emplace(key, std::move(known));
+  order_.push_back(key);
+  if (order_.size() <= most) return;
+  entries_.erase(order_.front());
+  order_.pop_front();
+}
+
+void follow_ups::recall(const std::string& key, std::vector<scope_path> scopes, const std::string& id,
+                        std::function<void()> then) {
+  const auto at = looked_up_.find(key);
+  if (at != looked_up_.end()) {
+    if (at->second.size() < most_after) at->second.push_back(std::move(then));
+    return;
+  }
+  if (looked_up_.size() >= most_looked_up)
+    return tools_.log("too many edits and deletions at once: one has no effect on what it might end");
+  looked_up_[key].push_back(std::move(then));
+  tools_.at.find(std::move(scopes), id,
+                 [this, run = tools_.runner(), key, id](result<std::optional<known_message>> found) {
+                   run([this, key, id, found = std::move(found)] { recalled(key, id, found); });
+                 });
+}
+
+void follow_ups::recalled(const std::string& key, const std::string& id, result<std::optional<known_message>> found) {
+  const auto at = looked_up_.find(key);
+  if (at == looked_up_.end()) return;
+  const auto waiting = std::move(at->second);
+  looked_up_.erase(at);
+  if (!found) tools_.log("what an edit or a deletion ends could not be looked up: " + found.error().detail);
+  if (found && *found && (*found)->turn && !entries_.contains(key)) {
+    entry known;
+    known.message.scope = (*found)->scope;
+    known.message.id = id;
+    known.message.text = std::move((*found)->text);
+    known.message.author = std::move((*found)->author);
+    known.message.addressed = true; // it began a turn
+    known.turn = (*found)->turn;
+    known.is_busy = false;
+    add(key, std::move(known));
+  }
+  if (!entries_.contains(key)) return;
+  for (const auto& job : waiting) job();
 }
 
 void follow_ups::decided(const std::string& key, const result<decision>& what) {
@@ -83,7 +124,13 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
     if (message_posted(edit, message)) tools_.say(std::move(message), first);
     return;
   }
-  if (known == entries_.end() || entries_.contains(edit) || tools_.rules.edit == on_edit::ignore) return;
+  if (entries_.contains(edit) || tools_.rules.edit == on_edit::ignore) return;
+  if (known == entries_.end()) {
+    message.id = first;
+    const auto scope = message.scope;
+    return recall(key, {scope}, first,
+                  [this, key, stamp, message = std::move(message)] { edited(key, message, stamp, false); });
+  }
   if (tools_.rules.edit == on_edit::stop) {
     known->second.message.text = message.text;
     return stop_turn(key, "its message was edited", [this, key] { release(key); });
@@ -103,8 +150,10 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
   });
 }
 
-void follow_ups::deleted(const std::string& key) {
+void follow_ups::deleted(const std::string& key, std::vector<scope_path> scopes, const std::string& id) {
   if (tools_.rules.deletion == on_deletion::ignore) return;
+  if (!entries_.contains(key))
+    return recall(key, std::move(scopes), id, [this, key, id] { deleted(key, {}, id); });
   stop_turn(key, "its message was deleted", [this, key] { release(key); });
 }
 

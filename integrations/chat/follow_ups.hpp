@@ -2,6 +2,7 @@
 //
 // By default a deletion stops the turn, and an edit stops it and sends the new text in its place (`change_rules`); an
 // edit into a cancel word is a cancel. A turn that has ended stays as it is, and so does what a cancel word stopped.
+// A message that is not in memory (an earlier process handed it over, or it is old) is looked up.
 #pragma once
 
 #include <deque>
@@ -42,10 +43,11 @@ class follow_ups {
   /// `message`: its present form, with its first id. `stamp`: distinct for each edit. An edit that does not change the
   /// text does nothing.
   void edited(const std::string& key, incoming_message message, const std::string& stamp, bool is_cancel);
-  void deleted(const std::string& key);
+  /// `id`: the id with which it was handed over, in one of `scopes`.
+  void deleted(const std::string& key, std::vector<scope_path> scopes, const std::string& id);
 
  private:
-  static constexpr std::size_t most = 4096, most_after = 16;
+  static constexpr std::size_t most = 4096, most_after = 16, most_looked_up = 1024;
   struct entry {
     incoming_message message;
     std::optional<operation_id> turn{};
@@ -53,6 +55,11 @@ class follow_ups {
     std::vector<std::function<void()>> after{}; ///< run once it is not busy
   };
 
+  void add(const std::string& key, entry known);
+  /// Runs `then` if the message is known once it was looked up.
+  void recall(const std::string& key, std::vector<scope_path> scopes, const std::string& id,
+              std::function<void()> then);
+  void recalled(const std::string& key, const std::string& id, result<std::optional<known_message>> found);
   void release(const std::string& key);
   void stop_now(const std::string& key, const operation_id& turn, const std::string& why,
                 const std::function<void()>& then);
@@ -61,6 +68,7 @@ class follow_ups {
   const tools tools_;
   std::map<std::string, entry> entries_;
   std::deque<std::string> order_;
+  std::map<std::string, std::vector<std::function<void()>>> looked_up_; ///< what waits for each key
 };
 
 } // namespace quell::integrations::chat

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/web_files.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {
 
 namespace {
+
+constexpr std::size_t most_shown_refusal = 500; ///< bytes
 
 outbox_rules reporting(outbox_rules rules, const std::function<void(const std::string&)>& log) {
   if (!rules.report) rules.report = log;
@@ -100,6 +103,14 @@ void web_connector::set_state(std::string text) {
 
 void web_connector::log(const std::string& sentence) {
   if (log_) log_(sentence);
+}
+
+void web_connector::tell_refused(const scope_path& where, const std::string& answers, const fault& why) {
+  box.note(where, "⚠️ " + std::string(utf8_prefix(why.detail, most_shown_refusal)), answers, web_loop::now());
+}
+
+fault web_connector::not_now() {
+  return coded_fault{error_code::not_ready, "this could not be taken for the moment: send it again"};
 }
 
 void web_connector::turned_away(const std::string& sentence) {

@@ -63,6 +63,10 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// One line for display; a change is logged.
   void set_state(std::string text);
   void log(const std::string& sentence);
+  /// Tells the author that quelld did not take the message with the id `answers`.
+  void tell_refused(const scope_path& where, const std::string& answers, const fault& why);
+  /// The fault that people are told if a delivery was refused for the moment and does not come again.
+  static fault not_now();
   /// Somebody is not admitted: logged at most once a minute, to explain why the bot is silent.
   void turned_away(const std::string& sentence);
 

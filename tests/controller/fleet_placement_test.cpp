@@ -1,6 +1,8 @@
 // Placement of pending tasks, and the reasons shown for those that wait.
 #include <catch2/catch.hpp>
 
+#include <set>
+
 #include "tests/controller/fleet_world.hpp"
 
 using namespace quell;
@@ -74,6 +76,74 @@ TEST_CASE("the first task of another author waits behind one of a long queue, no
   CHECK(starts[1].operation == flood[1]);
   CHECK(starts[2].operation == late);
   CHECK(starts[3].operation == flood[2]);
+}
+
+TEST_CASE("the first task of another guild waits behind one of a guild with 200 authors") {
+  fleet_world c;
+  auto& w = c.worker_joins("w1", 1);
+  std::vector<operation_id> flood;
+  const auto of = [&](std::uint16_t guild, int author) {
+    auto need = c.needs();
+    need.guild_queue = guild;
+    need.author_queue = static_cast<std::uint8_t>(author % 64);
+    return need;
+  };
+  for (int i = 0; i < 200; ++i) flood.push_back(c.placed(of(7, i)));
+  std::vector<operation_id> late;
+  for (int i = 0; i < 3; ++i) late.push_back(c.placed(of(8, i)));
+  for (int i = 0; i < 6; ++i) {
+    c.ends(w.all<wire::start>().back().operation);
+    c.place();
+    c.acknowledges("w1");
+  }
+  const auto starts = w.all<wire::start>();
+  REQUIRE(starts.size() == 7);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(starts[2 * i + 1].operation == flood[i + 1]);
+    CHECK(starts[2 * i + 2].operation == late[i]);
+  }
+}
+
+TEST_CASE("a guild cannot take more slots by asking for workers of several kinds") {
+  fleet_world c;
+  auto& w = c.worker_joins("w1", 1, {{"a", "1"}, {"b", "1"}, {"c", "1"}});
+  const auto of = [](std::uint16_t guild, std::map<std::string, std::string> labels) {
+    auto need = on(std::move(labels));
+    need.guild_queue = guild;
+    return need;
+  };
+  std::set<operation_id> of_flood, of_other;
+  for (int i = 0; i < 20; ++i)
+    for (const char* kind : {"a", "b", "c"}) of_flood.insert(c.placed(of(7, {{kind, "1"}})));
+  for (int i = 0; i < 10; ++i) of_other.insert(c.placed(of(8, {})));
+  for (int i = 0; i < 20; ++i) {
+    c.ends(w.all<wire::start>().back().operation);
+    c.place();
+    c.acknowledges("w1");
+  }
+  std::size_t others = 0;
+  for (const auto& start : w.all<wire::start>()) others += of_other.count(start.operation);
+  CHECK(others >= 8); // of 21: as good as every other one
+}
+
+TEST_CASE("stale tasks of a guild cost it no turns") {
+  fleet_world c;
+  auto& w = c.worker_joins("w1", 1);
+  auto mine = c.needs(), others = c.needs();
+  mine.guild_queue = 7;
+  others.guild_queue = 8;
+  c.placed(c.needs());
+  for (int i = 0; i < 50; ++i) c.ledger.tasks.at(c.queued(mine)).pending = false;
+  const auto late = c.queued(mine);
+  std::vector<operation_id> more;
+  for (int i = 0; i < 5; ++i) more.push_back(c.queued(others));
+  for (int i = 0; i < 3; ++i) {
+    c.ends(w.all<wire::start>().back().operation);
+    c.place();
+    c.acknowledges("w1");
+  }
+  const auto starts = w.all<wire::start>();
+  CHECK(std::any_of(starts.begin(), starts.end(), [&](const auto& s) { return s.operation == late; }));
 }
 
 TEST_CASE("name, labels, containment and size of a worker must be right") {

@@ -23,6 +23,16 @@ class quick_host final : public host {
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
     done({now});
   }
+  void find(std::vector<scope_path> scopes, std::string id,
+            std::function<void(result<std::optional<known_message>>)> done) override {
+    for (const auto& scope : scopes) looked_up.push_back(scope.text() + " " + id);
+    if (late) return void(late_answer = std::move(done));
+    done(stored);
+  }
+  std::optional<known_message> stored;
+  strings looked_up;
+  bool late = false;
+  std::function<void(result<std::optional<known_message>>)> late_answer;
   std::optional<status> now = status::running;
   strings stopped;
 };
@@ -64,14 +74,14 @@ TEST_CASE("a deletion stops the turn that waits or runs, by the author's own rul
     changing_room by_default({});
     by_default.at.now = now;
     by_default.post("do it", operation_id::fresh());
-    by_default.all.deleted("k");
+    by_default.all.deleted("k", {}, "1");
     CHECK(by_default.at.stopped == strings{"its message was deleted by mia"});
-    by_default.all.deleted("k"); // it comes twice
+    by_default.all.deleted("k", {}, "1"); // it comes twice
     CHECK(by_default.at.stopped.size() == 1);
     changing_room tidy({on_deletion::ignore, on_edit::ask});
     tidy.at.now = now;
     tidy.post("do it", operation_id::fresh());
-    tidy.all.deleted("k");
+    tidy.all.deleted("k", {}, "1");
     CHECK(tidy.at.stopped.empty());
   }
 }
@@ -90,7 +100,7 @@ TEST_CASE("an edit asks anew, only stops, or does nothing", "[chat]") {
   CHECK(ignores.new_texts.empty());
   stops.all.edited("k", changing_room::message("second"), "2", false); // only a preview was added
   CHECK(stops.at.stopped.size() == 1);
-  ignores.all.deleted("k");
+  ignores.all.deleted("k", {}, "1");
   CHECK(ignores.at.stopped.size() == 1);
 }
 
@@ -108,9 +118,51 @@ TEST_CASE("what a word to stop has stopped stays stopped if its message is delet
   changing_room room({});
   room.post("stop", std::nullopt);
   room.all.edited("k", changing_room::message("go on please"), "1", false);
-  room.all.deleted("k");
+  room.all.deleted("k", {}, "1");
   CHECK(room.new_texts.empty());
   CHECK(room.at.stopped.empty());
+}
+
+TEST_CASE("a deletion or an edit after a restart finds the request that an earlier process handed over", "[chat]") {
+  const auto place = *scope_path::parse("slack/T/C/9");
+  changing_room deletes({}), asks({}), same({}), nothing({}), ignores({on_deletion::ignore, on_edit::ignore});
+  for (auto* room : {&deletes, &asks, &same, &ignores})
+    room->at.stored = known_message{place, "first", {"tom", "Tom", {}}, operation_id::fresh()};
+  deletes.all.deleted("k", {*scope_path::parse("slack/T/C"), place}, "1");
+  CHECK(deletes.at.looked_up == strings{"slack/T/C 1", "slack/T/C/9 1"});
+  CHECK(deletes.at.stopped == strings{"its message was deleted by tom"});
+  deletes.all.deleted("k", {place}, "1"); // it comes twice
+  CHECK(deletes.at.stopped.size() == 1);
+  asks.all.edited("k", changing_room::message("second"), "1", false);
+  CHECK(asks.at.stopped == strings{"its message was edited by tom"});
+  CHECK(asks.new_texts == strings{"second > 1"});
+  same.all.edited("k", changing_room::message("first"), "1", false); // only a preview was added
+  CHECK(same.at.stopped.empty());
+  CHECK(same.new_texts.empty());
+  nothing.all.deleted("k", {place}, "1");
+  nothing.all.edited("k", changing_room::message("second"), "1", false);
+  CHECK(nothing.at.looked_up.size() == 2);
+  CHECK(nothing.at.stopped.empty());
+  CHECK(nothing.new_texts.empty());
+  ignores.all.deleted("k", {place}, "1");
+  ignores.all.edited("k", changing_room::message("second"), "1", false);
+  CHECK(ignores.at.looked_up.empty());
+}
+
+TEST_CASE("changes that come while a request is looked up wait for it, and one look-up serves them", "[chat]") {
+  const auto place = *scope_path::parse("slack/T/C");
+  changing_room room({});
+  room.at.late = true;
+  room.all.edited("k", changing_room::message("second"), "1", false);
+  room.all.deleted("k", {place}, "1");
+  CHECK(room.at.looked_up.size() == 1);
+  CHECK(room.at.stopped.empty());
+  room.at.late_answer(std::optional(known_message{place, "first", {"mia", "Mia", {}}, operation_id::fresh()}));
+  CHECK(room.at.stopped == strings{"its message was edited by mia"}); // the deletion waits for the turn of the edit
+  CHECK(room.new_texts == strings{"second > 1"});
+  room.all.deleted("j", {place}, "2");
+  room.at.late_answer(failure(error_code::storage_unavailable, "the disk is full"));
+  CHECK(room.at.stopped.size() == 1);
 }
 
 TEST_CASE("a turn that has ended stays as it is", "[chat]") {
@@ -118,7 +170,7 @@ TEST_CASE("a turn that has ended stays as it is", "[chat]") {
   room.post("first", operation_id::fresh());
   room.at.now = std::nullopt;
   room.all.edited("k", changing_room::message("second"), "1", false);
-  room.all.deleted("k");
+  room.all.deleted("k", {}, "1");
   CHECK(room.new_texts.empty());
   CHECK(room.at.stopped.empty());
 }

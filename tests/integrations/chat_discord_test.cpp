@@ -147,6 +147,12 @@ TEST_CASE("commands and buttons are what they are registered as", "[discord]") {
   CHECK((ask->what == interaction_kind::ask && ask->text == "go" && ask->by.name == "M" &&
          ask->scope->text() == "discord/9/7"));
   CHECK(read_interaction(used({{"name", "stop"}}).dump())->what == interaction_kind::stop);
+  auto of_member = used({{"name", "stop"}});
+  of_member["member"]["roles"] = {"76", "../7", 77, "78"};
+  CHECK(read_interaction(of_member.dump())->by.roles == std::vector<std::string>{"76", "78"});
+  of_member["roles"] = {"79"}; // what stands beside the member is not theirs
+  of_member["member"].erase("roles");
+  CHECK(read_interaction(of_member.dump())->by.roles.empty());
   const auto button = read_interaction(used({{"custom_id", "stop:" + turn.text()}}, 3).dump());
   CHECK((button->what == interaction_kind::stop_turn && button->target == turn));
   CHECK(read_interaction(used({{"custom_id", "approve:" + turn.text()}}, 3).dump())->what == interaction_kind::approve);

@@ -157,7 +157,7 @@ void chatters::decide(const operation_id& call, random_stream r) {
     world_.turns.decided(made, answer.has_value());
   };
   if (is_operator) return turn_scheduler->decide(call, d, done);
-  turn_scheduler->decide_in_chat(call, d, place, account, done);
+  turn_scheduler->decide_in_chat(call, d, {place, d.by.id, account}, done);
 }
 
 } // namespace quell::simulation

@@ -1,6 +1,7 @@
 """`quell acp` under an editor on the official ACP SDK (npm): sessions, modes, permissions, cancels with their proof, and editors that vanish."""
 import json
 import os
+import time
 
 import pytest
 
@@ -150,6 +151,29 @@ def test_a_cancelled_prompt_answers_with_the_proof(world, what):
     c.check_turn(turn)
     assert e.call("prompt", sessionId=sid, text="hello")["stopReason"] == "end_turn"
     c.check_scope(sid)
+
+
+def test_a_cancel_that_nobody_can_prove_is_answered_in_time_and_says_so(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="endless")
+    turn = running_turn(c)
+    e.step("update")
+    # Work of a foreign runtime below the turn, whose owner never reports.
+    made = c.api("POST", "/v1/operations", {"kind": "external", "scope": c.operation(turn)["scope"], "parent": turn, "external": {}})
+    assert made.status == 201, made.body
+    began = time.monotonic()
+    e.begin("cancel", sessionId=sid)
+    done = e.done(name)
+    waited = time.monotonic() - began
+    told = done["_meta"]["quell"]
+    assert done["stopReason"] == "cancelled" and told["turn"] == turn and told["proven"] is False, done
+    assert told["cancel"]["status"] == "fenced" or told["cancel"]["status"] == "signalled", told
+    assert 10 <= waited < 25, f"answered {waited:.1f} s after the cancel, not at the end of the grace + 10 s"
+    assert c.operation(made.json["id"])["status"] == "cancelling"
+    assert c.api("POST", f"/v1/operations/{made.json['id']}/stopped", {}).status == 200
+    assert c.ended(turn)["status"] == "cancelled"
+    assert e.call("prompt", sessionId=sid, text="hello")["stopReason"] == "end_turn"
 
 
 def test_a_cancel_by_somebody_else_answers_cancelled_too(world):

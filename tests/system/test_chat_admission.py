@@ -58,6 +58,26 @@ def test_only_an_approver_decides_and_only_where_it_was_asked():
         c.cancel(scope=SCOPE)
 
 
+def test_the_members_of_a_named_role_decide_with_the_roles_that_discord_says_they_have():
+    m = marker()
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, admitted='guilds = ["9"]', manners='approvers = ["discord:role:77"]') as c:
+        d.see("IDENTIFY")
+        d.message("runs")
+        buttons = until(lambda: question(d), "the question")
+
+        def approve(user, roles):
+            body = interaction(3, user=user, custom_id=next(b["custom_id"] for b in buttons if b["label"] == "Approve"), component_type=2)
+            body["member"]["roles"] = roles
+            return d.interact(c, body)["json"]["data"]["content"]
+
+        assert "you are no approver" in approve("6", ["76"])
+        assert "your own request" in approve("5", ["77"])
+        assert not processes.marked(m)
+        assert approve("6", ["76", "77"]) == "Approved."
+        until(lambda: processes.marked(m), "the command to run")
+        c.cancel(scope=SCOPE)
+
+
 def test_without_approvers_only_operators_and_admins_decide():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS) as c:

@@ -154,6 +154,42 @@ def test_a_deleted_message_is_not_answered_any_more(world):
     assert reasons == ["its message was deleted"] * 2, reasons
 
 
+def comes_back(c, d, turn):
+    c.restart()
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    until(lambda: len(d.found("IDENTIFY")) + len(d.found("RESUME")) >= 2, "quelld to be at Discord again")
+
+
+def test_a_message_that_is_deleted_after_a_restart_is_not_answered_any_more(world):
+    c, d, m = world
+    asked = d.message("runs")
+    until(lambda: processes.marked(m), "the command to run")
+    turn = c.operations(scope=SCOPE, kind="turn", status="running")[0]["id"]
+    comes_back(c, d, turn)
+    assert c.live() and processes.marked(m), "the turn survives the restart"
+    d.do("delete", id=asked)
+    until(lambda: not c.live() and not processes.marked(m), "it to be gone")
+    [cancel] = c.api("GET", f"/v1/cancels?scope={SCOPE}").json["cancels"]
+    assert cancel["reason"] == "its message was deleted" and cancel["by"]["id"] == "5", cancel
+
+
+def test_a_message_that_is_edited_after_a_restart_is_asked_anew_and_its_new_turn_can_be_taken_back(world):
+    c, d, _ = world
+    asked = d.message("endless")
+    turn = until(lambda: c.operations(scope=SCOPE, kind="turn", status="running"), "the reply")[0]["id"]
+    comes_back(c, d, turn)
+    d.do("edit", id=asked, fields={"embeds": [{"type": "link"}]})  # a preview: no word has changed
+    d.edit(asked, "endless again")
+    new = until(lambda: [o for o in c.operations(scope=SCOPE, kind="turn", status="running") if o["id"] != turn], "the new turn")[0]["id"]
+    assert c.operation(turn)["status"] == "cancelled"
+    assert c.said() == ["endless", "endless again"]
+    c.restart()
+    until(lambda: c.events(new, "turn_resumed"), "the new turn to go on")
+    until(lambda: len(d.found("IDENTIFY")) + len(d.found("RESUME")) >= 3, "quelld to be at Discord again")
+    d.do("delete", id=asked)
+    until(lambda: not c.live(), "the new turn to be gone")
+
+
 def test_a_deleted_channel_stops_what_runs_there(world):
     c, d, m = world
     d.message("runs")

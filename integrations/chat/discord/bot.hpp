@@ -66,7 +66,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   void on_dispatch(const std::string& type, const std::string& data);
   void hear_message(const std::string& data);
   void hear_edit(const std::string& data);
-  void hear_deletion(const std::string& id);
+  /// `place`: the channel of the message; nullopt: it is not said.
+  void hear_deletion(const std::string& id, const std::optional<scope_path>& place);
   void hear_end_of(const scope_path& place, const std::string& what);
   /// `answers`: the id of the message to which the reply is attached.
   void say(incoming_message message, std::string answers);

@@ -30,11 +30,12 @@ void bot::on_dispatch(const std::string& type, const std::string& data) {
   if (type == "MESSAGE_UPDATE") return hear_edit(data);
   const auto what = json::parse(data, nullptr, false);
   threads_.hear(type, what);
-  if (type == "MESSAGE_DELETE") return hear_deletion(text_of(what, "id"));
+  const auto channel = discord_scope(text_of(what, "guild_id"), text_of(what, "channel_id"));
+  if (type == "MESSAGE_DELETE") return hear_deletion(text_of(what, "id"), channel);
   if (type == "MESSAGE_DELETE_BULK") {
     if (const auto& ids = member_of(what, "ids"); ids.is_array())
       for (const auto& id : ids)
-        if (id.is_string()) hear_deletion(id.get<std::string>());
+        if (id.is_string()) hear_deletion(id.get<std::string>(), channel);
     return;
   }
   const auto id = text_of(what, "id"), guild = text_of(what, "guild_id");
@@ -185,11 +186,12 @@ void bot::hear_edit(const std::string& data) {
   follow_ups_.edited(key, std::move(*message), edited, stops);
 }
 
-void bot::hear_deletion(const std::string& id) {
+void bot::hear_deletion(const std::string& id, const std::optional<scope_path>& place) {
   if (!is_snowflake(id)) return;
   for (auto& [place, held] : held_)
     if (held.forget(id)) return;
-  follow_ups_.deleted("discord:" + id);
+  const auto own = "discord:" + id;
+  follow_ups_.deleted(own, place ? std::vector{*place} : std::vector<scope_path>{}, own);
 }
 
 void bot::hear_end_of(const scope_path& place, const std::string& what) {

@@ -129,6 +129,18 @@ void read_command(const json& data, interaction& into) {
   if (!into.text.empty()) into.what = interaction_kind::ask;
 }
 
+/// Roles of a server are its own: no other server has one with the same id.
+std::vector<std::string> roles_of(const json& member) {
+  constexpr std::size_t most = 256; // Discord allows 250 in a server
+  std::vector<std::string> all;
+  const auto& list = member_of(member, "roles");
+  if (!list.is_array()) return all;
+  for (const auto& one : list)
+    if (one.is_string() && is_snowflake(one.get<std::string>()) && all.size() < most)
+      all.push_back(one.get<std::string>());
+  return all;
+}
+
 } // namespace
 
 bool is_snowflake(std::string_view text) {
@@ -211,6 +223,7 @@ result<interaction> read_interaction(std::string_view text) {
   i.scope = discord_scope(i.guild, text_of(body, "channel_id"));
   const auto& member = member_of(body, "member");
   i.by = person_of(member.is_object() ? member_of(member, "user") : member_of(body, "user"), member);
+  i.by.roles = roles_of(member);
   if (type == 0 || i.id.empty() || !i.scope || i.by.id.empty() || !is_token(i.token))
     return failure(error_code::bad_json, "this is not an interaction of a channel");
   const auto& data = member_of(body, "data");

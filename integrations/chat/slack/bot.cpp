@@ -25,6 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr milliseconds answer_limit{2500}; ///< Slack waits 3 s
+constexpr long most_repetitions = 3;       ///< of an event that was not taken: at once, after 1 and 5 minutes
 constexpr std::size_t most_text = 64 << 10;
 
 std::int64_t seconds_now() {
@@ -129,7 +130,8 @@ void bot::take_event(const web_call& c, const answer& done) {
   if (const auto* gone = std::get_if<channel_end>(&*read)) end_of(*gone);
   auto* m = std::get_if<message>(&*read);
   if (!m) return done({200, ""});
-  take_message(std::move(*m), done);
+  const auto repetition = std::strtol(c.header("x-slack-retry-num").c_str(), nullptr, 10);
+  take_message(std::move(*m), done, repetition < most_repetitions ? delivery::comes_again : delivery::last);
 }
 
 std::optional<bot::classified> bot::classify(const message& m) const {
@@ -147,13 +149,25 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   return j;
 }
 
-void bot::take_message(message m, const answer& done) {
+std::size_t bot::stop_refused(const scope_path& where) {
+  const auto covered = refused_.stop(where);
+  for (const auto& key : covered) events_.add(key);
+  return covered.size();
+}
+
+void bot::take_message(message m, const answer& done, delivery how) {
   const bool is_new = m.what == message::news::posted;
   if (m.what == message::news::deleted) {
     if (m.channel.empty()) return done({200, ""});
     const auto channel = scope(m.team, m.channel, "");
     const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
-    if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) after_words.deleted(m.channel + "/" + m.ts);
+    if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) {
+      // It was answered in its thread, in a thread of its own, or in the channel.
+      std::vector<scope_path> places;
+      for (const auto& thread : {m.thread, m.ts, std::string()})
+        if (const auto place = scope(m.team, m.channel, thread)) places.push_back(*place);
+      after_words.deleted(m.channel + "/" + m.ts, std::move(places), m.ts);
+    }
     return done({200, ""});
   }
   const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
@@ -166,6 +180,9 @@ void bot::take_message(message m, const answer& done) {
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
+  if (what->is_cancel)
+    if (const auto left_out = stop_refused(what->where); left_out > 0)
+      box.note(what->where, not_begun_text(left_out), m.ts, web_loop::now());
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   incoming_message s;
   s.scope = what->where;
@@ -191,8 +208,16 @@ void bot::take_message(message m, const answer& done) {
     return done({200, ""});
   }
   after_words.message_posted(own, s);
-  tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done](const result<decision>& d) {
-    if (!d && is_transient(d.error())) return done({503, "try again\n"});
+  tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done, how](const result<decision>& d) {
+    if (!d && is_transient(d.error())) {
+      // After a shutdown it is fetched.
+      if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
+        if (!events_.contains(key)) refused_.add(key, where);
+        return done({503, "try again\n"});
+      }
+      tell_refused(where, m.ts, not_now());
+    }
+    refused_.taken(key);
     events_.add(key);
     mark_handled(m, where);
     done({200, ""}); // repeating it would not help
@@ -206,6 +231,7 @@ void bot::tell(incoming_message s, const std::string& channel, const std::string
             say(s, [this, s, channel, answers, then, next](const result<decision>& d) {
               if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
               if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
+              if (!d && !is_transient(d.error())) tell_refused(s.scope, answers, d.error());
               after_words.decided(channel + "/" + s.id, d);
               then(d);
               next();
@@ -215,7 +241,10 @@ void bot::tell(incoming_message s, const std::string& channel, const std::string
 
 void bot::say_again(incoming_message message, std::string answers) {
   const auto to = destination_of(message.scope);
-  tell(std::move(message), to.channel, answers, [](const result<decision>&) {});
+  const auto where = message.scope;
+  tell(std::move(message), to.channel, answers, [this, where, answers](const result<decision>& d) {
+    if (!d && is_transient(d.error())) tell_refused(where, answers, not_now());
+  });
 }
 
 void bot::end_of(const channel_end& gone) {
@@ -258,6 +287,7 @@ void bot::take_command(const web_call& c, const answer& done) {
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
   if (!once.is_from_before) box.drop_all(*where, web_loop::now());
   stops_missed(*where, *where, ts_of(at.count() + 1));
+  stop_refused(*where);
   in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
     stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);

@@ -7,6 +7,7 @@
 #include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/recent_set.hpp"
+#include "integrations/chat/refused_deliveries.hpp"
 #include "integrations/chat/slack/history.hpp"
 #include "integrations/chat/slack/read.hpp"
 #include "integrations/chat/slack/settings.hpp"
@@ -41,7 +42,10 @@ class bot final : public web_connector {
   void introduce();
   void introduced(const web_response& r);
   void take_event(const web_call& call, const answer& done);
-  void take_message(message m, const answer& done);
+  enum class delivery : std::uint8_t { comes_again, last }; ///< if it is not taken
+  void take_message(message m, const answer& done, delivery how);
+  /// A stop was heard there: messages that Slack brings again are not begun.
+  std::size_t stop_refused(const scope_path& where);
   /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
   /// reply.
   void tell(incoming_message s, const std::string& channel, const std::string& answers,
@@ -84,6 +88,7 @@ class bot final : public web_connector {
   std::string user_, name_;                       ///< our identity, once Slack has told us
   unsigned introductions_ = 0;
   recent_set events_{20'000};          ///< ids of finished deliveries
+  refused_deliveries refused_;         ///< by the same ids
   recent_set signatures_{20'000};      ///< of commands and buttons: a copy of one has no effect
   recent_set threads_{20'000};         ///< scopes in which the bot speaks: every message there is for it
   handled_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks

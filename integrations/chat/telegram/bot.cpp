@@ -100,26 +100,9 @@ void bot::polled(const web_response& r) {
     return again(r.what == web_end::answered && !updates ? updates.error().detail : trouble_of(r), retry_after_of(r),
                  [this] { poll(); });
   if (std::exchange(failures_, 0U) > 0) set_state("connected as @" + me_.username);
-  waiting_.assign(updates->begin(), updates->end());
   // Prevents a busy loop with a server that does not hold polls open.
-  if (waiting_.empty() && web_loop::now() - polled_at_ < least_poll) return after(least_poll, [this] { poll(); });
-  take_next();
-}
-
-void bot::take_next() {
-  if (waiting_.empty()) return poll();
-  const auto u = std::move(waiting_.front());
-  waiting_.pop_front();
-  if (u.id < offset_) return take_next();
-  take_update(u, [this, id = u.id](bool is_done) {
-    if (is_done) {
-      offset_ = id + 1;
-      failures_ = 0;
-      return take_next();
-    }
-    waiting_.clear(); // it comes again with those after it
-    again("a message could not be taken", milliseconds{0}, [this] { poll(); });
-  });
+  if (updates->empty() && web_loop::now() - polled_at_ < least_poll) return after(least_poll, [this] { poll(); });
+  take_batch(std::move(*updates));
 }
 
 bool bot::is_admitted(const std::string& chat, const std::string& user) {
@@ -151,11 +134,8 @@ void bot::take_message(const message& m, const taken& done) {
     box.note(*where, "Write to me, and /stop ends whatever I am doing.", "", web_loop::now());
     return done(true);
   }
-  std::vector<std::string> names;
-  for (const auto& name : {me_.username, me_.name})
-    if (!name.empty()) names.push_back(name);
-  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
-  if (is_cancel && m.answers_others && !m.is_addressed) return done(true); // it tells somebody else to stop
+  const bool is_cancel = stops(m);
+  if (!is_cancel && settings_.is_cancel && settings_.is_cancel(m.text, names())) return done(true); // for somebody else
   if (!m.is_addressed && !is_cancel && settings_.only_addressed) return done(true);
   incoming_message s;
   s.scope = *where;
@@ -169,7 +149,7 @@ void bot::take_message(const message& m, const taken& done) {
         [this](const web_response& answer) { return file_request(settings_, answer); });
   s.author = {m.user, m.user_name, m.user};
   s.addressed = m.is_addressed || !settings_.only_addressed;
-  s.bot_names = std::move(names);
+  s.bot_names = names();
   const auto key = key_of(s);
   if (!m.stamp.empty()) {
     after_words.edited(key, std::move(s), m.stamp, is_cancel);
@@ -184,14 +164,19 @@ std::string bot::key_of(const incoming_message& s) { return s.scope.text() + "/"
 void bot::tell(incoming_message s, const std::string& answers, const taken& done) {
   say(s, [this, s, answers, done](const result<decision>& d) {
     if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
+    const bool comes_again = !d && is_transient(d.error());
     if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
+    if (!d && !comes_again) tell_refused(s.scope, answers, d.error());
     after_words.decided(key_of(s), d);
-    done(d || !is_transient(d.error()));
+    done(!comes_again);
   });
 }
 
 void bot::say_again(incoming_message message, std::string answers) {
-  tell(std::move(message), answers, [](bool) {}); // the update is already confirmed
+  const auto where = message.scope;
+  tell(std::move(message), answers, [this, where, answers](bool is_done) {
+    if (!is_done) tell_refused(where, answers, not_now()); // the update is already confirmed
+  });
 }
 
 void bot::answer_button(const std::string& query, const std::string& text) {
@@ -234,9 +219,17 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
   if (!u) return done({400, u.error().detail + "\n"});
   const auto number = std::to_string(u->id);
   if (updates_.contains(number)) return done({200, ""});
+  const auto where = place_of(*u);
   const auto answer = in_time(std::move(done), answer_limit, {503, "not decided in time\n"});
-  take_update(*u, [this, number, answer](bool is_done) {
+  if (where && stops(*u)) {
+    const auto covered = refused_.stop(*where);
+    for (const auto& one : covered) updates_.add(one);
+    leave_out(covered.size(), *u);
+  }
+  take_update(*u, [this, number, where, answer](bool is_done) {
     if (is_done) updates_.add(number);
+    if (is_done) refused_.taken(number);
+    if (!is_done && where) refused_.add(number, *where);
     answer({is_done ? 200U : 503U, ""});
   });
 }

@@ -1,11 +1,13 @@
 // A Telegram bot's conversation with Telegram and with quelld. Runs on the loop of its web_connector.
 #pragma once
 
-#include <deque>
+#include <map>
 
 #include "integrations/chat/recent_set.hpp"
+#include "integrations/chat/refused_deliveries.hpp"
 #include "integrations/chat/telegram/read.hpp"
 #include "integrations/chat/telegram/settings.hpp"
+#include "integrations/chat/telegram/update_lines.hpp"
 #include "integrations/chat/web_connector.hpp"
 
 namespace quell::integrations::chat::telegram {
@@ -29,7 +31,18 @@ class bot final : public web_connector {
   void set_up();
   void poll();
   void polled(const web_response& r);
-  void take_next();
+  // taking.cpp
+  void take_batch(std::vector<update> batch);
+  void take_due();
+  void end_batch();
+  void finish(const update& u);
+  /// The messages that the stop `u` covers are not begun; its author is told how many.
+  void leave_out(std::size_t count, const update& u);
+  static std::optional<scope_path> place_of(const update& u);
+  /// Whether it is a stop that applies to everybody in its chat.
+  bool stops(const message& m) const;
+  bool stops(const update& u) const;
+  std::vector<std::string> names() const;
   void again(const std::string& why, milliseconds least, std::function<void()> what);
   void take_update(const update& u, const taken& done);
   void take_message(const message& m, const taken& done);
@@ -41,11 +54,15 @@ class bot final : public web_connector {
 
   telegram_settings settings_;
   self me_;
-  std::int64_t offset_ = 0;    ///< of the next update; sending it confirms all earlier ones
-  std::deque<update> waiting_; ///< fetched, in order
+  std::int64_t offset_ = 0; ///< of the next update; sending it confirms all earlier ones
+  std::map<std::int64_t, update> batch_; ///< fetched
+  update_lines lines_;                   ///< their order
+  bool is_batch_open_ = false;
+  std::size_t held_back_ = 0;            ///< updates of the batch that come again
   boot_time polled_at_{};
   unsigned failures_ = 0;      ///< consecutive ones
   recent_set updates_{20'000}; ///< numbers of finished updates
+  refused_deliveries refused_; ///< by the webhook: numbers of updates
 };
 
 } // namespace quell::integrations::chat::telegram

@@ -86,6 +86,13 @@ TEST_CASE("a decision that is kept reads back as the same, and what was never wr
   }
   CHECK(read_kept("").why == "no_cancel_word");
   CHECK(kept_text(kept_decision{}).empty());
+  const auto origin = operation_id::fresh();
+  CHECK_FALSE(origin_in(""));
+  CHECK_FALSE(origin_in(R"({"edits":7})"));
+  CHECK_FALSE(origin_in(kept_text(d)));
+  CHECK(origin_in(decision_with_origin("", origin)) == origin);
+  CHECK(origin_in(decision_with_origin(kept_text(d), origin)) == origin);
+  CHECK(read_kept(decision_with_origin("", origin)).why == "no_cancel_word");
 }
 
 TEST_CASE("a decision says every field, with null for what does not apply") {

@@ -66,6 +66,8 @@ class played_scheduler final : public turns::turn_scheduler {
   void decide_in_chat(operation_id, decision, scope_path, std::string, reply<outcome<operation_id>>) override {}
   bool may_decide(const std::string&) const override { return false; }
   void find_cancel(cancel_id, reply<result<bool>>) override {}
+  void find_message(std::vector<scope_path>, std::string,
+                    reply<result<std::optional<records::message_record>>>) override {}
   void disconnected(operation_id) override {}
   std::optional<turns::turn_now> look(const operation_id&) const override { return std::nullopt; }
   turns::mcp_accounts* accounts() override { return nullptr; }

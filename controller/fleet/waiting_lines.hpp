@@ -1,0 +1,186 @@
+// The waiting tasks of one requirement, in lines by guild and author. Pure.
+//
+// The next task is that of the guild whose turn it is, in it that of the author whose turn it is, and there the oldest.
+// Turns are given when a task becomes the next one, so a thousand tasks of one guild take a thousand turns however many
+// people sent them, and the first task of another guild waits behind one of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "protocol/id.hpp"
+
+namespace quell::controller {
+
+/// The line in which a task waits.
+struct line_of_tasks {
+  std::uint16_t guild = 0;
+  std::uint8_t author = 0;
+};
+
+/// The turns that guilds, and in them authors, have had, over all requirements.
+class turn_counts {
+ public:
+  struct given {
+    line_of_tasks line;
+    std::uint64_t guild_turn = 0, author_turn = 0;
+  };
+  given give(const line_of_tasks& line) {
+    auto& guild = turns_of(line.guild);
+    auto& author = guild.authors[line.author];
+    guild.last = std::max(guild.last, placed_) + 1;
+    author = std::max(author, guild.placed) + 1;
+    return {line, guild.last, author};
+  }
+  /// The task with this turn was not placed: it was stale.
+  void take_back(const given& g) {
+    auto& guild = turns_of(g.line.guild);
+    auto& author = guild.authors[g.line.author];
+    if (guild.last == g.guild_turn) --guild.last;
+    if (author == g.author_turn) --author;
+  }
+  void placed(const given& g) {
+    placed_ = std::max(placed_, g.guild_turn);
+    auto& guild = turns_of(g.line.guild);
+    guild.placed = std::max(guild.placed, g.author_turn);
+  }
+
+  /// The lowest is next: the turn that a line would get, then who was served longest ago.
+  using rank = std::pair<std::uint64_t, std::uint64_t>;
+  rank rank_of_guild(std::uint16_t guild) const {
+    const auto last = guild < guilds_.size() ? guilds_[guild].last : 0;
+    return {std::max(last, placed_), last};
+  }
+  rank rank_of_author(const line_of_tasks& line) const {
+    if (line.guild >= guilds_.size()) return {0, 0};
+    const auto& guild = guilds_[line.guild];
+    const auto author = guild.authors.find(line.author);
+    const auto last = author == guild.authors.end() ? 0 : author->second;
+    return {std::max(last, guild.placed), last};
+  }
+
+ private:
+  struct guild_turns {
+    std::uint64_t last = 0;   ///< given to a task of this guild
+    std::uint64_t placed = 0; ///< of its authors: of the task placed last
+    std::map<std::uint8_t, std::uint64_t> authors; ///< the last turn given to each line
+  };
+  guild_turns& turns_of(std::uint16_t guild) {
+    if (guild >= guilds_.size()) guilds_.resize(guild + std::size_t{1});
+    return guilds_[guild];
+  }
+  std::vector<guild_turns> guilds_; ///< by line
+  std::uint64_t placed_ = 0;        ///< the guild's turn of the task placed last
+};
+
+class waiting_lines {
+ public:
+  struct entry {
+    operation_id id;
+    std::uint64_t number = 0; ///< counts arrivals
+  };
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  void push(const line_of_tasks& line, const operation_id& id, std::uint64_t number) {
+    guilds_[line.guild][line.author].entries.push_back({id, number});
+    ++size_;
+    ++unnoted_;
+  }
+
+  /// Chooses the next task if none is chosen; not empty.
+  void choose(turn_counts& turns) {
+    if (head_) return;
+    const auto guild = std::min_element(guilds_.begin(), guilds_.end(), [&](const auto& a, const auto& b) {
+      return turns.rank_of_guild(a.first) < turns.rank_of_guild(b.first);
+    });
+    const auto key = [&](const auto& author) {
+      return std::pair(turns.rank_of_author({guild->first, author.first}), author.second.entries.front().number);
+    };
+    const auto author = std::min_element(guild->second.begin(), guild->second.end(),
+                                         [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    head_ = turns.give({guild->first, author->first});
+  }
+  // Of the chosen task:
+  const entry& front() const { return guilds_.at(head_->line.guild).at(head_->line.author).entries.front(); }
+  const turn_counts::given& turn() const { return *head_; }
+  void pop() {
+    const auto guild = guilds_.find(head_->line.guild);
+    const auto author = guild->second.find(head_->line.author);
+    auto& line = author->second;
+    line.entries.pop_front();
+    if (line.noted > 0)
+      --line.noted;
+    else
+      --unnoted_;
+    if (line.entries.empty()) guild->second.erase(author);
+    if (guild->second.empty()) guilds_.erase(guild);
+    head_.reset();
+    --size_;
+  }
+
+  /// Removes what `is_stale`, except the chosen task.
+  template <class Test>
+  void sweep(Test is_stale) {
+    const auto chosen = head_ ? std::optional(front().number) : std::nullopt;
+    for (auto guild = guilds_.begin(); guild != guilds_.end();) {
+      for (auto author = guild->second.begin(); author != guild->second.end();) {
+        sweep_line(author->second, chosen, is_stale);
+        author = author->second.entries.empty() ? guild->second.erase(author) : std::next(author);
+      }
+      guild = guild->second.empty() ? guilds_.erase(guild) : std::next(guild);
+    }
+  }
+
+  /// From now on nobody has received the reason why they wait.
+  void forget_notes() {
+    for (auto& [guild, authors] : guilds_)
+      for (auto& [author, line] : authors) line.noted = 0;
+    unnoted_ = size_;
+  }
+  /// Calls `tell` for tasks that have not received it, at most `budget` of them, which it reduces.
+  template <class Tell>
+  void note(std::size_t& budget, Tell tell) {
+    if (unnoted_ == 0) return;
+    for (auto& [guild, authors] : guilds_)
+      for (auto& [author, line] : authors)
+        for (; line.noted < line.entries.size() && budget > 0; ++line.noted, --budget, --unnoted_)
+          tell(line.entries[line.noted].id);
+  }
+  bool all_noted() const { return unnoted_ == 0; }
+
+ private:
+  struct line {
+    std::deque<entry> entries;
+    std::size_t noted = 0; ///< entries from the front that have received the reason
+  };
+  template <class Test>
+  void sweep_line(line& l, const std::optional<std::uint64_t>& chosen, Test& is_stale) {
+    std::size_t noted_left = 0, index = 0;
+    const auto before = l.entries.size();
+    unnoted_ -= before - l.noted;
+    std::erase_if(l.entries, [&](const entry& e) {
+      const bool keep = e.number == chosen || !is_stale(e.id);
+      if (keep && index < l.noted) ++noted_left;
+      ++index;
+      return !keep;
+    });
+    l.noted = noted_left;
+    size_ -= before - l.entries.size();
+    unnoted_ += l.entries.size() - l.noted;
+  }
+
+  std::map<std::uint16_t, std::map<std::uint8_t, line>> guilds_; ///< lines in which somebody waits
+  std::optional<turn_counts::given> head_;
+  std::size_t size_ = 0, unnoted_ = 0;
+};
+
+} // namespace quell::controller

@@ -1,0 +1,95 @@
+// Telegram: the order of a batch, and deliveries that quelld could not take for the moment.
+#include <catch2/catch.hpp>
+
+#include "integrations/chat/refused_deliveries.hpp"
+#include "integrations/chat/telegram/update_lines.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+using telegram::update_lines;
+
+namespace {
+
+using update_ids = std::vector<std::int64_t>;
+
+update_lines::entry update_in(const std::string& chat, std::int64_t id, bool is_stop = false,
+                              const std::string& topic = "") {
+  return {id, chat, *scope_path::parse("telegram/" + chat + topic), is_stop};
+}
+
+} // namespace
+
+TEST_CASE("a chat of Telegram waits for no other, and keeps its own order", "[chat][telegram]") {
+  update_lines lines;
+  lines.assign({update_in("5", 1), update_in("5", 2), update_in("77", 3)});
+  CHECK(lines.due() == update_ids{1, 3});
+  CHECK(lines.due().empty());
+  lines.done(3);
+  CHECK_FALSE(lines.is_over());
+  CHECK(lines.due().empty()); // 1 is still being taken
+  lines.done(1);
+  CHECK(lines.due() == update_ids{2});
+  lines.done(2);
+  CHECK(lines.is_over());
+  CHECK_FALSE(lines.first_held());
+}
+
+TEST_CASE("a refused update holds back its own chat alone, from itself on", "[chat][telegram]") {
+  update_lines lines;
+  lines.assign({update_in("77", 1), update_in("5", 2), update_in("5", 3), update_in("77", 4)});
+  CHECK(lines.due() == update_ids{2, 1});
+  const auto overtaken = lines.refused(2);
+  CHECK_FALSE(overtaken.stop);
+  CHECK(overtaken.left_out.empty());
+  lines.done(1);
+  CHECK(lines.due() == update_ids{4});
+  lines.done(4);
+  CHECK(lines.is_over());
+  CHECK(lines.first_held() == 2);
+  lines.assign({update_in("5", 2), update_in("5", 3)}); // it comes again
+  CHECK_FALSE(lines.first_held());
+  CHECK(lines.due() == update_ids{2});
+}
+
+TEST_CASE("a stop behind a refused message is taken next, and what it covers is not begun", "[chat][telegram]") {
+  update_lines lines;
+  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true), update_in("5", 4)});
+  CHECK(lines.due() == update_ids{1});
+  const auto overtaken = lines.refused(1);
+  CHECK(overtaken.stop == 3);
+  CHECK(overtaken.left_out == update_ids{1, 2});
+  CHECK(lines.due() == update_ids{3});
+  lines.done(3);
+  CHECK(lines.due() == update_ids{4});
+  lines.done(4);
+  CHECK(lines.is_over());
+  CHECK_FALSE(lines.first_held());
+}
+
+TEST_CASE("a stop in a topic leaves what it does not cover to come again", "[chat][telegram]") {
+  update_lines lines;
+  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true, "/9")});
+  CHECK(lines.due() == update_ids{1});
+  const auto overtaken = lines.refused(1);
+  CHECK(overtaken.stop == 3);
+  CHECK(overtaken.left_out == update_ids{2});
+  CHECK(lines.due() == update_ids{3});
+  CHECK_FALSE(lines.refused(3).stop); // even the stop is refused for the moment: it comes again, too
+  CHECK(lines.is_over());
+  CHECK(lines.first_held() == 1);
+}
+
+TEST_CASE("a stop covers the deliveries that were refused before it in its scope", "[chat]") {
+  refused_deliveries refused;
+  refused.add("a", *scope_path::parse("slack/T/C/1"));
+  refused.add("b", *scope_path::parse("slack/T/D"));
+  refused.add("c", *scope_path::parse("slack/T/C"));
+  refused.add("a", *scope_path::parse("slack/T/C/1")); // a repetition that was refused again
+  CHECK(refused.size() == 3);
+  refused.taken("c");
+  CHECK(refused.stop(*scope_path::parse("slack/T/C")) == std::vector<std::string>{"a"});
+  CHECK(refused.stop(*scope_path::parse("slack/T/C")).empty());
+  CHECK(refused.stop(*scope_path::parse("slack")) == std::vector<std::string>{"b"});
+  for (int i = 0; i < 2000; ++i) refused.add(std::to_string(i), *scope_path::parse("slack/T/C"));
+  CHECK(refused.size() == 1000);
+}

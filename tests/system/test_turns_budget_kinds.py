@@ -1,0 +1,120 @@
+"""Budgets of every kind end a turn: money, what a message asks for, a place's, those of a day by child and by author; and limits hold for the whole tree."""
+import os
+
+import pytest
+
+from harness.cluster import marker
+from harness.turns import TurnCluster
+from test_turns_budgets import LIST, MeteredModel
+
+CONFIG = """
+[[place]]
+scope = "place/a"
+budget = { max_tokens = 1000 }
+[[budgets]]
+scope = "kids"
+per = "child"
+max_tokens = 1000
+[[budgets]]
+scope = "folk"
+per = "author"
+max_tokens = 1000
+[[budgets]]
+scope = "coins"
+max_cost = 0.001
+"""
+
+
+class Kinds(TurnCluster):
+    """A million tokens of input cost 1. `rich` may spend 0.001 in a turn, `few` may ask a model 3 times, `narrow` has 2 sub-agents at once."""
+
+    def __init__(self):
+        self.model = MeteredModel()
+        config = f'[[models]]\nname = "metered"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\nprice = {{ input = 1, output = 0 }}\n'
+        for name, budget in (("rich", "max_cost = 0.001"), ("few", "model_calls = 3"), ("narrow", "width = 2"), ("free", "")):
+            config += f'[[agents]]\nname = "{name}"\nmodel = "metered"\nworkspace = "WORKSPACE"\ntools = ["list", "spawn_agent"]\nbudget = {{ {budget} }}\n'
+        super().__init__([{"text": "ok"}], config + CONFIG)
+
+    def start_controller(self, flags=(), **options):
+        return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
+
+    def close(self):
+        self.model.close()
+        super().close()
+
+
+@pytest.fixture(scope="module")
+def c():
+    with Kinds() as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("scope, agent, fields", [
+    ("money/agent", "rich", {}),
+    ("money/message", "free", {"budget": {"max_cost": 0.001}}),
+    ("tokens/message", "free", {"budget": {"max_tokens": 1000}}),
+    ("place/a/room", "free", {}),
+])
+def test_a_turn_ends_when_its_budget_is_used_up(c, scope, agent, fields):
+    text = marker("spend")
+    c.model.plan[text] = [(800, [LIST]), (800, [LIST]), (1, "never said")]
+    turn = c.say(scope, text, agent=agent, **fields)
+    end = c.ended(turn)
+    assert end["status"] == "failed" and end["error"]["code"] == "budget" and end["stop"]["cause"] == "budget", end
+    assert [step for said, step in c.model.asked if said == text] == [0, 1], "a model was asked beyond the budget"
+    c.check_scope(scope)
+
+
+def test_without_a_budget_the_same_turn_completes(c):
+    text = marker("spend")
+    c.model.plan[text] = [(800, [LIST]), (800, [LIST]), (1, "said")]
+    for scope in ("tokens/none", "place/b/room"):
+        assert c.ended(c.say(scope, text, agent="free"))["status"] == "completed"
+
+
+@pytest.mark.parametrize("used, refused, goes_on", [
+    (("kids/g1/x", "ann"), ("kids/g1/y", "bob"), ("kids/g2/x", "ann")),
+    (("folk/x", "ann"), ("folk/y", "ann"), ("folk/x", "bob")),
+    (("coins/x", "ann"), ("coins/y", "bob"), ("elsewhere/x", "ann")),
+])
+def test_a_budget_of_a_day_is_by_child_by_author_or_of_all_in_tokens_or_money(c, used, refused, goes_on):
+    text = marker("day")
+    c.model.plan[text] = [(1100, "said")]
+
+    def post(at):
+        scope, author = at
+        return c.post(scope, text, agent="free", author={"id": author, "name": author})
+
+    first = post(used)
+    assert first.status == 202, first.body
+    assert c.ended(first.json["turn"]["id"])["status"] == "completed"
+    answer = post(refused)
+    assert answer.status == 429 and answer.json["code"] == "budget", answer.body
+    answer = post(goes_on)
+    assert answer.status == 202, answer.body
+    assert c.ended(answer.json["turn"]["id"])["status"] == "completed"
+
+
+def spawn(task):
+    return "spawn_agent", {"task": task}
+
+
+def test_width_holds_over_all_levels_of_a_tree(c):
+    m = marker("wide")
+    root, first, second, third = (f"{word} {m}" for word in ("root", "first", "second", "third"))
+    c.model.plan.update({root: [(1, [spawn(first)])], first: [(1, [spawn(second)])], second: [(1, [spawn(third)])]})
+    turn = c.say("tree/wide", root, agent="narrow")
+    assert c.ended(turn)["status"] == "completed"
+    assert (second, 0) in c.model.asked and (third, 0) not in c.model.asked
+    assert len(c.below(turn, kind="sub_agent")) == 2
+    refused, = [o for o in c.below(turn, kind="tool_call") if o["status"] == "failed"]
+    assert refused["error"]["code"] == "too_many_sub_agents", refused
+
+
+def test_model_calls_count_over_all_levels_of_a_tree(c):
+    m = marker("calls")
+    root, below = f"root {m}", f"below {m}"
+    c.model.plan.update({root: [(1, [spawn(below)])], below: [(1, [LIST])] * 5})
+    turn = c.say("tree/calls", root, agent="few")
+    assert c.ended(turn)["status"] == "failed"
+    assert [asked for asked in c.model.asked if m in asked[0]] == [(root, 0), (below, 0), (below, 1)]
