@@ -1,6 +1,7 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
 import { ApiError, send, words_of } from '../api/client.ts';
+import { in_turn } from '../api/connections.ts';
 import { AnsiReader } from '../model/ansi.ts';
 
 export type StreamName = 'stdout' | 'stderr';
@@ -32,7 +33,9 @@ export class OutputTail {
   private async follow(): Promise<void> {
     while (!this.stop.signal.aborted && !this.is_over.value) {
       try {
-        await this.read();
+        // What is there already is brief; what follows is a stream among those of all tabs.
+        if (this.offset < 0) await this.read(this.stop.signal);
+        else await in_turn(this.stop.signal, (turn) => this.read(turn));
         this.trouble.value = '';
       } catch (error) {
         if (this.stop.signal.aborted) return;
@@ -43,9 +46,9 @@ export class OutputTail {
     }
   }
 
-  private async read(): Promise<void> {
+  private async read(until: AbortSignal): Promise<void> {
     const from = this.offset < 0 ? `tail_bytes=${tail_bytes}` : `offset=${this.offset}&follow=true`;
-    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: this.stop.signal });
+    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: until });
     const offset = Number(answer.headers.get('Quell-Offset') ?? 0);
     if (this.offset < 0) this.begin.value = offset;
     if (this.offset < 0 || offset > this.offset) this.offset = offset;

@@ -1,16 +1,16 @@
 // A conversation: what was said, what is being said, the tools that run, what waits, and the stop.
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
-import type { ApiEvent, Message, MessageDecision, Operation, Summary } from '../api/types.ts';
-import { apply_turn_event, still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
+import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
+import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
+import { use_live_turns } from '../state/live_turns.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
 import { may, session } from '../state/session.ts';
@@ -18,8 +18,6 @@ import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
 import { HistoryActions } from './history.tsx';
 import { MessageActions } from './message_actions.tsx';
-
-const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
 
 function input_words(input: unknown): string {
   const command = (input as { command?: unknown } | null)?.command;
@@ -117,25 +115,8 @@ function Talk({ scope }: { scope: string }) {
   const [kept, reload] = use_resource(`messages ${scope}`, () => get<{ messages: Message[] }>(`/v1/messages?${query}`));
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
-  const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
-  useEffect(() => {
-    turns.value = new Map();
-    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
-    let soon: ReturnType<typeof setTimeout> | undefined;
-    // Also when it is open again: nobody has heard what happened before.
-    source.onopen = () => (reload(), reload_waiting(), reload_turns());
-    const receive = (message: MessageEvent<string>) => {
-      const event = JSON.parse(message.data) as ApiEvent;
-      if (event.scope !== scope) return;
-      const next = new Map(turns.value);
-      apply_turn_event(next, event);
-      turns.value = next;
-      if (event.type === 'text_delta' || event.type === 'tool_progress' || event.type === 'model_usage') return;
-      soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting(), reload_turns()), 200);
-    };
-    for (const type of turn_types) source.addEventListener(type, receive as (e: Event) => void);
-    return () => (source.close(), clearTimeout(soon));
-  }, [scope]);
+  const changed = () => (reload(), reload_waiting(), reload_turns());
+  const turns = use_live_turns(scope, changed);
   const messages = [...(kept.value.value?.messages ?? [])].sort((a, b) => a.seq - b.seq);
   const live = still_live(turns.value, messages);
   const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
@@ -151,7 +132,6 @@ function Talk({ scope }: { scope: string }) {
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
   const is_busy = running !== undefined || queued.length > 0 || is_behind;
-  const changed = () => (reload(), reload_waiting(), reload_turns());
   return (
     <>
       <Trouble words={kept.value.trouble} retry={reload} />
