@@ -1,7 +1,7 @@
 // The events that every view hears: one stream for each tab, handed on in batches, once a frame.
 import { signal } from '@preact/signals';
 import type { StreamEvent } from '../model/sse.ts';
-import { in_slices } from './slices.ts';
+import { in_frame, in_slices } from './slices.ts';
 import { follow_stream, is_expired } from './stream.ts';
 import type { ApiEvent } from './types.ts';
 
@@ -67,9 +67,7 @@ async function hand_on(): Promise<void> {
 function plan(): void {
   if (is_planned) return;
   is_planned = true;
-  // A page in the background has no frames.
-  if (document.hidden) setTimeout(() => void hand_on(), 250);
-  else requestAnimationFrame(() => void hand_on());
+  in_frame(() => void hand_on());
 }
 
 function note(state: 'open' | 'lost'): void {

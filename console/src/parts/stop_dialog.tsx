@@ -10,6 +10,7 @@ import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
 const most_previews = 20;
+const patience_ms = 10_000;
 const most_at_once = 2; // of a browser's six connections
 
 function usePreview(asked: Stopping, only_seen: boolean) {
@@ -19,6 +20,7 @@ function usePreview(asked: Stopping, only_seen: boolean) {
   useEffect(() => {
     if (is_sent) return;
     const stop = new AbortController();
+    const limit = setTimeout(() => (stop.abort(), set_text('No preview yet. The stop does not need one.')), patience_ms);
     const bodies = bodies_of(asked, { reason: '', at_once: false, only_seen }).slice(0, most_previews);
     const preview = (body: object) => giving_way_to_stops((signal) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, { signal }), stop.signal);
     a_few_at_once(bodies, most_at_once, preview).then(
@@ -32,8 +34,8 @@ function usePreview(asked: Stopping, only_seen: boolean) {
         set_text(asked.ids.length > most_previews ? `${words} (the first ${most_previews} of ${asked.ids.length} chosen)` : words);
       },
       (error) => stop.signal.aborted || set_text(words_of(error)),
-    );
-    return () => stop.abort();
+    ).finally(() => clearTimeout(limit));
+    return () => (clearTimeout(limit), stop.abort());
   }, [asked.ids, only_seen, is_sent]);
   return { text, some };
 }

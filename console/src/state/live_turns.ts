@@ -1,6 +1,7 @@
 // The turns of a conversation as they are written: a stream of its own, because the feed of all views has no words of answers.
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { get } from '../api/client.ts';
 import { newest_id } from '../api/feed.ts';
 import { follow_stream, is_expired } from '../api/stream.ts';
 import type { ApiEvent } from '../api/types.ts';
@@ -10,11 +11,32 @@ const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 
 const frequent = new Set(['text_delta', 'tool_progress', 'model_usage']);
 const reread_ms = 200;
 
-/** `changed`: what is kept is to be read again. */
-export function use_live_turns(scope: string, changed: () => void): ReadonlySignal<ReadonlyMap<string, LiveTurn>> {
+const most_pages = 20; // of a turn that was under way before anybody looked
+
+/** All that a turn has said so far; null: too much to show. */
+async function said_so_far(scope: string, turn: string, until: AbortSignal): Promise<ApiEvent[] | null> {
+  const all: ApiEvent[] = [];
+  let after: string | null = '0';
+  for (let pages = 0; pages < most_pages; ++pages) {
+    const page: { events: ApiEvent[]; next_cursor: string | null } = await get(`/v1/operations/${turn}/events?types=${turn_types.join(',')}&after=${after}&limit=1000`, until);
+    all.push(...page.events.filter((event) => event.scope === scope));
+    after = page.next_cursor;
+    if (after === null) return all;
+  }
+  return null;
+}
+
+/** `changed`: what is kept is to be read again. `running`: the turn under way, as far as is known. */
+export function use_live_turns(scope: string, running: string | null, changed: () => void): ReadonlySignal<ReadonlyMap<string, LiveTurn>> {
   const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
+  const held = useRef<ApiEvent[] | null>(null); // what is heard while the beginning of a turn is read
   const latest = useRef(changed);
   latest.current = changed;
+  const apply = (events: readonly ApiEvent[]) => {
+    const next = new Map(turns.value);
+    for (const event of events) apply_turn_event(next, event);
+    turns.value = next;
+  };
   useEffect(() => {
     turns.value = new Map();
     const stop = new AbortController();
@@ -29,9 +51,8 @@ export function use_live_turns(scope: string, changed: () => void): ReadonlySign
         last_id = id || last_id;
         const event = JSON.parse(data) as ApiEvent;
         if (event.scope !== scope) return;
-        const next = new Map(turns.value);
-        apply_turn_event(next, event);
-        turns.value = next;
+        if (held.current) held.current.push(event);
+        else apply([event]);
         if (!frequent.has(event.type)) reread();
       },
       lost: (error) => {
@@ -42,5 +63,18 @@ export function use_live_turns(scope: string, changed: () => void): ReadonlySign
     });
     return () => (stop.abort(), clearTimeout(soon));
   }, [scope]);
+  const is_known = running === null || turns.value.has(running);
+  useEffect(() => {
+    if (is_known) return;
+    const stop = new AbortController();
+    held.current = [];
+    const end = (before: readonly ApiEvent[]) => {
+      const from = Number(before.at(-1)?.id ?? 0), heard = held.current ?? [];
+      held.current = null;
+      apply([...before, ...heard.filter((event) => event.id === '0' || Number(event.id) > from)]);
+    };
+    void said_so_far(scope, running!, stop.signal).then((all) => !stop.signal.aborted && end(all ?? []), () => !stop.signal.aborted && end([]));
+    return () => (stop.abort(), held.current && end([]));
+  }, [scope, running, is_known]);
   return turns;
 }

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, send, words_of } from '../api/client.ts';
 import { in_turn } from '../api/connections.ts';
+import { in_frame } from '../api/slices.ts';
 import { AnsiReader } from '../model/ansi.ts';
 
 export type StreamName = 'stdout' | 'stderr';
@@ -64,7 +65,7 @@ export class OutputTail {
     if (this.reader.lines.length > most_lines) this.reader.lines.splice(0, this.reader.lines.length - most_lines);
     if (this.is_planned) return;
     this.is_planned = true;
-    requestAnimationFrame(() => {
+    in_frame(() => {
       this.is_planned = false;
       this.version.value += 1;
     });

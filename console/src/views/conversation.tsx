@@ -120,9 +120,7 @@ function Talk({ scope }: { scope: string }) {
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
   const changed = () => (reload(), reload_waiting(), reload_turns());
-  const turns = use_live_turns(scope, changed);
   const messages = [...(kept.value.value?.rows ?? [])].sort((a, b) => a.seq - b.seq);
-  const live = still_live(turns.value, messages);
   // What is shown here may be stopped as what was seen.
   for (const op of waiting.value.value?.operations ?? []) saw(op.seq);
   const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
@@ -134,6 +132,8 @@ function Talk({ scope }: { scope: string }) {
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
   // A model call of the scope itself writes a summary: turns wait for it.
   const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
+  const turns = use_live_turns(scope, running?.kind === 'turn' ? running.id : null, changed);
+  const live = still_live(turns.value, messages);
   const newest = messages.at(-1)?.seq ?? 0;
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
