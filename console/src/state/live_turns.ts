@@ -30,6 +30,8 @@ async function said_so_far(scope: string, turn: string, until: AbortSignal): Pro
 export function use_live_turns(scope: string, running: string | null, changed: () => void): ReadonlySignal<ReadonlyMap<string, LiveTurn>> {
   const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
   const held = useRef<ApiEvent[] | null>(null); // what is heard while the beginning of a turn is read
+  const read_to = useRef(new Map<string, number>()); // the last event of each turn whose beginning was read: the stream may bring them, too
+  const is_unread = (event: ApiEvent) => event.id === '0' || Number(event.id) > (read_to.current.get(event.root ?? event.operation ?? '') ?? 0);
   const latest = useRef(changed);
   latest.current = changed;
   const apply = (events: readonly ApiEvent[]) => {
@@ -52,7 +54,7 @@ export function use_live_turns(scope: string, running: string | null, changed: (
         const event = JSON.parse(data) as ApiEvent;
         if (event.scope !== scope) return;
         if (held.current) held.current.push(event);
-        else apply([event]);
+        else if (is_unread(event)) apply([event]);
         if (!frequent.has(event.type)) reread();
       },
       lost: (error) => {
@@ -69,9 +71,10 @@ export function use_live_turns(scope: string, running: string | null, changed: (
     const stop = new AbortController();
     held.current = [];
     const end = (before: readonly ApiEvent[]) => {
-      const from = Number(before.at(-1)?.id ?? 0), heard = held.current ?? [];
+      const heard = held.current ?? [];
       held.current = null;
-      apply([...before, ...heard.filter((event) => event.id === '0' || Number(event.id) > from)]);
+      if (before.length > 0) read_to.current.set(running!, Number(before.at(-1)!.id));
+      apply([...before, ...heard.filter(is_unread)]);
     };
     void said_so_far(scope, running!, stop.signal).then((all) => !stop.signal.aborted && end(all ?? []), () => !stop.signal.aborted && end([]));
     return () => (stop.abort(), held.current && end([]));
