@@ -23,7 +23,8 @@ test('streams of many tabs: three at once, and every one has its turn', async ()
   let open = 0, most = 0;
   const tabs = turns.map(async (_, tab) => {
     while (!stop.signal.aborted)
-      await in_turn(stop.signal, (turn) => {
+      await in_turn(stop.signal, (turn, has_opened) => {
+        has_opened();
         turns[tab]! += 1;
         most = Math.max(most, ++open);
         return endless(turn).finally(() => --open);
@@ -40,7 +41,7 @@ test('a stream that nobody waits for goes on; a hidden page has none', async () 
   const stop = new AbortController();
   let open = 0, turns = 0;
   const tab = (async () => {
-    while (!stop.signal.aborted) await in_turn(stop.signal, (turn) => ((turns += 1), (open += 1), endless(turn).finally(() => (open -= 1))));
+    while (!stop.signal.aborted) await in_turn(stop.signal, (turn, has_opened) => (has_opened(), (turns += 1), (open += 1), endless(turn).finally(() => (open -= 1))));
   })();
   await until(() => open === 1, 'the stream');
   await new Promise((later) => setTimeout(later, 2500)); // longer than a turn
@@ -52,6 +53,24 @@ test('a stream that nobody waits for goes on; a hidden page has none', async () 
   assert.equal(turns, 2);
   stop.abort();
   await tab;
+});
+
+test('a stream that opens late has its turn all the same', async () => {
+  const stop = new AbortController();
+  let brought = 0;
+  const tabs = [0, 1, 2, 3].map(async () => {
+    while (!stop.signal.aborted)
+      await in_turn(stop.signal, async (turn, has_opened) => {
+        await new Promise((open) => setTimeout(open, 2500)); // longer than a turn
+        if (turn.aborted) return;
+        has_opened();
+        brought += 1;
+        await endless(turn);
+      });
+  });
+  await until(() => brought >= 4, 'every stream to open');
+  stop.abort();
+  await Promise.all(tabs);
 });
 
 test('an error of a stream is its reader\'s to see', async () => {

@@ -2,11 +2,13 @@
 // streams take turns, at most three in all tabs, none in a hidden one; and what can be asked again gives way to a stop.
 //
 // Web Locks hold the turns over all tabs. Browsers offer them on https and on localhost alone; elsewhere the tab with the
-// focus streams, and each other visible tab for two seconds in twelve.
+// focus streams, and each other visible tab for about one second in eleven.
 
 const most_streams = 3;
 /** A stream that others wait for ends after so long and queues again; it resumes by the id of its last event. */
-const turn_ms = 2000;
+const turn_ms = 1000;
+/** For a stream that does not open: a slow server must not end every turn before it has brought anything. */
+const most_opening_ms = 8000;
 const unfocused_pause_ms = 10_000;
 const most_hold_ms = 5000;
 /** Other tabs hold back for so long: the request of the stop has its connection by then. */
@@ -37,16 +39,24 @@ async function emptiest_slot(locks: LockManager): Promise<string> {
   return names.reduce((best, name) => (used(name) < used(best) ? name : best));
 }
 
-async function with_lock(locks: LockManager, turn: AbortController, read: (turn: AbortSignal) => Promise<void>): Promise<void> {
-  const name = await emptiest_slot(locks);
-  await locks.request(name, { signal: turn.signal }, async () => {
-    const look = async () => (await locks.query()).pending?.some((lock) => lock.name === name) && turn.abort();
-    const timer = setInterval(() => void look(), turn_ms);
-    await read(turn.signal).finally(() => clearInterval(timer));
-  });
+/** Reads a stream and calls `has_opened` once it is open; ends when `turn` aborts. */
+export type ReadStream = (turn: AbortSignal, has_opened: () => void) => Promise<void>;
+
+/** Does `read`, and `look` each time that its turn may be over. */
+async function timed(turn: AbortSignal, read: ReadStream, look: () => unknown): Promise<void> {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const begin = () => void (timer ??= setInterval(look, turn_ms));
+  const limit = setTimeout(begin, most_opening_ms);
+  await read(turn, begin).finally(() => (clearTimeout(limit), clearInterval(timer)));
 }
 
-async function without_locks(turn: AbortController, read: (turn: AbortSignal) => Promise<void>): Promise<void> {
+async function with_lock(locks: LockManager, turn: AbortController, read: ReadStream): Promise<void> {
+  const name = await emptiest_slot(locks);
+  const look = async () => (await locks.query()).pending?.some((lock) => lock.name === name) && turn.abort();
+  await locks.request(name, { signal: turn.signal }, () => timed(turn.signal, read, look));
+}
+
+async function without_locks(turn: AbortController, read: ReadStream): Promise<void> {
   if (!document.hasFocus())
     await new Promise<void>((resolve) => {
       const end = () => (clearTimeout(limit), removeEventListener('focus', end), resolve());
@@ -54,13 +64,11 @@ async function without_locks(turn: AbortController, read: (turn: AbortSignal) =>
       addEventListener('focus', end);
       turn.signal.addEventListener('abort', end);
     });
-  if (turn.signal.aborted) return;
-  const timer = setInterval(() => !document.hasFocus() && turn.abort(), turn_ms);
-  await read(turn.signal).finally(() => clearInterval(timer));
+  if (!turn.signal.aborted) await timed(turn.signal, read, () => !document.hasFocus() && turn.abort());
 }
 
 /** Waits for a turn, then does `read` once; `read` must end when its signal aborts: the page is hidden, others wait, or `stop`. False: it was ended so. */
-export async function in_turn(stop: AbortSignal, read: (turn: AbortSignal) => Promise<void>): Promise<boolean> {
+export async function in_turn(stop: AbortSignal, read: ReadStream): Promise<boolean> {
   await until_shown(stop);
   if (stop.aborted) return false;
   const turn = new AbortController();

@@ -18,8 +18,9 @@ export interface Reader {
 const retry_ms = 1000;
 const quiet_ms = 45_000; // a comment comes every 15 s
 
-async function read(turn: AbortSignal, to: Reader): Promise<void> {
+async function read(turn: AbortSignal, has_opened: () => void, to: Reader): Promise<void> {
   const answer = await send('GET', to.path(), { headers: { Accept: 'text/event-stream' }, signal: turn });
+  has_opened();
   to.opened();
   const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
   const leave = () => void reader.cancel().catch(() => {});
@@ -46,7 +47,7 @@ export async function follow_stream(stop: AbortSignal, to: Reader): Promise<void
   while (!stop.aborted) {
     let trouble: unknown = null;
     try {
-      if (!(await in_turn(stop, (turn) => read(turn, to)))) continue;
+      if (!(await in_turn(stop, (turn, has_opened) => read(turn, has_opened, to)))) continue;
     } catch (error) {
       trouble = error;
     }

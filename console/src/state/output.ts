@@ -36,7 +36,7 @@ export class OutputTail {
       try {
         // What is there already is brief; what follows is a stream among those of all tabs.
         if (this.offset < 0) await giving_way_to_stops((until) => (this.offset < 0 ? this.read(until) : Promise.resolve()), this.stop.signal);
-        else await in_turn(this.stop.signal, (turn) => this.read(turn));
+        else await in_turn(this.stop.signal, (turn, has_opened) => this.read(turn, has_opened));
         this.trouble.value = '';
       } catch (error) {
         if (this.stop.signal.aborted) return;
@@ -47,9 +47,10 @@ export class OutputTail {
     }
   }
 
-  private async read(until: AbortSignal): Promise<void> {
+  private async read(until: AbortSignal, has_opened?: () => void): Promise<void> {
     const from = this.offset < 0 ? `tail_bytes=${tail_bytes}` : `offset=${this.offset}&follow=true`;
     const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: until });
+    has_opened?.();
     const offset = Number(answer.headers.get('Quell-Offset') ?? 0);
     if (this.offset < 0) this.begin.value = offset;
     if (this.offset < 0 || offset > this.offset) this.offset = offset;
