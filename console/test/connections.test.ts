@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { page } from './played_page.ts';
 
-const { giving_way_to_stops, in_turn, with_room } = await import('../src/api/connections.ts');
+const { a_few_at_once, giving_way_to_stops, in_turn, with_room } = await import('../src/api/connections.ts');
 
 /** A stream that nobody ends but its signal. */
 function endless(signal: AbortSignal): Promise<void> {
@@ -109,4 +109,17 @@ test('what its own caller ends is not asked again', async () => {
   gone.abort();
   await assert.rejects(request, { name: 'AbortError' });
   assert.equal(asked, 1);
+});
+
+test('many are asked a few at once and answered in their order', async () => {
+  let open = 0, most = 0;
+  const answers = await a_few_at_once([30, 10, 20, 1, 1], 2, async (ms) => {
+    most = Math.max(most, ++open);
+    await new Promise((next) => setTimeout(next, ms));
+    open -= 1;
+    return ms;
+  });
+  assert.deepEqual([answers, most], [[30, 10, 20, 1, 1], 2]);
+  await assert.rejects(a_few_at_once([1, 2, 3], 2, (n) => (n === 2 ? Promise.reject(new Error('no')) : Promise.resolve(n))), /no/);
+  assert.deepEqual(await a_few_at_once([], 2, () => Promise.reject(new Error('never'))), []);
 });
