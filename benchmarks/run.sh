@@ -2,8 +2,7 @@
 # benchmarks/run.sh BUILD_DIR [FIGURE [ARGUMENTS…]]: every figure, or one, each beside its limit in the same run; a table at the end.
 # Figures are ratios and never fail the run; a figure that could not be measured does.
 set -uo pipefail
-figures=(cancel_to_fenced lone_cancel fenced_to_signalled idle_cpu stop_processes stop_trees start_rate cancel_pending timers_due
-  streams_cancel memory restart_million turns watchers messages externals get_one task_output neighbours voice_latency cli_start)
+figures=(cancel_to_fenced lone_cancel fenced_to_signalled idle_cpu stop_processes stop_trees start_rate cancel_pending timers_due streams_cancel memory restart_million turns watchers messages externals get_one task_output neighbours voice_latency cli_start console)
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -d "$1/bin" ]; then
   echo "usage: benchmarks/run.sh BUILD_DIR [FIGURE [ARGUMENTS...]]   (BUILD_DIR/bin holds the programs; build with make)" >&2

@@ -1,9 +1,9 @@
 // The console begins: sign in, then show what the address names.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { tab_title } from './model/needs.ts';
+import { new_needs, tab_title } from './model/needs.ts';
 import { begin_keys } from './state/keys.ts';
-import { begin_needs, needs } from './state/needs.ts';
+import { begin_needs, needs, needs_number } from './state/needs.ts';
 import { follow_links, go } from './state/router.ts';
 import { begin_session, session_state } from './state/session.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
@@ -15,13 +15,13 @@ function App() {
 
 /** A new need is said aloud, if the person has asked for it and looks elsewhere. */
 function notify(): void {
-  const told = new Set<string>();
+  let before: ReadonlySet<string> = new Set();
   effect(() => {
-    for (const need of needs.value) {
-      if (told.has(need.key)) continue;
-      told.add(need.key);
-      if (document.hidden && typeof Notification !== 'undefined' && Notification.permission === 'granted') new Notification(need.title, { body: need.detail, tag: need.key });
-    }
+    const all = needs.value;
+    const news = new_needs(before, all);
+    before = new Set(all.map((need) => need.key));
+    if (!document.hidden || typeof Notification === 'undefined' || Notification.permission !== 'granted') return;
+    for (const need of news) new Notification(need.title, { body: need.detail, tag: need.key });
   });
 }
 
@@ -33,7 +33,7 @@ begin_keys({
   n: () => go('/'),
 });
 effect(() => {
-  document.title = tab_title(session_state.value === 'in' ? needs.value.length : 0, session_state.value === 'in' ? view_name() : '');
+  document.title = tab_title(session_state.value === 'in' ? needs_number.value : '', session_state.value === 'in' ? view_name() : '');
 });
 begin_needs();
 notify();

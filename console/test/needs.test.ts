@@ -2,24 +2,62 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
 import { diagnosis } from '../src/model/doctor.ts';
-import { chats_down, needs_of, tab_title, type Findings } from '../src/model/needs.ts';
+import { calm_words, chats_down, needs_of, new_needs, nothing_found, number_words, tab_title, unproven_lately, type Findings } from '../src/model/needs.ts';
 import { owner_of, parse_search } from '../src/model/search.ts';
 import { cancel, operation, report, status, worker } from './made.ts';
 
 test('needs: a stop is one once it takes long, and approvals always', () => {
   const now = Date.parse('2026-11-20T10:00:10.000Z');
-  const quiet = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map<string, number>(), model_calls: [] };
+  const quiet = nothing_found;
   assert.deepEqual(needs_of(quiet, now), []);
   const slow = cancel({ report: report({ operations: 2, unproven_total: 1 }) });
   assert.equal(needs_of({ ...quiet, cancels: [slow] }, now).length, 1);
   assert.equal(needs_of({ ...quiet, cancels: [slow] }, now - 8000).length, 0);
   assert.equal(needs_of({ ...quiet, approvals: [operation('a', { status: 'paused' })], not_ready: 'disk' }, now).map((n) => n.weight).join(), 'bad,ask');
-  assert.equal(tab_title(2, 'Live'), '(2) Live · quell');
+  assert.equal(tab_title(number_words(2, false), 'Live'), '(2) Live · quell');
+  assert.deepEqual([number_words(0, false), number_words(100, true), tab_title('', '')], ['', '100+', 'quell']);
+});
+
+test('that all is well is said only if it is known and true', () => {
+  const now = Date.parse('2026-11-20T10:00:10.000Z');
+  const well = { ...nothing_found, looked_at: now, status: status() };
+  assert.match(calm_words(well, true, now).detail, /^Every stop is proven/);
+  const unproven = cancel({ status: 'settled', report: report({ operations: 1, proven: false, settled_ms: 2000 }) });
+  const others: [string, Findings, boolean, number][] = [
+    ['a stop of any age is open', { ...well, cancels: [cancel()] }, true, now],
+    ['one that this token does not list is open', { ...well, status: status({ cancels_open: 1 }) }, true, now],
+    ['one settled without proof', { ...well, unproven: [unproven] }, true, now],
+    ['the connection is lost', well, false, now],
+    ['nobody has looked for long', well, true, now + 120_000],
+    ['nobody has looked', nothing_found, true, now],
+  ];
+  for (const [why, found, is_heard, at] of others) {
+    const said = calm_words(found, is_heard, at);
+    assert.doesNotMatch(`${said.title} ${said.detail}`, /every stop is proven/i, why);
+    if (why !== 'one settled without proof') assert.notEqual(said.title, 'Nothing needs you', why);
+  }
+});
+
+test('needs: a stop that settled without proof, for an hour', () => {
+  const now = Date.parse('2026-11-20T10:00:10.000Z');
+  const one = cancel({ status: 'settled', report: report({ operations: 1, proven: false, settled_ms: 2000 }) });
+  const proven = cancel({ id: 'd', status: 'settled', report: report({ operations: 1, proven: true }) });
+  const newest = [one, proven, cancel({ id: 'e' }), cancel({ id: 'f', status: 'settled' })];
+  assert.deepEqual(unproven_lately(newest, now).map((c) => c.id), ['c']);
+  assert.deepEqual(unproven_lately(newest, now + 3_600_000), []);
+  assert.deepEqual(needs_of({ ...nothing_found, unproven: [one] }, now).map((n) => [n.key, n.weight]), [['unproven c', 'bad']]);
+});
+
+test('a need that goes and comes again is said again', () => {
+  const need = needs_of({ ...nothing_found, not_ready: 'disk' }, 0);
+  assert.equal(new_needs(new Set(), need).length, 1);
+  assert.equal(new_needs(new Set(['ready']), need).length, 0);
+  assert.equal(new_needs(new Set(['worker w1']), need).length, 1);
 });
 
 test('needs: chat services, models, MCP servers and the disk, while they are in trouble', () => {
   const now = Date.parse('2026-11-20T10:00:10.000Z');
-  const quiet = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map<string, number>(), model_calls: [] };
+  const quiet = nothing_found;
   const keys_of = (more: Partial<Findings>) => needs_of({ ...quiet, ...more }, now).map((n) => n.key);
   const down = status({ chat_services: [{ name: 'irc', working: false, state: 'retrying' }, { name: 'slack', working: true, state: 'connected' }] });
   const seen = chats_down(down, new Map(), now - 10_000);

@@ -43,5 +43,7 @@ test('the next step says when', () => {
 
 test('the preview counts operations, workers and what is external', () => {
   assert.equal(preview_words(report({ operations: 37, workers: ['a', 'b', 'c', 'd'] }), 2), '37 operations on 4 workers, 2 of them external');
+  assert.equal(preview_words(report({ operations: 5000 }), 1000, true), '5,000 operations, at least 1,000 of them external');
+  assert.equal(preview_words(report({ operations: 5000 }), 0, true), '5,000 operations; whether some are external is not counted');
   assert.equal(preview_words(report(), 0), 'Nothing is live there now');
 });

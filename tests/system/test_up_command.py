@@ -1,11 +1,13 @@
 """`quell up`: whole clusters on one machine, beside each other and one after the other."""
 import contextlib
 import os
+import re
 import signal
 import subprocess
 
 import pytest
 
+from harness.browser import Browser
 from harness.cluster import BIN, die_with_us, end, free_ports
 from harness.waiting import until
 
@@ -26,6 +28,7 @@ def up(state, *flags, **variables):
     try:
         until(hear, "quell up to say that it is up", 60)
         assert b"with 1 workers" in said and b"only 0" not in said, said
+        process.said = said.decode()
         yield process
     finally:
         process.send_signal(signal.SIGINT)
@@ -46,6 +49,18 @@ def test_two_clusters_live_on_one_machine(tmp_path):
     one, two = free_ports(2)
     with up(tmp_path / "a", "--listen", f"127.0.0.1:{one}"), up(tmp_path / "b", "--listen", f"127.0.0.1:{two}"):
         assert runs(tmp_path / "a") == b"here\n" and runs(tmp_path / "b") == b"here\n"
+
+
+def test_its_link_signs_in_to_the_console(tmp_path):
+    with up(tmp_path / "a", "--listen", "127.0.0.1:0") as process:
+        link = re.search(r"Console: (http://127\.0\.0\.1:\d+)/(#link=ql_[\w-]{43})\n", process.said)
+        assert link, process.said
+        with Browser(link[1]) as browser:
+            browser.go("/" + link[2])
+            browser.sees("Nothing needs you", "h1")
+            assert "#" not in browser("return page.url()")
+            browser.go("/workers")
+            browser.sees("w1", ".worker h2")
 
 
 def test_the_ports_of_a_state_directory_stay_the_same_while_they_are_free(tmp_path):

@@ -1,4 +1,5 @@
 // Requests to the API: JSON in and out, and every failure as one kind of error that says what a person can do.
+import { giving_way_to_stops } from './connections.ts';
 import type { Problem } from './types.ts';
 
 export class ApiError extends Error {
@@ -32,7 +33,7 @@ export async function send(method: string, path: string, init: RequestInit = {})
   try {
     answer = await fetch(path, { method, credentials: 'same-origin', ...init });
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    if (error instanceof DOMException) throw error; // aborted, or too late
     throw new ApiError(0, 'unreachable', 'quelld does not answer. It is asked again by itself.');
   }
   if (answer.ok) return answer;
@@ -41,17 +42,17 @@ export async function send(method: string, path: string, init: RequestInit = {})
   throw problem;
 }
 
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const answer = await send('GET', path, signal ? { signal } : {});
-  return (await answer.json()) as T;
+/** Gives way to a stop, and is asked again behind it. */
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return giving_way_to_stops(async (until) => (await (await send('GET', path, { signal: until })).json()) as T, signal);
 }
 
-export async function post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
-  const answer = await send('POST', path, {
-    headers: { 'Content-Type': 'application/json', 'Quell-Channel': 'console' },
-    body: JSON.stringify(body),
-    ...(signal ? { signal } : {}),
-  });
+export function get_text(path: string): Promise<string> {
+  return giving_way_to_stops(async (until) => (await send('GET', path, { signal: until })).text());
+}
+
+export async function post<T>(path: string, body: object, init: RequestInit = {}): Promise<T> {
+  const answer = await send('POST', path, { headers: { 'Content-Type': 'application/json', 'Quell-Channel': 'console' }, body: JSON.stringify(body), ...init });
   return (await answer.json()) as T;
 }
 

@@ -1,10 +1,8 @@
-// The one stream of events: read as it comes in short tasks, handed on in batches, once a frame, and taken up again where it broke off.
-//
-// It is a fetch and not an EventSource, which dispatches all that has arrived in one task: 100 ms and more where 2,000 operations a second change.
+// The events that every view hears: one stream for each tab, handed on in batches, once a frame.
 import { signal } from '@preact/signals';
-import { StreamParser } from '../model/sse.ts';
-import { ApiError, send } from './client.ts';
-import { in_slices } from './slices.ts';
+import type { StreamEvent } from '../model/sse.ts';
+import { in_frame, in_slices } from './slices.ts';
+import { follow_stream, is_expired } from './stream.ts';
 import type { ApiEvent } from './types.ts';
 
 export type Batch = readonly ApiEvent[];
@@ -19,10 +17,10 @@ const types = [
   'operation_failed', 'operation_cancelled', 'cancel_fenced', 'cancel_signalled', 'cancel_progress', 'cancel_settled', 'worker_joined',
   'worker_unreachable', 'worker_lost', 'worker_draining', 'worker_removed', 'worker_disputed', 'approval_required', 'approval_resolved',
 ];
-const retry_ms = 1000;
-const quiet_ms = 45_000; // a comment comes every 15 s
 const most_in_batch = 200;
 const opening_ms = 3000; // readers wait for the stream so long at most
+/** What a page has missed for longer than this is not replayed: all that it shows is read again. */
+const most_replayed_ms = 60_000;
 
 const listeners = new Set<(batch: Batch) => void>();
 let running: AbortController | null = null;
@@ -30,6 +28,8 @@ let waiting: ApiEvent[] = [];
 let is_planned = false;
 let last_id = '';
 let is_late = false;
+let has_opened = false;
+let hidden_since = 0;
 
 /** Resolves when the stream is open, or cannot be for now: what is read after that misses no event. */
 export function heard(): Promise<void> {
@@ -67,67 +67,56 @@ async function hand_on(): Promise<void> {
 function plan(): void {
   if (is_planned) return;
   is_planned = true;
-  // A page in the background has no frames.
-  if (document.hidden) setTimeout(() => void hand_on(), 250);
-  else requestAnimationFrame(() => void hand_on());
+  in_frame(() => void hand_on());
 }
 
 function note(state: 'open' | 'lost'): void {
   if (connection.value.state !== state) connection.value = { state, since: Date.now() };
 }
 
-async function read(stop: AbortController): Promise<void> {
-  const after = last_id ? `&after=${last_id}` : '';
-  const answer = await send('GET', `/v1/events?types=${types.join(',')}${after}`, { headers: { Accept: 'text/event-stream' }, signal: stop.signal });
+function opened(): void {
   // Without an id nobody knows what happened meanwhile.
-  if (connection.value.state === 'lost' || is_late) resync.value += 1;
+  if (connection.value.state === 'lost' || is_late || (has_opened && last_id === '')) resync.value += 1;
   is_late = false;
+  has_opened = true;
   note('open');
-  const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
-  const leave = () => void reader.cancel().catch(() => {});
-  try {
-    for (;;) {
-      const quiet = setTimeout(leave, quiet_ms);
-      const { value, done } = await reader.read().finally(() => clearTimeout(quiet));
-      if (done) return;
-      parser.add(decoder.decode(value, { stream: true }));
-      await in_slices(() => {
-        const event = parser.next();
-        if (!event || stop.signal.aborted) return false;
-        last_id = event.id || last_id;
-        waiting.push(JSON.parse(event.data) as ApiEvent);
-        plan();
-        return true;
-      });
-    }
-  } finally {
-    leave();
-  }
 }
 
-/** Begins anew for as long as somebody is signed in; what the store no longer has is read as it is. */
-async function keep_reading(stop: AbortController): Promise<void> {
-  while (!stop.signal.aborted) {
-    try {
-      await read(stop);
-    } catch (error) {
-      if (stop.signal.aborted || (error instanceof ApiError && error.status === 401)) return;
-      if (error instanceof ApiError && (error.code === 'events_expired' || error.status === 400)) {
-        last_id = '';
-        resync.value += 1;
-      }
-    }
-    if (stop.signal.aborted) return;
-    note('lost');
-    await new Promise((resolve) => setTimeout(resolve, retry_ms));
-  }
+function heard_one(event: StreamEvent): void {
+  last_id = event.id || last_id;
+  waiting.push(JSON.parse(event.data) as ApiEvent);
+  plan();
 }
+
+/** What the store no longer has is read as it is. */
+function lost(error: unknown): void {
+  if (is_expired(error)) {
+    last_id = '';
+    resync.value += 1;
+  }
+  note('lost');
+}
+
+function path(): string {
+  return `/v1/events?types=${types.join(',')}${last_id ? `&after=${last_id}` : ''}`;
+}
+
+/** The id of the newest event that this page has heard of; '' = none. Ids of all streams are of one row. */
+export function newest_id(): string {
+  return last_id;
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) hidden_since = Date.now();
+  else if (Date.now() - hidden_since > most_replayed_ms) last_id = '';
+});
 
 export function open_feed(): void {
   running?.abort();
   running = new AbortController();
   connection.value = { state: 'opening', since: Date.now() };
-  void keep_reading(running);
+  has_opened = false;
+  void follow_stream(running.signal, { path, opened, heard: heard_one, lost });
 }
 
 export function close_feed(): void {

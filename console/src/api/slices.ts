@@ -24,3 +24,17 @@ export async function in_slices(step: () => boolean): Promise<void> {
     end = performance.now() + slice_ms;
   }
 }
+
+const frame_ms = 250;
+
+/** Before the next frame, or without one: a page in the background, or one that is covered, has none. */
+export function in_frame(act: () => void): void {
+  let is_done = false;
+  const once = () => {
+    if (is_done) return;
+    is_done = true;
+    act();
+  };
+  if (!document.hidden) requestAnimationFrame(once);
+  setTimeout(once, frame_ms);
+}

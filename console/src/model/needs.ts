@@ -1,7 +1,7 @@
 // What needs a person, worst first. Pure.
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
 import { bytes, count, duration } from './format.ts';
-import { target_words } from './report.ts';
+import { headline, target_words, verdict } from './report.ts';
 import { operation_link, cancel_link } from './route.ts';
 
 export interface Need {
@@ -16,7 +16,12 @@ export interface Need {
 
 export interface Findings {
   approvals: readonly Operation[];
-  cancels: readonly Cancel[];
+  cancels: readonly Cancel[]; // that are open
+  /** Cancels that settled without proof within `lately_ms`. */
+  unproven: readonly Cancel[];
+  /** There are more approvals or open cancels than were read. */
+  is_part: boolean;
+  looked_at: number; // milliseconds since 1970; 0 = never
   workers: readonly Worker[];
   mcp: readonly McpServer[];
   not_ready: string; // what /readyz says; '' = ready
@@ -27,6 +32,14 @@ export interface Findings {
   model_calls: readonly Operation[];
 }
 
+export const nothing_found: Findings = {
+  approvals: [], cancels: [], unproven: [], is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
+};
+
+/** So long a stop without proof needs somebody; then it is history, and its report stays. */
+const lately_ms = 3_600_000;
+/** What was found longer ago is not said to hold. A look is taken every 15 s, in a hidden page every minute. */
+const stale_ms = 90_000;
 /** A cancel that has only just begun needs nobody. */
 const patience_ms = 5000;
 /** Nor one that connects again. */
@@ -45,6 +58,8 @@ export function needs_of(found: Findings, now: number): Need[] {
       detail: `${count(c.report.unproven_total, 'operation')} after ${duration(age)}`, link: cancel_link(c.id ?? ''), since: c.created_at, approval: null,
     });
   }
+  for (const c of found.unproven)
+    all.push({ key: `unproven ${c.id}`, weight: 'bad', title: `Settled without proof: ${target_words(c)}`, detail: headline(c), link: cancel_link(c.id ?? ''), since: c.created_at, approval: null });
   for (const w of found.workers) all.push(...worker_needs(w));
   for (const server of found.mcp) {
     const trouble = server.login?.trouble ?? server.trouble;
@@ -111,7 +126,37 @@ export function chats_down(status: Status | null, before: ReadonlyMap<string, nu
   return new Map((status?.chat_services ?? []).filter((chat) => !chat.working).map((chat) => [chat.name, before.get(chat.name) ?? now]));
 }
 
+/** Of the newest cancels those that settled without proof not long ago. */
+export function unproven_lately(newest: readonly Cancel[], now: number): Cancel[] {
+  return newest.filter((c) => verdict(c) === 'unproven' && now - Date.parse(c.created_at ?? '') - (c.report.settled_ms ?? 0) < lately_ms);
+}
+
+export interface Calm {
+  title: string;
+  detail: string;
+}
+
+/** What the first page says where no need is shown: that all is well only if it is known to be. `is_heard`: quelld answers. */
+export function calm_words(found: Findings, is_heard: boolean, now: number): Calm {
+  if (found.looked_at === 0 && is_heard) return { title: 'Needs me', detail: '' };
+  if (!is_heard || now - found.looked_at > stale_ms) return { title: 'What needs you is not known', detail: 'quelld does not answer. This page looks again by itself.' };
+  const open = Math.max(found.status?.cancels_open ?? 0, found.cancels.length);
+  if (open > 0) return { title: `${count(open, 'stop is', 'stops are')} under way`, detail: 'What is being stopped is not proven yet. Every worker answers, and nobody waits for an approval.' };
+  const stops = found.unproven.length ? 'No stop is open; one or more settled without proof' : 'Every stop is proven';
+  return { title: 'Nothing needs you', detail: `${stops}, every worker answers, and nobody waits for an approval.` };
+}
+
+/** The needs that were not there at the look before: one that goes and comes again is said again. */
+export function new_needs(before: ReadonlySet<string>, needs: readonly Need[]): Need[] {
+  return needs.filter((need) => !before.has(need.key));
+}
+
+/** `100+` if there are more than were read. */
+export function number_words(needs: number, is_part: boolean): string {
+  return needs === 0 ? '' : `${needs.toLocaleString('en')}${is_part ? '+' : ''}`;
+}
+
 /** What stands before the name in the tab. */
-export function tab_title(needs: number, view: string): string {
-  return `${needs ? `(${needs}) ` : ''}${view ? `${view} · ` : ''}quell`;
+export function tab_title(number: string, view: string): string {
+  return `${number ? `(${number}) ` : ''}${view ? `${view} · ` : ''}quell`;
 }

@@ -113,9 +113,10 @@ export function proof_shares(report: Report): Share[] {
   return shares(report.proofs, proofs);
 }
 
-/** `37 operations on 4 workers, 2 of them external`. */
-export function preview_words(report: Report, external: number): string {
+/** `37 operations on 4 workers, 2 of them external`. `is_part`: of more operations than `external` was counted among. */
+export function preview_words(report: Report, external: number, is_part = false): string {
   if (report.operations === 0) return 'Nothing is live there now';
   const where = report.workers.length ? ` on ${count(report.workers.length, 'worker')}` : '';
-  return `${count(report.operations, 'operation')}${where}${external ? `, ${external} of them external` : ''}`;
+  const foreign = external ? `, ${is_part ? 'at least ' : ''}${external.toLocaleString('en')} of them external` : is_part ? '; whether some are external is not counted' : '';
+  return `${count(report.operations, 'operation')}${where}${foreign}`;
 }

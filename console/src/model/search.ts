@@ -1,5 +1,6 @@
 // What is typed in a search box: `kind:task status:running worker:w1 some words`. Pure.
 import type { Operation } from '../api/types.ts';
+import { is_terminal } from './tree.ts';
 
 const fields = ['scope', 'kind', 'status', 'name', 'owner', 'label', 'worker', 'parent', 'root', 'cancel', 'error', 'since', 'until'] as const;
 export type Field = (typeof fields)[number];
@@ -59,4 +60,34 @@ export function matches(search: Search, op: Operation): boolean {
   const labels = Object.entries(op.labels).map(([k, v]) => `${k}=${v}`).join(' ');
   const text = `${op.title} ${op.name} ${op.scope} ${op.id} ${op.worker ?? ''} ${op.owner.name ?? ''} ${labels} ${op.error?.message ?? ''} ${op.task?.command.join(' ') ?? ''}`.toLowerCase();
   return search.words.every((word) => text.includes(word));
+}
+
+const tests: Partial<Record<Exclude<Field, 'cancel'>, (op: Operation, value: string, now: number) => boolean>> = {
+  scope: (op, value) => op.scope === value || op.scope.startsWith(`${value}/`),
+  kind: (op, value) => op.kind === value,
+  status: (op, value) => (value === 'live' || value === 'ended' ? is_terminal(op.status) === (value === 'ended') : op.status === value),
+  name: (op, value) => op.name === value,
+  owner: (op, value) => op.owner.id === value,
+  label: (op, value) => Object.entries(op.labels).some(([k, v]) => `${k}=${v}` === value),
+  worker: (op, value) => op.worker === value,
+  parent: (op, value) => op.parent === value,
+  root: (op, value) => op.root === value,
+  since: (op, value, now) => Date.parse(op.created_at) >= Date.parse(instant_of(value, now)),
+  until: (op, value, now) => Date.parse(op.created_at) < Date.parse(instant_of(value, now)),
+};
+
+/**
+ * Whether an operation belongs to what `request_of` asks for: values of one field are OR, fields are AND.
+ * It names only one of the cancels that covered it, so one that the server has listed (`is_listed`) is believed to be covered.
+ */
+export function belongs(search: Search, op: Operation, otherwise: 'live' | 'ended', now: number, is_listed: boolean): boolean {
+  const fields = new Map(search.fields);
+  const cancels = fields.get('cancel');
+  if (cancels && !is_listed && !cancels.includes(op.stop?.cancel ?? '')) return false;
+  fields.delete('cancel');
+  if (!fields.has('status')) fields.set('status', [otherwise]);
+  return [...fields].every(([field, values]) => {
+    const holds = field === 'cancel' ? undefined : tests[field];
+    return !holds || values.some((value) => holds(op, value, now));
+  }) && matches(search, op);
 }

@@ -1,6 +1,7 @@
 // Stop: one press opens this, one confirmation sends it. The preview loads beside and is never waited for.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
+import { a_few_at_once, giving_way_to_stops } from '../api/connections.ts';
 import type { Cancel, WouldStop } from '../api/types.ts';
 import { stop_command, target_name } from '../model/command.ts';
 import { preview_words } from '../model/report.ts';
@@ -9,27 +10,33 @@ import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
 const most_previews = 20;
+const patience_ms = 10_000;
+const most_at_once = 2; // of a browser's six connections
 
 function usePreview(asked: Stopping, only_seen: boolean) {
   const [text, set_text] = useState('Counting what is live…');
   const [some, set_some] = useState<WouldStop[]>([]);
+  const is_sent = asked.phase === 'sent';
   useEffect(() => {
+    if (is_sent) return;
     const stop = new AbortController();
+    const limit = setTimeout(() => (stop.abort(), set_text('No preview yet. The stop does not need one.')), patience_ms);
     const bodies = bodies_of(asked, { reason: '', at_once: false, only_seen }).slice(0, most_previews);
-    Promise.all(bodies.map((body) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, stop.signal))).then(
+    const preview = (body: object) => giving_way_to_stops((signal) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, { signal }), stop.signal);
+    a_few_at_once(bodies, most_at_once, preview).then(
       (answers) => {
         const all = answers.flatMap((a) => (a.would_stop?.operations ?? []) as unknown as WouldStop[]);
         const report = {
           ...answers[0]!.report, operations: answers.reduce((sum, a) => sum + a.report.operations, 0), workers: [...new Set(answers.flatMap((a) => a.report.workers))],
         };
         set_some(all.slice(0, 6));
-        const words = preview_words(report, all.filter((o) => o.kind === 'external').length);
+        const words = preview_words(report, all.filter((o) => o.kind === 'external').length, answers.some((a) => a.would_stop?.truncated));
         set_text(asked.ids.length > most_previews ? `${words} (the first ${most_previews} of ${asked.ids.length} chosen)` : words);
       },
       (error) => stop.signal.aborted || set_text(words_of(error)),
-    );
-    return () => stop.abort();
-  }, [asked.ids, only_seen]);
+    ).finally(() => clearTimeout(limit));
+    return () => (clearTimeout(limit), stop.abort());
+  }, [asked.ids, only_seen, is_sent]);
   return { text, some };
 }
 
@@ -54,7 +61,7 @@ function Ask({ asked }: { asked: Stopping }) {
       )}
       <label class="stack">Why <input value={reason} maxLength={500} placeholder="for the record, if you like" onInput={(e) => set_reason(e.currentTarget.value)} /></label>
       <label class="check"><input type="checkbox" checked={at_once} onChange={(e) => set_at_once(e.currentTarget.checked)} /> Kill at once, without grace</label>
-      <label class="check"><input type="checkbox" checked={only_seen} onChange={(e) => set_only_seen(e.currentTarget.checked)} /> Only what I see: leave what began since</label>
+      <label class="check"><input type="checkbox" disabled={asked.seen_seq === 0} checked={only_seen} onChange={(e) => set_only_seen(e.currentTarget.checked)} /> {asked.seen_seq === 0 ? 'Only what I see: this page has shown no operation yet' : 'Only what I see: leave what began since'}</label>
       <Trouble words={asked.trouble} />
       <div class="dialog-foot">
         <Copy text={stop_command(asked.target)} label="Copy as quell command" />

@@ -1,10 +1,13 @@
-// One cancel, asked for again and again with long polls until it is settled; a server that is away is asked until it is back.
+// One cancel, asked for again and again until it is settled; a server that is away is asked until it is back. No long polls: they would hold connections.
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get, words_of } from '../api/client.ts';
+import { until_shown } from '../api/connections.ts';
 import { listen } from '../api/feed.ts';
 import type { ApiEvent, Cancel } from '../api/types.ts';
 
 const pause_ms = 1000;
+/** Most stops settle within a second. */
+const first_pause_ms = 150, brief_asks = 8;
 
 export function use_cancel(id: string, first: Cancel | null): { cancel: Cancel | null; trouble: string } {
   const [cancel, set_cancel] = useState<Cancel | null>(first);
@@ -21,17 +24,18 @@ export function use_cancel(id: string, first: Cancel | null): { cancel: Cancel |
       set_trouble('');
     };
     const ask = async () => {
-      while (!stop.signal.aborted && best?.status !== 'settled') {
+      for (let asks = 0; !stop.signal.aborted && best?.status !== 'settled'; ++asks) {
+        let pause = asks < brief_asks ? first_pause_ms : pause_ms;
         try {
-          const wait = best ? '?wait=settled&wait_ms=1000' : '';
-          take(await get<Cancel>(`/v1/cancels/${id}${wait}`, stop.signal));
-          continue;
+          await until_shown(stop.signal);
+          take(await get<Cancel>(`/v1/cancels/${id}`, stop.signal));
         } catch (error) {
           if (stop.signal.aborted) return;
           set_trouble(words_of(error));
           if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) return;
+          pause = pause_ms;
         }
-        await new Promise((resolve) => setTimeout(resolve, pause_ms));
+        await new Promise((resolve) => setTimeout(resolve, pause));
       }
     };
     void ask();

@@ -1,18 +1,40 @@
 // What needs a person, for the first page, the navigation and the tab's title.
 import { computed, effect, signal } from '@preact/signals';
 import { get, words_of } from '../api/client.ts';
+import { giving_way_to_stops } from '../api/connections.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
-import { chats_down, needs_of, type Findings } from '../model/needs.ts';
+import { calm_words, chats_down, needs_of, nothing_found, number_words, unproven_lately, type Findings } from '../model/needs.ts';
 import { now } from './clock.ts';
 import { may, session_state } from './session.ts';
-import { saw } from './stopping.ts';
 
-const nothing: Findings = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [] };
-export const findings = signal<Findings>(nothing);
+export const findings = signal<Findings>(nothing_found);
 export const status = computed(() => findings.value.status);
 export const findings_trouble = signal('');
-export const needs = computed(() => needs_of(findings.value, now.value));
+const seen_key = 'quell.seen', most_seen = 100;
+const has_seen = signal<readonly string[]>(kept_seen());
+export const needs = computed(() => needs_of(findings.value, now.value).filter((need) => !has_seen.value.includes(need.key)));
+export const needs_number = computed(() => number_words(needs.value.length, findings.value.is_part));
+export const calm = computed(() => calm_words(findings.value, connection.value.state !== 'lost' && findings_trouble.value === '', now.value));
+
+function kept_seen(): string[] {
+  try {
+    const all: unknown = JSON.parse(localStorage.getItem(seen_key) ?? '[]');
+    return Array.isArray(all) ? all.filter((key) => typeof key === 'string') : [];
+  } catch {
+    return []; // no storage, or not what was kept
+  }
+}
+
+/** Takes a need that nothing else ends from the page, in all tabs of this browser from their next load on. */
+export function note_seen(key: string): void {
+  has_seen.value = [...has_seen.value, key].slice(-most_seen);
+  try {
+    localStorage.setItem(seen_key, JSON.stringify(has_seen.value));
+  } catch {
+    // for this page it holds
+  }
+}
 
 const look_ms = 15_000;
 const model_look_ms = 15_000;
@@ -30,7 +52,7 @@ async function model_calls(): Promise<readonly Operation[]> {
 
 /** quelld's own word on whether it takes work; its silence is shown elsewhere. */
 async function not_ready(): Promise<string> {
-  const answer = await fetch('/readyz').catch(() => null);
+  const answer = await giving_way_to_stops((signal) => fetch('/readyz', { signal })).catch(() => null);
   if (!answer || answer.ok) return '';
   const problem = (await answer.json().catch(() => null)) as { detail?: string } | null;
   return problem?.detail ?? `readyz says ${answer.status}`;
@@ -38,9 +60,10 @@ async function not_ready(): Promise<string> {
 
 async function look(): Promise<void> {
   try {
-    const [approvals, cancels, workers, mcp, trouble, status, models] = await Promise.all([
-      get<{ operations: Operation[] }>('/v1/operations?status=paused&limit=100'),
-      get<{ cancels: Cancel[] }>('/v1/cancels?status=open&limit=100'),
+    const [approvals, cancels, newest, workers, mcp, trouble, status, models] = await Promise.all([
+      get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&limit=100'),
+      get<{ cancels: Cancel[]; next_cursor: string | null }>('/v1/cancels?status=open&limit=100'),
+      get<{ cancels: Cancel[] }>('/v1/cancels?limit=100'),
       get<{ workers: Worker[] }>('/v1/workers?limit=1000'),
       may.run_cluster.value ? get<{ servers: McpServer[] }>('/v1/mcp').catch(() => ({ servers: [] })) : { servers: [] },
       not_ready(),
@@ -48,10 +71,10 @@ async function look(): Promise<void> {
       model_calls(),
     ]);
     findings.value = {
-      approvals: approvals.operations, cancels: cancels.cancels, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
+      approvals: approvals.operations, cancels: cancels.cancels, unproven: unproven_lately(newest.cancels, Date.now()), looked_at: Date.now(),
+      is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
       chats_down: chats_down(status, findings.value.chats_down, Date.now()), model_calls: models,
     };
-    saw(status.seq);
     findings_trouble.value = '';
   } catch (error) {
     findings_trouble.value = words_of(error);
@@ -76,6 +99,7 @@ export function begin_needs(): void {
     look_soon();
   });
   setInterval(look_soon, look_ms);
+  document.addEventListener('visibilitychange', look_soon);
   listen((batch) => {
     if (batch.some((e) => !e.type.startsWith('operation_') || e.type === 'operation_paused' || e.type === 'operation_resumed')) look_soon();
     else look_lazily();

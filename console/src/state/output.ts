@@ -1,6 +1,8 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
 import { ApiError, send, words_of } from '../api/client.ts';
+import { giving_way_to_stops, in_turn } from '../api/connections.ts';
+import { in_frame } from '../api/slices.ts';
 import { AnsiReader } from '../model/ansi.ts';
 
 export type StreamName = 'stdout' | 'stderr';
@@ -32,7 +34,9 @@ export class OutputTail {
   private async follow(): Promise<void> {
     while (!this.stop.signal.aborted && !this.is_over.value) {
       try {
-        await this.read();
+        // What is there already is brief; what follows is a stream among those of all tabs.
+        if (this.offset < 0) await giving_way_to_stops((until) => (this.offset < 0 ? this.read(until) : Promise.resolve()), this.stop.signal);
+        else await in_turn(this.stop.signal, (turn, has_opened) => this.read(turn, has_opened));
         this.trouble.value = '';
       } catch (error) {
         if (this.stop.signal.aborted) return;
@@ -43,9 +47,10 @@ export class OutputTail {
     }
   }
 
-  private async read(): Promise<void> {
+  private async read(until: AbortSignal, has_opened?: () => void): Promise<void> {
     const from = this.offset < 0 ? `tail_bytes=${tail_bytes}` : `offset=${this.offset}&follow=true`;
-    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: this.stop.signal });
+    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: until });
+    has_opened?.();
     const offset = Number(answer.headers.get('Quell-Offset') ?? 0);
     if (this.offset < 0) this.begin.value = offset;
     if (this.offset < 0 || offset > this.offset) this.offset = offset;
@@ -61,7 +66,7 @@ export class OutputTail {
     if (this.reader.lines.length > most_lines) this.reader.lines.splice(0, this.reader.lines.length - most_lines);
     if (this.is_planned) return;
     this.is_planned = true;
-    requestAnimationFrame(() => {
+    in_frame(() => {
       this.is_planned = false;
       this.version.value += 1;
     });

@@ -12,9 +12,17 @@ const renewal_ms = 30 * 60_000;
 const retry_ms = 1500;
 
 const role = computed(() => session.value?.role ?? 'observer');
+/** A token of role chat decides about calls only if the configuration names it; only those may see what stands approved. */
+const is_approver = signal(false);
+async function look_for_approver(): Promise<void> {
+  if (role.value !== 'chat') return;
+  is_approver.value = await get('/v1/approvals/rules?limit=1').then(() => true, () => false);
+}
+
 export const may = {
   cancel: computed(() => role.value !== 'observer'),
   converse: computed(() => role.value === 'chat' || role.value === 'operator' || role.value === 'admin'),
+  decide: computed(() => role.value === 'operator' || role.value === 'admin' || (role.value === 'chat' && is_approver.value)),
   cancel_everything: computed(() => role.value === 'operator' || role.value === 'admin'),
   administer: computed(() => role.value === 'admin'),
   run_cluster: computed(() => role.value === 'admin' && session.value?.scope === null),
@@ -25,6 +33,8 @@ function signed_in(as: Session): void {
   sign_in_trouble.value = '';
   if (session_state.value !== 'in') {
     session_state.value = 'in';
+    is_approver.value = false;
+    void look_for_approver();
     open_feed();
   }
 }

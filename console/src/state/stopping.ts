@@ -1,6 +1,7 @@
 // What is being stopped from this page: one press opens it, one confirmation sends it.
 import { signal } from '@preact/signals';
 import { post, words_of } from '../api/client.ts';
+import { a_few_at_once, with_room } from '../api/connections.ts';
 import type { Cancel } from '../api/types.ts';
 import type { StopTarget } from '../model/command.ts';
 import { uuid7 } from '../model/uuid.ts';
@@ -20,6 +21,10 @@ export interface StopChoice {
   at_once: boolean;
   only_seen: boolean;
 }
+
+const patience_ms = 15_000;
+const most_at_once = 6; // as many as a browser sends; each one's patience begins when it is sent
+const no_answer = 'No answer for 15 s. Try again: it is the same stop, and nothing is stopped twice.';
 
 export const stopping = signal<Stopping | null>(null);
 /** The highest seq that any view has shown. */
@@ -53,9 +58,10 @@ export async function send_stop(choice: StopChoice): Promise<void> {
   if (!asked || asked.phase === 'sent') return;
   stopping.value = { ...asked, phase: 'sent', trouble: '' };
   try {
-    const cancels = await Promise.all(bodies_of(asked, choice).map((body) => post<Cancel>('/v1/cancels', body)));
+    const order = (body: object) => post<Cancel>('/v1/cancels', body, { priority: 'high', signal: AbortSignal.timeout(patience_ms) });
+    const cancels = await with_room(() => a_few_at_once(bodies_of(asked, choice), most_at_once, order));
     if (stopping.value?.ids === asked.ids) stopping.value = { ...stopping.value, phase: 'told', cancels };
   } catch (error) {
-    if (stopping.value?.ids === asked.ids) stopping.value = { ...stopping.value, phase: 'failed', trouble: words_of(error) };
+    if (stopping.value?.ids === asked.ids) stopping.value = { ...stopping.value, phase: 'failed', trouble: error instanceof DOMException ? no_answer : words_of(error) };
   }
 }

@@ -45,7 +45,7 @@ function Permission({ op }: { op: Operation }) {
     <div class="approval">
       {op.tool?.approval && <p class="faint">Rule: {op.tool.approval}</p>}
       {edited !== null ? <label class="stack"><span>Input</span><textarea class="code" aria-label="Input" rows={Math.min(16, edited.split('\n').length + 1)} spellcheck={false} value={edited} onInput={(e) => set_edited(e.currentTarget.value)} /></label> : command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
-      {may.converse.value && (
+      {may.decide.value && (
         <div class="approval-foot">
           <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
           {op.tool?.approval && edited === null && <select aria-label="How long the approval holds" title="The same call of this agent, with the same input, in this scope" value={hold} onChange={(e) => set_hold(Number(e.currentTarget.value))}>{hours.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select>}

@@ -1,5 +1,5 @@
 // The audit: who did what, newest first. The API counts from the oldest, so the end is found by halving.
-import { useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import type { AuditEntry } from '../api/types.ts';
 import { find_end } from '../model/audit.ts';
@@ -8,7 +8,7 @@ import { cancel_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { use_resource } from '../state/resource.ts';
 
-const page_size = 100;
+const page_size = 100, most_in_page = 1000;
 
 interface AuditData {
   action?: string;
@@ -22,13 +22,19 @@ const page = (after: number, limit: number) => get<{ audit: AuditEntry[] }>(`/v1
 
 async function last_entries(many: number): Promise<{ entries: AuditEntry[]; end: number }> {
   const end = await find_end(async (after) => (await page(after, 1)).audit.length > 0);
-  const { audit } = await page(Math.max(0, end - many), Math.min(1000, many));
-  return { entries: audit.reverse(), end };
+  const entries: AuditEntry[] = [];
+  for (let after = Math.max(0, end - many); after < end; ) {
+    const { audit } = await page(after, most_in_page);
+    if (audit.length === 0) break;
+    entries.push(...audit);
+    after = audit.at(-1)!.n;
+  }
+  return { entries: entries.reverse(), end };
 }
 
 export function AuditView() {
-  const [many, set_many] = useState(page_size);
-  const [state, reload] = use_resource(`audit ${many}`, () => last_entries(many), { every_ms: 15_000 });
+  const many = useRef(page_size);
+  const [state, reload] = use_resource('audit', () => last_entries(many.current), { every_ms: 15_000 });
   const { value, trouble } = state.value;
   return (
     <Page title="Audit" actions={<span class="faint">Whole and checked: <code>quell audit verify</code></span>}>
@@ -52,7 +58,7 @@ export function AuditView() {
           </tbody>
         </table></div>
       )}
-      {value && value.end > value.entries.length && many < 1000 && <button type="button" class="button" onClick={() => set_many(many * 2)}>Older</button>}
+      {value && value.end > value.entries.length && value.entries.length >= many.current && <button type="button" class="button" onClick={() => ((many.current *= 2), reload())}>Older</button>}
     </Page>
   );
 }

@@ -1,18 +1,26 @@
 // Stops: all of them, newest first, and one with its report and what it covered.
-import { get } from '../api/client.ts';
+import { useRef } from 'preact/hooks';
+import { connection } from '../api/feed.ts';
+import { read_newest } from '../api/pages.ts';
 import type { Cancel } from '../api/types.ts';
+import { count } from '../model/format.ts';
 import { headline, target_words, verdict } from '../model/report.ts';
 import { cancel_link } from '../model/route.ts';
 import { LiveReport } from '../parts/report.tsx';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { findings } from '../state/needs.ts';
 import { use_resource } from '../state/resource.ts';
 import { route, set_query } from '../state/router.ts';
 import { OperationList } from './operation_list.tsx';
 
+const page_size = 200;
+
 export function CancelsView() {
   const only_open = route.value.query.get('open') === '1';
-  const [state, reload] = use_resource(`cancels ${only_open}`, () => get<{ cancels: Cancel[] }>(`/v1/cancels?limit=200${only_open ? '&status=open' : ''}`), { types: ['cancel_'], every_ms: 15_000 });
+  const many = useRef(page_size);
+  const [state, reload] = use_resource(`cancels ${only_open}`, () => read_newest<Cancel>(`/v1/cancels?order=desc${only_open ? '&status=open' : ''}`, 'cancels', many.current), { types: ['cancel_'], every_ms: 15_000 });
   const { value, trouble } = state.value;
+  const unproven = findings.value.unproven.length;
   const toggle = (
     <div class="switch" role="group" aria-label="Which">
       <button type="button" aria-pressed={!only_open} onClick={() => set_query('open', '')}>All</button>
@@ -23,9 +31,9 @@ export function CancelsView() {
     <Page title="Stops" actions={toggle}>
       <Trouble words={trouble} retry={reload} />
       {!value && !trouble && <Loading what="stops" />}
-      {value?.cancels.length === 0 && <Empty title={only_open ? 'Every stop is proven' : 'Nothing has been stopped yet'}>A stop appears here the moment it is ordered, from wherever.</Empty>}
+      {value?.rows.length === 0 && !trouble && connection.value.state !== 'lost' && <Empty title={only_open ? 'No stop is open' : 'Nothing has been stopped yet'}>{only_open && unproven > 0 ? `${count(unproven, 'stop')} of the last hour settled without proof: see All.` : 'A stop appears here the moment it is ordered, from wherever.'}</Empty>}
       <ul class="cancels">
-        {value?.cancels.map((c) => (
+        {value?.rows.map((c) => (
           <li key={c.id} class={`verdict-${verdict(c)}`}>
             <i aria-hidden="true" />
             <a href={cancel_link(c.id ?? '')}>{target_words(c)}</a>
@@ -36,6 +44,7 @@ export function CancelsView() {
           </li>
         ))}
       </ul>
+      {value?.has_more && <button type="button" class="button" onClick={() => ((many.current += page_size), reload())}>Older</button>}
     </Page>
   );
 }

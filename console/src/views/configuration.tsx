@@ -1,6 +1,6 @@
 // The configuration that quelld runs with, and its reload: what changed, or why nothing did.
 import { useState } from 'preact/hooks';
-import { post, send, words_of } from '../api/client.ts';
+import { get_text, post, words_of } from '../api/client.ts';
 import { count } from '../model/format.ts';
 import { Copy, Loading, Trouble } from '../parts/small.tsx';
 import { use_resource } from '../state/resource.ts';
@@ -19,7 +19,7 @@ function Outcome({ of }: { of: Reload }) {
 }
 
 export function Configuration() {
-  const [state, read_again] = use_resource('config', async () => (await send('GET', '/v1/config')).text());
+  const [state, read_again] = use_resource('config', () => get_text('/v1/config'));
   const [outcome, set_outcome] = useState<Reload>({ state: 'none' });
   const { value, trouble } = state.value;
   const reload = async () => {

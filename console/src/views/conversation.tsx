@@ -1,25 +1,24 @@
 // A conversation: what was said, what is being said, the tools that run, what waits, and the stop.
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
-import type { ApiEvent, Message, MessageDecision, Operation, Summary } from '../api/types.ts';
-import { apply_turn_event, still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
+import { read_newest } from '../api/pages.ts';
+import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
+import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
+import { use_live_turns } from '../state/live_turns.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
 import { may, session } from '../state/session.ts';
-import { ask_to_stop } from '../state/stopping.ts';
+import { ask_to_stop, saw } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
 import { HistoryActions } from './history.tsx';
 import { MessageActions } from './message_actions.tsx';
-
-const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
 
 function input_words(input: unknown): string {
   const command = (input as { command?: unknown } | null)?.command;
@@ -112,32 +111,18 @@ function last_of_turns(messages: readonly Message[]): Map<string, number> {
   return new Map(messages.flatMap((m) => (m.turn && m.role === 'assistant' ? [[m.turn, m.seq] as const] : [])));
 }
 
+/** So many messages are read at first, and more with each press of Older. */
+const page_size = 200;
+
 function Talk({ scope }: { scope: string }) {
-  const query = new URLSearchParams({ scope, limit: '200', order: 'desc' });
-  const [kept, reload] = use_resource(`messages ${scope}`, () => get<{ messages: Message[] }>(`/v1/messages?${query}`));
+  const many = useRef(page_size);
+  const [kept, reload] = use_resource(`messages ${scope}`, () => read_newest<Message>(`/v1/messages?${new URLSearchParams({ scope, order: 'desc' })}`, 'messages', many.current));
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
-  const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
-  useEffect(() => {
-    turns.value = new Map();
-    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
-    let soon: ReturnType<typeof setTimeout> | undefined;
-    // Also when it is open again: nobody has heard what happened before.
-    source.onopen = () => (reload(), reload_waiting(), reload_turns());
-    const receive = (message: MessageEvent<string>) => {
-      const event = JSON.parse(message.data) as ApiEvent;
-      if (event.scope !== scope) return;
-      const next = new Map(turns.value);
-      apply_turn_event(next, event);
-      turns.value = next;
-      if (event.type === 'text_delta' || event.type === 'tool_progress' || event.type === 'model_usage') return;
-      soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting(), reload_turns()), 200);
-    };
-    for (const type of turn_types) source.addEventListener(type, receive as (e: Event) => void);
-    return () => (source.close(), clearTimeout(soon));
-  }, [scope]);
-  const messages = [...(kept.value.value?.messages ?? [])].sort((a, b) => a.seq - b.seq);
-  const live = still_live(turns.value, messages);
+  const changed = () => (reload(), reload_waiting(), reload_turns());
+  const messages = [...(kept.value.value?.rows ?? [])].sort((a, b) => a.seq - b.seq);
+  // What is shown here may be stopped as what was seen.
+  for (const op of waiting.value.value?.operations ?? []) saw(op.seq);
   const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const queued = here.filter((op) => op.kind === 'turn' && op.status === 'pending');
   const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
@@ -147,17 +132,19 @@ function Talk({ scope }: { scope: string }) {
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
   // A model call of the scope itself writes a summary: turns wait for it.
   const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
+  const turns = use_live_turns(scope, running?.kind === 'turn' ? running.id : null, changed);
+  const live = still_live(turns.value, messages);
   const newest = messages.at(-1)?.seq ?? 0;
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
   const is_busy = running !== undefined || queued.length > 0 || is_behind;
-  const changed = () => (reload(), reload_waiting(), reload_turns());
   return (
     <>
       <Trouble words={kept.value.trouble} retry={reload} />
       <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
+        {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
         {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
         {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
@@ -180,11 +167,14 @@ function Talk({ scope }: { scope: string }) {
   );
 }
 
+const turns_at_once = 500;
+
 function Choose() {
-  const [state] = use_resource('conversations', () => get<{ operations: Operation[] }>('/v1/operations?kind=turn&limit=500'), { every_ms: 10_000 });
+  const many = useRef(turns_at_once);
+  const [state, reload] = use_resource('conversations', () => read_newest<Operation>('/v1/operations?kind=turn', 'operations', many.current), { every_ms: 10_000 });
   const [scope, set_scope] = useState('');
   const last = new Map<string, Operation>();
-  for (const op of state.value.value?.operations ?? []) if (!last.has(op.scope)) last.set(op.scope, op);
+  for (const op of state.value.value?.rows ?? []) if (!last.has(op.scope)) last.set(op.scope, op);
   return (
     <>
       <Trouble words={state.value.trouble} />
@@ -194,6 +184,7 @@ function Choose() {
       </form>
       {last.size === 0 && !state.value.is_loading && <Empty title="No conversations yet">They begin with a message, from here, a chat, or <code>quell chat</code>.</Empty>}
       <ul class="cancels">{[...last].map(([name, op]) => <li key={name}><i class={`dot st-${op.status}`} aria-hidden="true" /><a href={link('/conversation', { scope: name })}>{name}</a><span class="faint">{op.turn?.agent}</span><span class="grow" /><span class="faint"><When at={op.created_at} /></span></li>)}</ul>
+      {state.value.value?.has_more && <p class="faint">Those of the newest {state.value.value.rows.length.toLocaleString('en')} turns. <button type="button" class="button quiet" onClick={() => ((many.current += turns_at_once), reload())}>Older</button></p>}
     </>
   );
 }

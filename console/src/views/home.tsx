@@ -5,7 +5,7 @@ import { count, duration } from '../model/format.ts';
 import type { Need } from '../model/needs.ts';
 import { Page, Trouble, When } from '../parts/small.tsx';
 import { cost_today, watch_cost } from '../state/cost.ts';
-import { findings_trouble, needs, status } from '../state/needs.ts';
+import { calm, findings, findings_trouble, needs, needs_number, note_seen, status } from '../state/needs.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
@@ -19,6 +19,7 @@ function NeedRow({ need }: { need: Need }) {
         <a href={need.link}>{need.title}</a>
         <span class="grow" />
         <span class="faint"><When at={need.since} /></span>
+        {need.key.startsWith('unproven ') && <button type="button" class="button quiet" title="Takes it from this list; the report stays under Stops" onClick={() => note_seen(need.key)}>Seen</button>}
       </div>
       <p class="faint">{need.detail}</p>
       {need.approval && <Approval op={need.approval} />}
@@ -59,11 +60,12 @@ function Notify() {
 
 export function Home() {
   const all = needs.value;
+  const title = all.length === 0 ? calm.value.title : findings.value.is_part ? `${needs_number.value} things need you` : `${count(all.length, 'thing needs', 'things need')} you`;
   const stop_all = may.cancel_everything.value && <button type="button" class="button danger quiet" onClick={() => ask_to_stop({ what: 'everything' })}>Stop everything…</button>;
   return (
-    <Page title={all.length ? `${count(all.length, 'thing needs', 'things need')} you` : status.value ? 'Nothing needs you' : 'Needs me'} actions={<><Notify />{stop_all}</>}>
+    <Page title={title} actions={<><Notify />{stop_all}</>}>
       <Trouble words={findings_trouble.value} />
-      {all.length === 0 && status.value && <p class="all-well">Every stop is proven, every worker answers, and nobody waits for an approval.</p>}
+      {all.length === 0 && calm.value.detail && <p class="all-well">{calm.value.detail}</p>}
       <ul class="needs">{all.map((need) => <NeedRow key={need.key} need={need} />)}</ul>
       <StandingRules />
       <h2 class="section">Cluster</h2>

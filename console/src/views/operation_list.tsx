@@ -1,12 +1,13 @@
 // A flat list of operations that match a search, page by page: live ones as they change, ended ones as they are.
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { get, words_of } from '../api/client.ts';
-import { heard, listen } from '../api/feed.ts';
+import { heard, listen, resync } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { plain } from '../model/format.ts';
+import { with_changes, with_page } from '../model/listing.ts';
 import { operation_link } from '../model/route.ts';
-import { matches, parse_search, request_of } from '../model/search.ts';
+import { belongs, matches, parse_search, request_of } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
 import { ChooseBox, OperationColumns } from '../parts/columns.tsx';
@@ -20,9 +21,12 @@ import { ask_to_stop, saw } from '../state/stopping.ts';
 
 const page_size = 200;
 const most_rows = 20_000;
+/** What does not match any more is shown for a moment, as in the tree. */
+const shown_after_end_ms = 4000;
+const sweep_ms = 1000;
 
 interface Found {
-  rows: Operation[];
+  rows: readonly Operation[];
   cursor: string | null;
   is_loading: boolean;
   trouble: string;
@@ -32,7 +36,12 @@ interface Found {
 function use_operations(text: string, which: 'live' | 'ended') {
   const state = useSignal<Found>({ rows: [], cursor: null, is_loading: true, trouble: '' });
   const search = parse_search(text);
+  /** What events said since a page was asked for: the page may be older than that. */
+  const meanwhile = useRef<Map<string, Operation> | null>(null);
+  const rows_to_leave = useRef(new Map<string, number>()); // and when they leave
+  const is_here = (op: Operation, is_listed: boolean) => belongs(search, op, which, Date.now(), is_listed);
   const load = async (cursor: string | null, is_wanted: () => boolean) => {
+    const heard_since = (meanwhile.current = new Map());
     try {
       const query = request_of(search, which, Date.now());
       query.set('limit', String(page_size));
@@ -40,24 +49,45 @@ function use_operations(text: string, which: 'live' | 'ended') {
       const page = await get<{ operations: Operation[]; next_cursor: string | null }>(`/v1/operations?${query}`);
       if (!is_wanted()) return;
       for (const op of page.operations) saw(op.seq);
-      const rows = [...(cursor ? state.value.rows : []), ...page.operations.filter((op) => matches(search, op))];
-      state.value = { rows, cursor: rows.length < most_rows ? page.next_cursor : null, is_loading: false, trouble: '' };
+      const rows = with_page(cursor ? state.value.rows : [], page.operations.filter((op) => matches(search, op)));
+      const next = with_changes({ rows, has_more: page.next_cursor !== null }, heard_since, is_here);
+      for (const id of next.leaving) rows_to_leave.current.set(id, Date.now() + shown_after_end_ms);
+      state.value = { rows: next.rows, cursor: rows.length < most_rows ? page.next_cursor : null, is_loading: false, trouble: '' };
     } catch (error) {
       if (is_wanted()) state.value = { ...state.value, is_loading: false, trouble: words_of(error) };
     }
   };
   useEffect(() => {
     let is_mine = true;
+    const leaving = rows_to_leave.current;
+    leaving.clear();
     state.value = { rows: [], cursor: null, is_loading: true, trouble: '' };
     void heard().then(() => load(null, () => is_mine));
     const unlisten = listen((batch) => {
       const changed = new Map<string, Operation>();
       for (const event of batch) if (event.operation && event.type.startsWith('operation_')) changed.set(event.operation, event.data as Operation);
-      if (state.value.rows.some((op) => changed.has(op.id))) state.value = { ...state.value, rows: state.value.rows.map((op) => changed.get(op.id) ?? op) };
+      if (state.value.is_loading) for (const [id, op] of changed) meanwhile.current?.set(id, op);
+      const { rows, cursor } = state.value;
+      const next = with_changes({ rows, has_more: cursor !== null }, changed, is_here);
+      for (const id of changed.keys()) leaving.delete(id);
+      for (const id of next.leaving) leaving.set(id, Date.now() + shown_after_end_ms);
+      if (next.rows === rows) return;
+      for (const op of next.rows) if (changed.has(op.id)) saw(op.seq);
+      state.value = { ...state.value, rows: next.rows.slice(0, most_rows) };
     });
+    const sweeper = setInterval(() => {
+      const gone = new Set([...leaving].filter(([, at]) => at <= Date.now()).map(([id]) => id));
+      if (gone.size === 0) return;
+      for (const id of gone) leaving.delete(id);
+      state.value = { ...state.value, rows: state.value.rows.filter((op) => !gone.has(op.id)) };
+    }, sweep_ms);
+    const seen = resync.value;
+    const unsubscribe = resync.subscribe((n) => n !== seen && void ((state.value = { ...state.value, is_loading: true }), load(null, () => is_mine)));
     return () => {
       is_mine = false;
+      clearInterval(sweeper);
       unlisten();
+      unsubscribe();
     };
   }, [text, which]);
   const more = () => {

@@ -76,7 +76,7 @@ export function QuestionForm({ op, question }: { op: Operation; question: Questi
     <form class="approval" aria-label="Question" onSubmit={(e) => (e.preventDefault(), answer())}>
       {question.server && <p class="faint">{question.server} asks:</p>}
       <p class="said">{question.message}</p>
-      {may.converse.value && (
+      {may.decide.value && (
         <>
           {fields.map((field) => <Field key={field.name} field={field} value={entered[field.name] ?? ''} enter={(value) => set_entered({ ...entered, [field.name]: value })} />)}
           <div class="approval-foot">

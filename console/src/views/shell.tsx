@@ -8,7 +8,7 @@ import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
 import { StopDialog } from '../parts/stop_dialog.tsx';
 import { now } from '../state/clock.ts';
-import { needs } from '../state/needs.ts';
+import { needs_number } from '../state/needs.ts';
 import { address, route } from '../state/router.ts';
 import { may, session, sign_out } from '../state/session.ts';
 import { AuditView } from './audit.tsx';
@@ -41,7 +41,7 @@ const links: { to: string; name: string; icon: IconName; views: string[]; may?: 
 
 function Navigation() {
   const { view } = route.value;
-  const many = needs.value.length;
+  const many = needs_number.value;
   const who = session.value!;
   return (
     <nav class={is_menu_open.value ? 'nav open' : 'nav'} aria-label="Views" onClick={(e) => (e.target as Element).closest('a') && (is_menu_open.value = false)}>
@@ -49,7 +49,7 @@ function Navigation() {
       <ul>
         {links.filter((l) => l.may?.value ?? true).map((l) => (
           <li key={l.to}>
-            <a href={l.to} {...(l.views.includes(view) ? { 'aria-current': 'page' as const } : {})}><Icon name={l.icon} />{l.name}{l.to === '/' && many > 0 && <b class="count num">{many}</b>}</a>
+            <a href={l.to} {...(l.views.includes(view) ? { 'aria-current': 'page' as const } : {})}><Icon name={l.icon} />{l.name}{l.to === '/' && many !== '' && <b class="count num">{many}</b>}</a>
           </li>
         ))}
       </ul>

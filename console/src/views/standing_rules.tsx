@@ -12,7 +12,7 @@ export function StandingRules() {
   const [state, reload] = use_resource('approval rules', () => get<{ rules: ApprovalRule[] }>('/v1/approvals/rules?limit=1000'), { every_ms: 30_000, types: ['approval_resolved'] });
   const [refused, set_refused] = useState('');
   const rules = state.value.value?.rules ?? [];
-  if (!may.converse.value || rules.length === 0) return null;
+  if (!may.decide.value || rules.length === 0) return null;
   const revoke = async (rule: ApprovalRule) => {
     await remove(`/v1/approvals/rules/${rule.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
     reload();

@@ -1,0 +1,318 @@
+"""The web console of an operator's day: it says that all is well only if it is, keeps its lists live, and does what administration needs."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness.browser import CONSOLE
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+SCRIPT = [
+    {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved"}}]}]},
+    {"when": {"result": ""}, "text": "Done."},
+    {"text": "You said {{text}}."},
+]
+ASKS = '[[approval]]\ntool = "exec"\n'
+STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+MANY = 10_000
+ANSWER = "await page.evaluate((word) => { window.prompt = () => word; window.confirm = () => true; }, args.word)"
+SEEN = "return await page.getByLabel(/^Only what I see/).isDisabled()"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with TurnCluster(SCRIPT, config=ASKS) as c:
+        yield c
+
+
+def register(c, scope, **fields):
+    external = fields.pop("external", {})
+    answer = c.api("POST", "/v1/operations", {"kind": "external", "scope": scope, "external": external, **fields})
+    assert answer.status == 201, answer.body
+    return answer.json["id"]
+
+
+def end(c, id):
+    assert c.api("POST", f"/v1/operations/{id}/complete", {"result": 1}).status == 200
+
+
+def confirm(browser):
+    browser("await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
+
+
+def test_all_is_well_only_if_every_stop_is_proven_and_quelld_answers(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("Every stop is proven", ".all-well")
+    # Its owner is silent: the stop settles without proof when the lease runs out.
+    lost = register(cluster, "far", title="far away", grace_ms=0, external={"lease_ms": 8000})
+    stop = cluster.cancel(scope="far", wait="fenced")
+    browser.sees("1 stop is under way", "h1")
+    assert "every stop is proven" not in browser.text("main").lower()
+    browser.go("/cancels?open=1")
+    browser.sees("Stopping: 0 of 1 operation", ".cancels")
+    until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle")
+    assert cluster.operation(lost)["stop"]["receipt"] == "unconfirmed"
+    browser.sees("No stop is open", ".empty")
+    browser.sees("1 stop of the last hour settled without proof", ".empty")
+    browser.go("/")
+    browser.sees("Settled without proof: scope far", ".need")
+    browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")
+    assert "every stop is proven" not in browser.text("main").lower()
+    assert browser.flaws() == []
+    browser.press("Seen", ".need")
+    browser.sees("one or more settled without proof", ".all-well")
+    assert "every stop is proven" not in browser.text("main").lower()
+    cluster.kill_controller()
+    browser.sees("What needs you is not known", "h1")
+    cluster.start_controller()
+    browser.sees("Nothing needs you", "h1")
+
+
+def test_the_list_of_a_search_is_live_also_over_a_restart(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?q=owner:ann")
+    browser.sees("Nothing matches", ".empty")
+    other = register(cluster, "found", title="of bob", owner={"id": "bob"}, external={"lease_ms": 0})
+    mine = [register(cluster, "found", title=f"of ann {i}", owner={"id": "ann"}, external={"lease_ms": 0}) for i in range(2)]
+    browser.sees("of ann 0", "[role=listitem]")
+    browser.sees("of ann 1", "[role=listitem]")
+    assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == ["of ann 1", "of ann 0"], "newest first, and nothing of others"
+    end(cluster, mine[0])
+    browser("await page.locator('[role=listitem]', { hasText: 'of ann 0' }).waitFor({ state: 'detached' })")
+    browser("await page.evaluate(() => { window.is_the_same_page = true; })")
+    cluster.kill_controller()
+    browser.sees("quelld does not answer, since", ".lost")
+    cluster.start_controller()
+    end(cluster, mine[1])
+    late = register(cluster, "found", title="of ann late", owner={"id": "ann"}, external={"lease_ms": 0})
+    browser.sees("of ann late", "[role=listitem]")
+    browser("await page.locator('[role=listitem]', { hasText: 'of ann 1' }).waitFor({ state: 'detached' })")
+    assert browser("return await page.evaluate(() => window.is_the_same_page)") is True
+    for id in (other, late):
+        end(cluster, id)
+
+
+def test_only_what_i_see_is_offered_once_something_was_shown(cluster, browser):
+    op = register(cluster, "shown", title="is shown", external={"lease_ms": 0})
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.press("Stop everything…")
+    assert browser(SEEN) is True
+    browser.press("Keep it running", "dialog")
+    browser.go("/tree?scope=shown")
+    browser.sees("is shown", "[role=treeitem]")
+    browser.press("Stop shown…")
+    assert browser(SEEN) is False
+    browser.press("Keep it running", "dialog")
+    end(cluster, op)
+
+
+def test_who_may_not_decide_is_not_asked_to(cluster, browser):
+    turn = cluster.say("chat/asking", "asks")
+    made = cluster.api("POST", "/v1/tokens", {"name": "talker", "role": "chat"}).json
+    browser.sign_in(cluster, token=made["token"])
+    for path, where in (("/", ".need"), ("/conversation?scope=chat/asking", ".talk")):
+        browser.go(path)
+        browser.sees("echo approved", f"{where} .command")
+        assert browser("return await page.getByRole('button', { name: /^(Approve|Deny|Change)/ }).count()") == 0, path
+    browser("await page.getByLabel('Message').waitFor()")
+    browser.forget()
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/asking")
+    browser.press("Approve", ".talk")
+    assert cluster.ended(turn)["status"] == "completed"
+
+
+def test_a_need_that_comes_back_is_announced_again(cluster, browser):
+    browser.sign_in(cluster)
+    browser("""const p = await context.newPage();
+        await p.addInitScript(() => {
+          window.told = [];
+          window.Notification = class { static permission = 'granted'; constructor(title) { window.told.push(title); } };
+        });
+        let is_lost = false;
+        await p.route(/\/v1\/workers\?/, async (route) => {
+          const answer = await route.fetch(), body = await answer.json();
+          if (is_lost) body.workers[0].status = 'lost';
+          await route.fulfill({ response: answer, json: body });
+        });
+        await p.goto(args.url + '/');
+        await p.getByText('Nothing needs you').waitFor();
+        // Hidden, it looks again when its visibility changes.
+        const look = (lost) => (is_lost = lost, p.evaluate(() => {
+          Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        }));
+        for (const n of [1, 2]) {
+          await look(true);
+          await p.waitForFunction((n) => window.told.length === n && document.title.startsWith('(1) '), n);
+          await look(false);
+          await p.waitForFunction(() => !document.title.startsWith('('));
+        }
+        const told = await p.evaluate(() => window.told);
+        await p.unrouteAll({ behavior: 'wait' });
+        await p.close();
+        if (told.some((words) => words !== 'Worker w1 is lost')) throw new Error(told.join());""")
+
+
+def test_older_messages_are_reached(cluster, browser):
+    for i in range(105):
+        assert cluster.ended(cluster.say("chat/long", f"number {i}"))["status"] == "completed"
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/long")
+    browser.sees("You said number 104.", ".message")
+    assert browser("return await page.getByText('You said number 0.', { exact: true }).count()") == 0
+    browser.press("Older messages", ".talk")
+    browser.sees("You said number 0.", ".message")
+    assert browser("return await page.getByRole('button', { name: 'Older messages' }).count()") == 0
+
+
+def test_a_token_is_created_shown_once_and_revoked(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tokens")
+    browser("await page.getByLabel('Name').fill('for ann'); await page.getByLabel('Scope').fill('team/ann'); await page.getByLabel('Role').selectOption('operator')")
+    browser.press("Create")
+    browser.sees("It is shown this once", ".secret")
+    secret = browser.text(".secret code")
+    assert secret.startswith("qk_")
+    assert cluster.api("GET", "/v1/operations?scope=team/ann", token=secret).status == 200
+    assert browser.flaws() == []
+    browser.press("I have it", ".secret")
+    browser("await page.locator('.secret').waitFor({ state: 'detached' })")
+    browser.go("/tokens")
+    browser.sees("team/ann", "tbody")
+    assert secret not in browser("return await page.content()")
+    browser(ANSWER, word="")
+    browser("await page.getByRole('row', { name: /for ann/ }).getByRole('button', { name: 'Revoke' }).click(); await page.getByRole('row', { name: /for ann/ }).waitFor({ state: 'detached' })")
+    assert cluster.api("GET", "/v1/operations", token=secret).status == 401
+
+
+def test_a_worker_is_drained_and_resumed(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/workers")
+    browser.sees("w1", ".worker h2")
+    browser(ANSWER, word="new disks")
+    browser.press("Drain…", ".worker")
+    browser.sees("new disks", ".worker .warn")
+    assert cluster.worker("w1")["drain"]["reason"] == "new disks"
+    browser.press("Resume", ".worker")
+    until(lambda: cluster.worker("w1")["drain"] is None and cluster.worker("w1")["status"] == "ready", "the worker to take work again")
+    browser("await page.locator('.worker .warn').waitFor({ state: 'detached' })")
+
+
+def test_what_nobody_can_prove_is_declared_dead_with_a_reason(cluster, browser):
+    op = register(cluster, "resolved", title="nobody answers", grace_ms=0, external={"lease_ms": 0})
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{op}")
+    browser.sees("nobody answers", "h1")
+    browser(ANSWER, word="I pulled the plug")
+    cluster.cancel(operation=op, wait="fenced")
+    browser.press("Declare dead…")
+    browser.sees("cancelled", "h1")
+    assert cluster.operation(op)["stop"]["receipt"] == "declared"
+    browser.go("/")
+    browser.sees("Settled without proof", ".need")
+    browser.go("/audit")
+    browser.sees("I pulled the plug", "tbody")
+
+
+def test_a_tree_by_parent_is_kept_as_a_view(cluster, browser):
+    lead = register(cluster, "kin", title="kin lead", external={"lease_ms": 0})
+    child = register(cluster, "kin", title="kin child", parent=lead, external={"lease_ms": 0})
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=kin")
+    browser.press("By parent")
+    browser.sees("kin lead", "[role=treeitem]")
+    assert browser("return await page.getByText('kin child', { exact: true }).count()") == 0
+    browser.press("Open kin lead")
+    browser.sees("kin child", "[role=treeitem][aria-level='2']")
+    browser(ANSWER, word="my kin")
+    browser.press("Save view")
+    browser("await page.getByRole('link', { name: 'Stops' }).click(); await page.getByRole('link', { name: 'my kin', exact: true }).click()")
+    browser.sees("kin lead", "[role=treeitem]")
+    assert "by=parent" in browser("return page.url()")
+    browser.press("Forget view")
+    browser("await page.getByRole('link', { name: 'my kin', exact: true }).waitFor({ state: 'detached' })")
+    for id in (child, lead):
+        end(cluster, id)
+
+
+def test_ended_work_is_found_by_time_status_error_and_label(cluster, browser):
+    good = register(cluster, "over", title="went well", labels={"pr": "7"})
+    bad = register(cluster, "over", title="went wrong")
+    end(cluster, good)
+    assert cluster.api("POST", f"/v1/operations/{bad}/fail", {"code": "broken", "message": "no"}).status == 200
+    browser.sign_in(cluster)
+    for words, found in (("since:1h", ["went wrong", "went well"]), ("status:failed", ["went wrong"]), ("error:broken", ["went wrong"]), ("label:pr=7", ["went well"]), ("until:2020-01-01", [])):
+        browser.go(f"/ended?q=scope:over {words}")
+        browser.sees(found[0] if found else "Nothing matches", "[role=listitem]" if found else ".empty")
+        assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == found, words
+
+
+def test_an_operation_is_replayed_downloaded_and_copied(cluster, browser):
+    op = cluster.start("bash", "-c", "echo one; echo 'two  three'", scope="kept", title="short")
+    cluster.wait_status(op["id"], "completed")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{op['id']}")
+    browser.sees("to its end", ".replay")
+    browser("await page.locator('.replay input').fill('0.5'); await page.locator('.replay .num', { hasText: ':' }).waitFor()")
+    written = browser("""const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+        let text = '';
+        for await (const part of await file.createReadStream()) text += part;
+        return [file.suggestedFilename(), text];""")
+    assert written == [op["id"][-8:] + ".stdout", "one\ntwo  three\n"]
+    browser("await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } }))")
+    browser.press("Copy as quell command")
+    copied = browser("return await (await page.waitForFunction(() => window.copied)).jsonValue()")
+    again = subprocess.run(["bash", "-c", copied], env=cluster.environment(), capture_output=True, timeout=90)
+    assert (again.returncode, again.stdout) == (0, b"one\ntwo  three\n"), (copied, again)
+
+
+def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=crowd")
+    browser.sees("Nothing lives here")
+    ids = []
+    for begin in range(0, MANY, 1000):
+        batch = [{"kind": "external", "scope": "crowd", "title": f"number {begin + i}", "grace_ms": 60000, "external": {"lease_ms": 0}} for i in range(1000)]
+        answer = cluster.api("POST", "/v1/operations/batch", {"operations": batch})
+        assert answer.status == 200, answer.body
+        ids += [r["operation"]["id"] for r in answer.json["results"]]
+    browser.sees("10,000 live", ".tree-count")
+    browser("""const box = page.locator('.virtual').first();
+        for (let i = 0; i < 400 && !(await page.getByText('number 9000', { exact: true }).count()); ++i) {
+          await box.evaluate((el) => el.scrollBy(0, 400));
+          await page.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
+        }
+        await page.getByText('number 9000', { exact: true }).waitFor();""")
+    assert browser("return await page.locator('[role=treeitem]').count()") < 200, "only what is in view is in the page"
+    browser.press("Stop crowd…")
+    browser.sees("10,000 operations, at least 1,000 of them external", ".preview")
+    confirm(browser)
+    browser.sees("Stopping: 0 of 10,000 operations proven", "[data-verdict=under_way]")
+    assert "stopped" not in browser.text("dialog").lower().replace("nothing stopped", "")
+    for begin in range(0, MANY, 1000):
+        answer = cluster.api("POST", "/v1/operations/end", {"items": [{"id": id, "stopped": {}} for id in ids[begin:begin + 1000]]})
+        assert answer.status == 200, answer.body
+    browser.sees("Stopped: 10,000 operations, each with proof", "[data-verdict=proven]")
+    browser.sees("reported by its owner", "dialog .report")
+    browser.press("Close", "dialog")
+    browser.sees("Nothing lives here")
+
+
+def test_everything_is_stopped_from_the_first_page(cluster, browser):
+    ops = [cluster.start("bash", "-c", STAY, scope=f"all/{i}", title=f"number {i}") for i in range(3)]
+    until(lambda: len(cluster.operations(status="running", scope="all")) == 3, "the tasks to run")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.press("Stop everything…")
+    browser.sees("3 operations on 1 worker", ".preview")
+    confirm(browser)
+    browser.sees("Stopped: 3 operations, each with proof", "[data-verdict=proven]")
+    assert [cluster.operation(o["id"])["status"] for o in ops] == ["cancelled"] * 3
