@@ -103,7 +103,7 @@ struct keeper_command {
 /// Runs in the freshly cloned process. Never returns.
 [[noreturn]] void run_keeper(const keeper_orders& orders);
 
-/// Where the leader reports that it did not execute.
+/// The place of a leader's report that it did not execute.
 struct exec_failure_place {
   int pipe = -1;                                ///< or -1
   std::optional<exec_failure>* shared = nullptr; ///< in the keeper's memory, without a pipe

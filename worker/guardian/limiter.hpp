@@ -49,7 +49,7 @@ class limiter {
     std::string why_not;
     spare_directories spare;
   };
-  /// What a task has in the v1 hierarchies.
+  /// A task's directories in the v1 hierarchies.
   struct places {
     std::array<std::string, 3> directory; ///< by controller; "" = none
     std::array<bool, 3> lent{};
