@@ -9,9 +9,14 @@ namespace quell::controller::http {
 
 namespace {
 
-/// The most pages of the store that one request reads before it returns a cursor.
-constexpr int max_pages = 20;
+/// The most rows of the store that one request reads before it returns a cursor, and those of one page.
+constexpr std::size_t most_rows = 10'000;
 constexpr std::uint32_t page_rows = 500;
+constexpr std::uint32_t growth = 4;
+
+/// Rows of the first page. One more than requested shows whether there are more. With a filter that only the ledger can
+/// decide, most rows usually pass: pages begin small and grow.
+std::uint32_t first_page(std::uint32_t limit) { return std::min(std::max(limit + 1, 16U), page_rows); }
 
 struct operation_list_request {
   records::operation_filter filter;
@@ -103,10 +108,11 @@ awaitable<response> list_operations(exchange& x) {
   std::uint32_t found = 0;
   std::uint64_t last_seq = 0;
   bool more = true;
-  for (int page = 0; page < max_pages && more && found < list.limit; ++page) {
+  std::uint32_t page = first_page(list.limit);
+  for (std::size_t read = 0; read < most_rows && more && found < list.limit; read += page, page *= growth) {
     auto filter = list.filter;
-    // One more than requested shows whether there are more; with a filter that only the ledger can decide, whole pages.
-    filter.limit = list.statuses.empty() ? list.limit - found + 1 : page_rows;
+    page = std::min(page, page_rows);
+    filter.limit = list.statuses.empty() ? list.limit - found + 1 : page;
     if (last_seq > 0) filter.after_seq = last_seq;
     auto job = [filter](store_reader& q) { return q.operations(filter); };
     auto part = co_await x.list<records::operation_record>(job);

@@ -42,6 +42,7 @@ void output_buffer::took(std::string_view bytes, bool at_the_end) {
     dropped_ += bytes.size();
     return;
   }
+  kept_until_ = total_;
   // Small writes share a chunk, so that a task that writes byte by byte does not cost a frame for each.
   if (!chunks_.empty()) {
     chunk& last = chunks_.back();
@@ -73,7 +74,7 @@ std::optional<output_buffer::piece> output_buffer::next(std::size_t most) const 
         index + 1 == chunks_.size() && from + bytes.size() == c.bytes.size() && c.offset + c.bytes.size() == total_;
     return piece{c.offset + from, bytes, finished_ && last};
   }
-  if (finished_ && !end_sent_) return piece{total_, {}, true};
+  if (finished_ && !end_sent_ && wants_mark()) return piece{total_, {}, true};
   return std::nullopt;
 }
 

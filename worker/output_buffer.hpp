@@ -47,8 +47,17 @@ class output_buffer {
   /// Bytes were read from the task. `at_the_end`: the task has ended; the rest of its pipe is kept even above the
   /// limit.
   void took(std::string_view bytes, bool at_the_end = false);
-  /// Ends the stream.
-  void finish() { finished_ = true; }
+  /// Ends the stream. The end rides on the last bytes that wait; if none do, `announce_end` sends a mark of its own.
+  void finish_quietly() { finished_ = true; }
+  void announce_end() { announced_ = true; }
+  /// Ends the stream, and says so at once.
+  void finish() {
+    finish_quietly();
+    announce_end();
+  }
+  /// Ends the stream of a task whose result says how many bytes there were: without a hole at its end a mark would say
+  /// nothing more.
+  void conclude() { finished_ = concluded_ = true; }
 
   /// The next piece to send (at most `most` bytes), or nullopt. Call `sent` with it, then ask again.
   std::optional<piece> next(std::size_t most = 64 * 1024) const;
@@ -67,7 +76,9 @@ class output_buffer {
   std::size_t in_flight() const { return in_flight_; }
   bool finished() const { return finished_; }
   /// True if everything including the end was sent and acknowledged.
-  bool done() const { return finished_ && chunks_.empty() && end_acknowledged_; }
+  bool done() const {
+    return finished_ && chunks_.empty() && (end_acknowledged_ || (concluded_ && total_ == kept_until_));
+  }
   bool end_sent() const { return end_sent_; }
 
  private:
@@ -75,6 +86,7 @@ class output_buffer {
     std::uint64_t offset;
     std::string bytes;
   };
+  bool wants_mark() const { return concluded_ ? total_ != kept_until_ : announced_; }
   bool full() const { return held_ >= settings_.limit || budget_->used >= budget_->limit; }
 
   settings settings_;
@@ -83,6 +95,7 @@ class output_buffer {
   std::size_t next_chunk_ = 0; ///< first chunk with unsent bytes
   std::size_t next_byte_ = 0;  ///< in that chunk
   std::uint64_t total_ = 0;
+  std::uint64_t kept_until_ = 0; ///< the end of the last bytes that were not dropped
   std::uint64_t dropped_ = 0;
   std::size_t held_ = 0;
   std::size_t in_flight_ = 0;
@@ -90,6 +103,8 @@ class output_buffer {
   bool dropping_ = false;
   bool forgotten_ = false;
   bool finished_ = false;
+  bool announced_ = false;
+  bool concluded_ = false;
   bool end_sent_ = false;
   bool end_acknowledged_ = false;
 };

@@ -6,10 +6,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "worker/clocks.hpp"
+
 namespace quell::worker {
 
 namespace {
 constexpr std::size_t read_bytes = 64 * 1024;
+constexpr auto quiet_time = std::chrono::milliseconds{50};
 constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more is still being written
 } // namespace
 
@@ -76,15 +79,38 @@ void task_io::read(task& t, port which, boot_time now) {
   enqueue(t, which);
 }
 
+/// Most streams end because their task does, and its result is about to say the same for both. A stream that was closed
+/// early is announced a little later.
 void task_io::end_flow(task& t, port which) {
+  flow& f = flow_of(t, which);
+  unwatch(f);
+  f.fd.reset();
+  f.buffer.finish_quietly();
+  quiet_.emplace_back(boot_now() + quiet_time, place(t.serial, which));
+  enqueue(t, which);
+}
+
+/// The end of the task, or of its terminal.
+void task_io::close_flow(task& t, port which) {
   flow& f = flow_of(t, which);
   if (f.fd) {
     unwatch(f);
     f.fd.reset();
   }
-  if (f.buffer.finished()) return;
   f.buffer.finish();
   enqueue(t, which);
+}
+
+void task_io::announce_ends(boot_time now) {
+  while (!quiet_.empty()) {
+    const auto [due, which] = quiet_.front();
+    task* t = find(which.first);
+    if (t && !t->finished && due > now) return;
+    quiet_.pop_front();
+    if (!t || t->finished) continue;
+    flow_of(*t, which.second).buffer.announce_end();
+    enqueue(*t, which.second);
+  }
 }
 
 void task_io::drain(flow& f) {
@@ -102,8 +128,10 @@ output_counts task_io::finish(const operation_id& operation, boot_time) {
   if (!t) return {};
   drain(t->out);
   drain(t->err);
-  end_flow(*t, port::out);
-  end_flow(*t, port::err);
+  for (const port which : {port::out, port::err}) {
+    flow_of(*t, which).buffer.conclude();
+    close_flow(*t, which);
+  }
   close_input(*t);
   t->finished = true;
   const output_counts counts{t->out.buffer.total(), t->err.buffer.total(),
@@ -130,7 +158,7 @@ void task_io::hang_up(const operation_id& operation) {
   if (!t || !t->pty) return;
   drain(t->out);
   close_input(*t);
-  end_flow(*t, port::out);
+  close_flow(*t, port::out);
 }
 
 void task_io::resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) {

@@ -87,6 +87,8 @@ class task_io {
   void read(task& t, port which, boot_time now);
   void drain(flow& f);
   void end_flow(task& t, port which);
+  void close_flow(task& t, port which);
+  void announce_ends(boot_time now);
   void enqueue(task& t, port which);
   void write_input(task& t);
   void close_input(task& t);
@@ -102,6 +104,7 @@ class task_io {
   std::unordered_map<operation_id, std::uint64_t> serials_;
   std::deque<place> sendable_;
   std::vector<place> paused_;
+  std::deque<std::pair<boot_time, place>> quiet_; ///< streams that ended before their task, and when that is said
   std::uint64_t last_serial_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t ends_open_ = 0; ///< end marks sent since the last acknowledgement of any kind

@@ -37,6 +37,7 @@ void task_io::rewind(boot_time now) {
 }
 
 void task_io::turn(boot_time now) {
+  announce_ends(now);
   blocked_ = false;
   while (up_ && !sendable_.empty() && in_flight_ < settings_.window_bytes) {
     const auto [serial, which] = sendable_.front();
@@ -77,6 +78,7 @@ void task_io::turn(boot_time now) {
 
 std::optional<boot_time> task_io::next_turn() const {
   std::optional<boot_time> next;
+  if (!quiet_.empty()) next = quiet_.front().first;
   for (const auto& [serial, which] : paused_) {
     const auto it = tasks_.find(serial);
     if (it == tasks_.end()) continue;

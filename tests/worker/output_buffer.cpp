@@ -139,6 +139,51 @@ TEST_CASE("all streams together are bounded by the budget", "[output]") {
   CHECK(b.wants_bytes(boot_time{2}));
 }
 
+TEST_CASE("a stream that ended quietly sends no mark, unless it is announced", "[output]") {
+  buffer_fixture f;
+  f.buffer.finish_quietly();
+  CHECK(f.sends().empty());
+  CHECK_FALSE(f.buffer.done());
+  f.buffer.announce_end();
+  CHECK(f.sends() == std::vector<std::pair<std::uint64_t, std::string>>{{0, "$"}});
+  f.buffer.acknowledged(0);
+  CHECK(f.buffer.done());
+
+  buffer_fixture waiting; // bytes that wait take the end along
+  waiting.writes(3);
+  waiting.buffer.finish_quietly();
+  CHECK(waiting.sends() == std::vector<std::pair<std::uint64_t, std::string>>{{0, "xxx$"}});
+}
+
+TEST_CASE("the result of a task ends its streams without a mark, unless their end was dropped", "[output]") {
+  buffer_fixture f;
+  f.writes(3);
+  CHECK(f.sends() == std::vector<std::pair<std::uint64_t, std::string>>{{0, "xxx"}});
+  f.buffer.conclude();
+  CHECK(f.sends().empty());
+  CHECK_FALSE(f.buffer.done());
+  f.buffer.acknowledged(3);
+  CHECK(f.buffer.done());
+
+  buffer_fixture empty;
+  empty.buffer.conclude();
+  CHECK(empty.sends().empty());
+  CHECK(empty.buffer.done());
+
+  buffer_fixture holed; // the controller must learn where the stream would have ended
+  holed.writes(100);
+  holed.sends();
+  CHECK_FALSE(holed.buffer.wants_bytes(holed.now));
+  CHECK(holed.buffer.wants_bytes(holed.now + 6000ms));
+  holed.writes(20);
+  holed.buffer.conclude();
+  CHECK(holed.sends() == std::vector<std::pair<std::uint64_t, std::string>>{{120, "$"}});
+  holed.buffer.acknowledged(100);
+  CHECK_FALSE(holed.buffer.done());
+  holed.buffer.acknowledged(120);
+  CHECK(holed.buffer.done());
+}
+
 TEST_CASE("what the controller does not know is forgotten at once, and reading goes on", "[output]") {
   buffer_fixture f;
   f.writes(100);

@@ -27,7 +27,7 @@ enum source : std::uint64_t { from_worker, from_children, from_clock };
 guardian::guardian(options o)
     : worker_(std::move(o.worker)), life_(std::move(o.life)), report_(std::move(o.report)),
       subtree_(std::move(o.subtree)), sandbox_(std::move(o.confinement)), limiter_(std::move(o.limits)),
-      open_files_limit_(o.open_files_limit), name_(std::move(o.name)) {}
+      open_files_limit_(o.open_files_limit), memory_can_be_lent_(o.memory_can_be_lent), name_(std::move(o.name)) {}
 
 bool guardian::set_up() {
   sigset_t child;

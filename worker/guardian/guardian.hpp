@@ -70,6 +70,7 @@ class guardian {
     limiter limits;
     std::string name; ///< of the subtree
     std::uint64_t open_files_limit = 0;
+    bool memory_can_be_lent = false;
   };
   explicit guardian(options o);
   /// Runs until the worker is gone and every task is proven dead.
@@ -124,6 +125,7 @@ class guardian {
   sandbox sandbox_;
   limiter limiter_;
   std::uint64_t open_files_limit_ = 0;
+  bool memory_can_be_lent_ = false; ///< by keepers to leaders
 
   std::unordered_map<std::uint64_t, std::unique_ptr<guarded_task>> tasks_;
   std::unordered_map<operation_id, std::uint64_t> by_operation_;

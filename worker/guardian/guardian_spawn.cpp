@@ -122,7 +122,7 @@ void guardian::spawn(byte_reader& in, std::vector<unique_fd>& fds) {
     why = start(*task, header, in, fds);
   }
   if (!why.empty()) {
-    limiter_.end(task->cgroup_name());
+    if (has_limit(task->limits)) limiter_.end(task->cgroup_name());
     return say(task_spawn_failed{header.operation, std::move(why), task->by_worker});
   }
   by_keeper_.emplace(task->keeper, task->serial);
@@ -206,6 +206,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   orders.guardian = ::getpid();
   orders.confinement = &sandbox_;
   orders.open_files_limit = open_files_limit_;
+  orders.memory_can_be_lent = memory_can_be_lent_;
   orders.changes_user = changes_user;
   orders.uid = uid;
   orders.gid = gid;
@@ -251,9 +252,11 @@ void guardian::apply(guarded_task& task, const keeper_report& report, pid_t send
   if (report.held) {
     task.known.held = true;
     task.leader = sender;
-    if (auto why = limiter_.enter(task.cgroup_name(), sender); !why.empty() && !task.killing) {
-      task.refused = std::move(why);
-      return kill_task(task);
+    if (has_limit(task.limits)) {
+      if (auto why = limiter_.enter(task.cgroup_name(), sender); !why.empty() && !task.killing) {
+        task.refused = std::move(why);
+        return kill_task(task);
+      }
     }
     if (!task.killing) say(task_held{task.operation, sender});
     return;

@@ -186,7 +186,7 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
 bool guardian::try_finish(guarded_task& task) {
   if (task.keeper != 0) return false;
   if (task.keeper_failed && orphans_) return false;
-  if (task.limit_met.empty()) {
+  if (has_limit(task.limits) && task.limit_met.empty()) {
     const unique_fd own(
         task.has_cgroup ? ::openat(subtree_->descriptor(), task.cgroup_name().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)
                         : -1);
@@ -198,7 +198,7 @@ bool guardian::try_finish(guarded_task& task) {
     if (task.retry_at == never) task.retry_at = boot_now().ns + 1 * ms;
     return false;
   }
-  limiter_.end(task.cgroup_name());
+  if (has_limit(task.limits)) limiter_.end(task.cgroup_name());
   const auto& known = task.known;
   const bool refused = known.exec == exec_state::failed && known.step != start_step::exec;
   const bool vanished = !known.held && known.exec == exec_state::unknown && !task.stopping;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,6 +29,12 @@ namespace {
 
 void wake(int) {}
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool can_lend_memory = false; // the sanitizer takes the borrowed stack for an error
+#else
+constexpr bool can_lend_memory = true;
+#endif
+
 /// Fixed numbers of a keeper's descriptors; the guardian keeps them occupied, so that no needed descriptor has one of
 /// them.
 enum place : int { channel = 3, hold, in, out, err, cgroup, life, files, scratch, first_secret };
@@ -39,7 +46,7 @@ class keeper {
 
   [[noreturn]] void run() {
     take_over();
-    fork_leader();
+    start_leader();
     while (true) {
       reap();
       if (no_children_) ::_exit(0);
@@ -104,10 +111,27 @@ class keeper {
       if (::getppid() != orders_.guardian) ::_exit(1);
       return;
     }
-    // A separate /proc, visible to this namespace only; mounts of the host still propagate here (slave).
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) fail(start_step::mount, errno);
+    // A separate /proc, visible to this namespace only.
     const bool for_root = ::geteuid() == 0 && (!orders_.changes_user || orders_.uid == 0);
     if (!orders_.confinement->mount_proc(for_root)) fail(start_step::mount, errno);
+  }
+
+  /// An init has nothing to do until its leader executes: a stop before the go kills both. So it lends the leader its
+  /// memory and sleeps meanwhile (CLONE_VFORK; the kernel still lets SIGKILL through), which spares the copy. A view of
+  /// its own needs more than the borrowed stack.
+  bool lends_memory() const {
+    return can_lend_memory && orders_.memory_can_be_lent && is_init() && !orders_.workspace.wanted;
+  }
+
+  void start_leader() {
+    if (lends_memory())
+      lend_to_leader();
+    else
+      fork_leader();
+    ::close_range(hold, err, 0);
+    ::close_range(files, scratch, 0);
+    if (orders_.secret_count > 0)
+      ::close_range(first_secret, first_secret + static_cast<unsigned>(orders_.secret_count) - 1, 0);
   }
 
   void fork_leader() {
@@ -116,14 +140,43 @@ class keeper {
     exec_pipe_ = ends[0];
     const pid_t self = ::getpid();
     const pid_t pid = clone_process(0, is_init() ? -1 : orders_.cgroup);
-    if (pid == 0) run_leader(orders_, self, ends[1]);
+    if (pid == 0) run_leader(orders_, self, {ends[1], nullptr});
     if (pid < 0) fail(start_step::fork, -pid);
     leader_ = pid;
     ::close(ends[1]);
-    ::close_range(hold, err, 0);
-    ::close_range(files, scratch, 0);
-    if (orders_.secret_count > 0)
-      ::close_range(first_secret, first_secret + static_cast<unsigned>(orders_.secret_count) - 1, 0);
+  }
+
+  /// Returns when the leader has executed or is dying.
+  void lend_to_leader() {
+    alignas(64) static std::array<char, 64 * 1024> stack;
+    const pid_t pid =
+        ::clone([](void* self) -> int { static_cast<keeper*>(self)->be_leader(); }, stack.data() + stack.size(),
+                CLONE_VM | CLONE_VFORK | SIGCHLD, this);
+    if (pid < 0) fail(start_step::fork, errno);
+    leader_ = pid;
+    if (failure_) return note_failure(*failure_);
+    // Before its exec a leader exits only with a failure.
+    siginfo_t end{};
+    const bool exited = ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                        end.si_pid == pid && end.si_code == CLD_EXITED;
+    note_exec(exited);
+  }
+
+  [[noreturn]] void be_leader() { run_leader(orders_, 1, {-1, &failure_}); }
+
+  void note_failure(const exec_failure& failure) {
+    known_.exec = failure.never ? exec_state::never : exec_state::failed;
+    known_.step = failure.step;
+    known_.error = failure.error;
+    known_.code = failure.code;
+    changed_ = true;
+  }
+
+  /// A killed process frees its memory and closes its pipes before it can be waited for, so only the kernel's own record
+  /// tells whether it had executed.
+  void note_exec(bool certain) {
+    known_.exec = !certain && never_executed(leader_) ? exec_state::never : exec_state::succeeded;
+    changed_ = true;
   }
 
   /// Reads the leader's report about its exec; end of file means that exec closed the pipe, or that the leader died
@@ -134,19 +187,12 @@ class keeper {
     ssize_t got = 0;
     while ((got = ::read(exec_pipe_, &failure, sizeof failure)) < 0 && errno == EINTR) {
     }
-    if (got == static_cast<ssize_t>(sizeof failure)) {
-      known_.exec = failure.never ? exec_state::never : exec_state::failed;
-      known_.step = failure.step;
-      known_.error = failure.error;
-      known_.code = failure.code;
-    } else {
-      // A killed process closes its pipes before it can be waited for, so only the kernel's own record tells the two
-      // cases apart.
-      known_.exec = never_executed(leader_) ? exec_state::never : exec_state::succeeded;
-    }
+    if (got == static_cast<ssize_t>(sizeof failure))
+      note_failure(failure);
+    else
+      note_exec(false);
     ::close(exec_pipe_);
     exec_pipe_ = -1;
-    changed_ = true;
   }
 
   void reap() {
@@ -304,6 +350,7 @@ class keeper {
   keeper_orders orders_;
   std::array<int, most_secrets> secrets_{};
   keeper_report known_;
+  std::optional<exec_failure> failure_; ///< written by a leader that uses this memory
   pid_t leader_ = 0;
   int exec_pipe_ = -1;
   bool changed_ = false, reaped_ = false, no_children_ = false, killing_ = false, guardian_gone_ = false;

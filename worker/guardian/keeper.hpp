@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "protocol/vocabulary.hpp"
@@ -31,6 +32,7 @@ struct keeper_orders {
   char* const* envp = nullptr;
   pid_t guardian = 0;
   std::uint64_t open_files_limit = 0; ///< RLIMIT_NOFILE (soft), restored for the task
+  bool memory_can_be_lent = false;    ///< see `lends_memory` in keeper.cpp
   bool changes_user = false;          ///< to the user and groups below
   uid_t uid = 0;
   gid_t gid = 0;
@@ -84,7 +86,7 @@ struct keeper_report {
   left_process left[most_left_reported];
 };
 
-/// Leader to keeper, over the pipe that exec closes.
+/// Leader to keeper: over the pipe that exec closes, or in the memory that both use until the exec.
 struct exec_failure {
   start_step step = start_step::exec;
   bool never = false; ///< the hold ended without a go
@@ -101,9 +103,15 @@ struct keeper_command {
 /// Runs in the freshly cloned process. Never returns.
 [[noreturn]] void run_keeper(const keeper_orders& orders);
 
+/// The place of a leader's report that it did not execute.
+struct exec_failure_place {
+  int pipe = -1;                                ///< or -1
+  std::optional<exec_failure>* shared = nullptr; ///< in the keeper's memory, without a pipe
+};
+
 /// Runs in the process that the keeper forks: sets up, reports that it is held, waits for the go, executes. Never
-/// returns.
-[[noreturn]] void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe);
+/// returns. It may have borrowed the keeper's memory: it changes nothing there except its own stack and the failure.
+[[noreturn]] void run_leader(const keeper_orders& orders, pid_t keeper, exec_failure_place failures);
 
 /// Sends SIGKILL once to every descendant of this process except those in and below `but_not` (sorted). It reaps
 /// nothing; repeat until none is left.

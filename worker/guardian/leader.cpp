@@ -22,8 +22,9 @@
 namespace quell::worker {
 namespace {
 
-[[noreturn]] void give_up(int exec_pipe, exec_failure why) {
-  while (::write(exec_pipe, &why, sizeof why) < 0 && errno == EINTR) {
+[[noreturn]] void give_up(const exec_failure_place& to, exec_failure why) {
+  if (to.shared) *to.shared = why;
+  while (to.pipe >= 0 && ::write(to.pipe, &why, sizeof why) < 0 && errno == EINTR) {
   }
   ::_exit(why.code == 0 ? 126 : why.code);
 }
@@ -102,8 +103,8 @@ bool change_user(const keeper_orders& orders) {
 
 } // namespace
 
-void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
-  const auto fail = [&](start_step step) { give_up(exec_pipe, {step, false, errno, 126}); };
+void run_leader(const keeper_orders& orders, pid_t keeper, exec_failure_place failures) {
+  const auto fail = [&](start_step step) { give_up(failures, {step, false, errno, 126}); };
   const bool own_init = orders.level == containment::pidns || orders.level == containment::cgroup_pidns;
   if (!own_init) {
     // The keeper's death must not free the leader; the other descendants become the guardian's children, and it kills
@@ -125,7 +126,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
 
-  if (!orders.confinement->drop_bounding()) fail(start_step::sandbox);
+  if (!orders.confinement->drop_bounding(orders.workspace.wanted)) fail(start_step::sandbox);
   if (orders.changes_user) {
     if (!change_user(orders)) fail(start_step::user);
     // The kernel clears the parent-death signal when a process changes its user.
@@ -145,7 +146,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   ssize_t got = 0;
   while ((got = ::read(orders.hold, &go, 1)) < 0 && errno == EINTR) {
   }
-  if (got != 1) give_up(exec_pipe, {start_step::none, true, 0, 0});
+  if (got != 1) give_up(failures, {start_step::none, true, 0, 0});
 
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   for (std::size_t i = 0; i < orders.secret_count; ++i)
@@ -158,7 +159,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (orders.workspace.wanted && *orders.workspace.notice != 0)
     (void)!::write(2, orders.workspace.notice, std::strlen(orders.workspace.notice));
-  give_up(exec_pipe, execute_along_path(orders));
+  give_up(failures, execute_along_path(orders));
 }
 
 } // namespace quell::worker

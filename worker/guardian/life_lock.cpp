@@ -22,7 +22,7 @@ std::string content(int fd) {
 }
 
 std::string boot_id() {
-  auto text = read_small_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64);
+  auto text = read_proc("sys/kernel/random/boot_id", 64);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

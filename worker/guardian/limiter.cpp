@@ -123,13 +123,21 @@ std::string limiter::begin(const std::string& task, const task_limits& wanted, i
       return c.v1.get() < 0 || ::unlinkat(c.v1.get(), old.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
     });
   });
-  for (auto& c : controllers_) {
+  for (std::size_t i = 0; i < controllers_.size(); ++i) {
+    auto& c = controllers_[i];
     if (!is_limited(c.name, wanted)) continue;
     const auto value = value_of(c.name, wanted, c.in_v2);
     int error = 0;
     if (c.in_v2 && cgroup >= 0) {
       error = write_small_file(cgroup, std::string(c.v2_file).c_str(), value);
+    } else if (c.v1.get() >= 0 && !is_required(c.name, wanted)) {
+      if (auto spare = c.spare.take(c.v1.get(), value, error); !spare.empty()) {
+        auto& own = tasks_[task];
+        own.directory[i] = std::move(spare);
+        own.lent[i] = true;
+      }
     } else if (c.v1.get() >= 0) {
+      tasks_[task].directory[i] = task;
       const unique_fd made(make_cgroup(c.v1.get(), task.c_str()));
       error = made.get() < 0 ? -made.get() : write_small_file(made.get(), std::string(c.v1_file).c_str(), value);
     } else {
@@ -145,37 +153,54 @@ std::string limiter::begin(const std::string& task, const task_limits& wanted, i
 }
 
 std::string limiter::enter(const std::string& task, pid_t leader) {
-  const auto file = task + "/cgroup.procs";
-  for (auto& c : controllers_) {
-    if (c.in_v2 || c.v1.get() < 0) continue;
-    const int error = write_small_file(c.v1.get(), file.c_str(), std::to_string(leader));
+  const auto own = tasks_.find(task);
+  if (own == tasks_.end()) return {};
+  for (std::size_t i = 0; i < controllers_.size(); ++i) {
+    const auto& directory = own->second.directory[i];
+    if (directory.empty()) continue;
+    const auto& c = controllers_[i];
+    const int error = write_small_file(c.v1.get(), (directory + "/cgroup.procs").c_str(), std::to_string(leader));
     if (error != 0 && error != ENOENT) return "its " + std::string(c.name) + " cannot be limited: " + errno_text(error);
   }
   return {};
 }
 
-std::string limiter::exceeded(const std::string& task, const task_limits& wanted, int cgroup) const {
-  for (const auto& c : controllers_) {
+std::string limiter::exceeded(const std::string& task, const task_limits& wanted, int cgroup) {
+  const auto own = tasks_.find(task);
+  for (std::size_t i = 0; i < controllers_.size(); ++i) {
+    const auto& c = controllers_[i];
     if (c.name == "cpu" || !is_limited(c.name, wanted)) continue;
-    const bool own = c.in_v2 && cgroup >= 0;
+    const bool in_own = c.in_v2 && cgroup >= 0;
+    const std::string directory = own == tasks_.end() ? "" : own->second.directory[i];
     const auto read = [&](const char* v2, const char* v1) {
-      if (own) return read_small_file(cgroup, v2);
-      return c.v1.get() < 0 ? std::string() : read_small_file(c.v1.get(), (task + "/" + v1).c_str());
+      if (in_own) return read_small_file(cgroup, v2);
+      return directory.empty() ? std::string() : read_small_file(c.v1.get(), (directory + "/" + v1).c_str());
     };
+    std::string what;
     if (c.name == "memory" && count_in(read("memory.events", "memory.oom_control"), "oom_kill") > 0)
-      return "it needed more memory than its limit of " + size_text(wanted.memory_bytes) +
+      what = "it needed more memory than its limit of " + size_text(wanted.memory_bytes) +
              ", and the kernel killed a process of it";
     if (c.name == "pids" && count_in(read("pids.events", "pids.events"), "max") > 0)
-      return "it wanted more processes and threads than its limit of " + std::to_string(wanted.pids);
+      what = "it wanted more processes and threads than its limit of " + std::to_string(wanted.pids);
+    if (what.empty()) continue;
+    if (own != tasks_.end()) own->second.spoilt = true;
+    return what;
   }
   return {};
 }
 
 void limiter::end(const std::string& task) {
-  bool busy = false;
-  for (auto& c : controllers_)
-    if (c.v1.get() >= 0 && ::unlinkat(c.v1.get(), task.c_str(), AT_REMOVEDIR) < 0 && errno == EBUSY) busy = true;
-  if (busy && leftovers_.size() < 10'000) leftovers_.push_back(task);
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return;
+  const auto own = std::move(at->second);
+  tasks_.erase(at);
+  for (std::size_t i = 0; i < controllers_.size(); ++i) {
+    auto& c = controllers_[i];
+    const auto& directory = own.directory[i];
+    if (directory.empty() || (own.lent[i] && !own.spoilt && c.spare.give_back(c.v1.get(), directory))) continue;
+    if (::unlinkat(c.v1.get(), directory.c_str(), AT_REMOVEDIR) < 0 && errno == EBUSY && leftovers_.size() < 10'000)
+      leftovers_.push_back(directory);
+  }
 }
 
 void limiter::remove(const std::string& name) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "worker/guardian/client.hpp"
 #include "worker/guardian/system.hpp"
 
 namespace quell::worker {
@@ -21,8 +22,12 @@ namespace {
 
 template <class Visit>
 void each_number_in(const char* path, Visit visit) {
-  DIR* dir = ::opendir(path);
-  if (!dir) return;
+  const int fd = open_proc(path, O_RDONLY | O_DIRECTORY);
+  DIR* dir = fd < 0 ? nullptr : ::fdopendir(fd);
+  if (!dir) {
+    if (fd >= 0) ::close(fd);
+    return;
+  }
   while (const dirent* entry = ::readdir(dir)) {
     const int number = std::atoi(entry->d_name);
     if (number > 0) visit(number);
@@ -43,7 +48,7 @@ void children_from_file(const std::string& text, std::vector<pid_t>& out) {
 
 std::vector<pid_t> descendants_by_scan(pid_t root, std::size_t limit, const std::vector<pid_t>& but_not) {
   std::unordered_multimap<pid_t, pid_t> children;
-  each_number_in("/proc", [&](int pid) {
+  each_number_in(".", [&](int pid) {
     const auto stat = stat_of(pid);
     if (stat.state != 0 && stat.state != 'Z' && stat.state != 'X') children.emplace(stat.parent, pid);
   });
@@ -59,7 +64,10 @@ std::vector<pid_t> descendants_by_scan(pid_t root, std::size_t limit, const std:
 }
 
 bool has_children_files() {
-  static const bool exists = ::access("/proc/thread-self/children", F_OK) == 0;
+  static const bool exists = [] {
+    const unique_fd file(open_proc("thread-self/children", O_RDONLY));
+    return file.get() >= 0;
+  }();
   return exists;
 }
 
@@ -67,8 +75,8 @@ bool has_children_files() {
 
 process_stat stat_of(pid_t pid) {
   char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  const auto text = read_small_file(AT_FDCWD, path, 4096);
+  std::snprintf(path, sizeof path, "%d/stat", pid);
+  const auto text = read_proc(path, 4096);
   process_stat out;
   // The command's name can itself contain spaces and parentheses: the other fields follow the last parenthesis.
   const auto end = text.rfind(')');
@@ -81,8 +89,8 @@ process_stat stat_of(pid_t pid) {
 
 pid_t tracer_of(pid_t pid) {
   char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/status", pid);
-  const auto text = read_small_file(AT_FDCWD, path, 8192);
+  std::snprintf(path, sizeof path, "%d/status", pid);
+  const auto text = read_proc(path, 8192);
   const auto at = text.find("\nTracerPid:");
   return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
 }
@@ -91,14 +99,14 @@ void children_of(pid_t pid, int threads, std::vector<pid_t>& out) {
   if (!has_children_files()) return;
   char path[96];
   if (threads == 1) {
-    std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
-    return children_from_file(read_small_file(AT_FDCWD, path, 16 << 20), out);
+    std::snprintf(path, sizeof path, "%d/task/%d/children", pid, pid);
+    return children_from_file(read_proc(path, 16 << 20), out);
   }
-  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  std::snprintf(path, sizeof path, "%d/task", pid);
   each_number_in(path, [&](int thread) {
     char file[96];
-    std::snprintf(file, sizeof file, "/proc/%d/task/%d/children", pid, thread);
-    children_from_file(read_small_file(AT_FDCWD, file, 16 << 20), out);
+    std::snprintf(file, sizeof file, "%d/task/%d/children", pid, thread);
+    children_from_file(read_proc(file, 16 << 20), out);
   });
 }
 
@@ -121,8 +129,8 @@ std::vector<pid_t> direct_children(pid_t pid) {
   std::vector<pid_t> out;
   if (!has_children_files()) return descendants_by_scan(pid, 1'000'000, {});
   char file[96];
-  std::snprintf(file, sizeof file, "/proc/%d/task/%d/children", pid, pid);
-  children_from_file(read_small_file(AT_FDCWD, file, 16 << 20), out);
+  std::snprintf(file, sizeof file, "%d/task/%d/children", pid, pid);
+  children_from_file(read_proc(file, 16 << 20), out);
   return out;
 }
 
@@ -133,11 +141,11 @@ process_view view_of(pid_t pid) {
   view.pid = pid;
   view.state = std::string(1, stat.state);
   char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-  view.command = read_small_file(AT_FDCWD, path, 200);
+  std::snprintf(path, sizeof path, "%d/cmdline", pid);
+  view.command = read_proc(path, 200);
   if (view.command.empty()) {
-    std::snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    view.command = read_small_file(AT_FDCWD, path, 64);
+    std::snprintf(path, sizeof path, "%d/comm", pid);
+    view.command = read_proc(path, 64);
   }
   if (view.command.size() > 200) view.command.resize(200);
   for (auto& c : view.command)

@@ -18,6 +18,7 @@
 #include "worker/guardian/guardian.hpp"
 #include "worker/guardian/life_lock.hpp"
 #include "worker/guardian/probe.hpp"
+#include "worker/guardian/system.hpp"
 
 namespace {
 
@@ -116,9 +117,14 @@ int main(int argc, char** argv) {
   const bool born_in_cgroup =
       options.report.level == containment::cgroup || options.report.level == containment::cgroup_pidns;
   options.name = argv[1];
+  // With 1 a leader that changes its user could be traced by that user until its exec, and through it the keeper.
+  options.memory_can_be_lent = !read_small_file(AT_FDCWD, "/proc/sys/fs/suid_dumpable", 16).starts_with('1');
   options.limits.prepare(options.subtree.get(), argv[1], born_in_cgroup, options.report.limits);
-  options.confinement.prepare(options.report.limits);
+  const bool init_per_task =
+      options.report.level == containment::pidns || options.report.level == containment::cgroup_pidns;
+  options.confinement.prepare(init_per_task, options.report.limits);
   options.confinement.prepare_workspaces(options.report);
+  if (init_per_task) options.confinement.leave_proc();
 
   return guardian(std::move(options)).run();
 }

@@ -134,11 +134,12 @@ std::optional<std::uint64_t> capability_bit(std::string_view name) {
   return std::uint64_t{1} << (at - names.begin());
 }
 
-void sandbox::prepare(std::vector<std::string>& limits) {
+void sandbox::prepare(bool tasks_mount_proc, std::vector<std::string>& limits) {
   if (!options_.on) {
     limits.emplace_back("The sandbox is off (worker.sandbox): a task may do what the worker's user may do.");
     return;
   }
+  bounding_dropped_ = drop_each(); // this process executes nothing: the bounding set matters to tasks only
   if (::unshare(CLONE_NEWNS) < 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) {
     hidden_by_leaders_ = std::move(options_.hidden);
     limits.emplace_back(
@@ -147,6 +148,7 @@ void sandbox::prepare(std::vector<std::string>& limits) {
     return;
   }
   own_mounts_ = true;
+  proc_.reset(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (auto& directory : options_.hidden) pending_.push_back({std::move(directory), false});
   workspaces_.reset(::open(options_.workspaces.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!make_tree_read_only("/sys") && errno != EINVAL && errno != ENOENT)
@@ -155,10 +157,14 @@ void sandbox::prepare(std::vector<std::string>& limits) {
     if (!path.starts_with("/sys/") && !make_tree_read_only(path.c_str()))
       limits.emplace_back(failed("The cgroups at " + path + " cannot be made read-only for tasks"));
   for (const char* path : machine_files)
-    if (is_there(path) && !make_read_only(path))
+    if (!tasks_mount_proc && is_there(path) && !make_read_only(path))
       limits.emplace_back(failed(std::string(path) + " cannot be made read-only for tasks"));
   if (!close_devices()) limits.emplace_back(failed("The devices of the machine cannot be closed to tasks"));
   cover();
+}
+
+void sandbox::leave_proc() {
+  if (own_mounts_ && proc_ && ::umount2("/proc", MNT_DETACH) == 0) reach_proc_through(proc_.get());
 }
 
 void sandbox::hide_also(std::string directory) {
@@ -176,15 +182,15 @@ void sandbox::hide_also(std::string directory) {
 
 void sandbox::cover() {
   if (!own_mounts_ || pending_.empty()) return;
-  std::erase_if(pending_, cover_one);
+  std::erase_if(pending_, [this](const pending& one) { return cover_one(one); });
 }
 
-bool sandbox::cover_one(const pending& one) {
+bool sandbox::cover_one(const pending& one) const {
   const unique_fd there(::open(one.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!there) return false;
-  const auto own = "/proc/self/fd/" + std::to_string(there.get());
+  const auto own = "self/fd/" + std::to_string(there.get());
   std::array<char, 4097> real{};
-  const auto size = ::readlink(own.c_str(), real.data(), real.size() - 1);
+  const auto size = ::readlinkat(proc_.get(), own.c_str(), real.data(), real.size() - 1);
   if (size < 0) return false;
   // Its owner could replace it by a link to /usr.
   if (one.exact && one.directory != std::string_view(real.data(), static_cast<std::size_t>(size))) return false;
@@ -194,20 +200,28 @@ bool sandbox::cover_one(const pending& one) {
   if (::fstat(there.get(), &is) == 0 && (is.st_mode & 07777) == 0 && ::fstatfs(there.get(), &on) == 0 &&
       on.f_type == TMPFS_MAGIC && (on.f_flags & ST_RDONLY) != 0)
     return true;
-  return ::mount("quell-hidden", own.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                 "size=4k,nr_inodes=2,mode=0") == 0;
+  if (::fchdir(proc_.get()) < 0) return false; // there can be no /proc in this namespace
+  const bool covered = ::mount("quell-hidden", own.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                               "size=4k,nr_inodes=2,mode=0") == 0;
+  return ::chdir("/") == 0 && covered;
 }
 
 bool sandbox::mount_proc(bool for_root) const {
+  // Mounts of the host still propagate here (slave). A copy of the guardian's own mounts is that already.
+  if (!own_mounts_ && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) return false;
   // A user who can unmount ours would see the host's /proc below it.
   if (own_mounts_ && ::umount2("/proc", MNT_DETACH) < 0 && errno != EINVAL) return false;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) return false;
+  reach_proc_through(-1);
   if (!options_.on || !for_root) return true;
   return std::all_of(machine_files.begin(), machine_files.end(), make_read_only);
 }
 
-bool sandbox::drop_bounding() const {
-  if (!options_.on) return true;
+bool sandbox::drop_bounding(bool own_namespace) const {
+  return !options_.on || (bounding_dropped_ && !own_namespace) || drop_each();
+}
+
+bool sandbox::drop_each() const {
   for (unsigned bit = 0; bit < 64; ++bit) {
     if ((options_.capabilities & (std::uint64_t{1} << bit)) != 0) continue;
     const int has = ::prctl(PR_CAPBSET_READ, bit);

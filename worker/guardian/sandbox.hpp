@@ -26,8 +26,12 @@ std::optional<std::uint64_t> capability_bit(std::string_view name);
 class sandbox {
  public:
   explicit sandbox(sandbox_options options) : options_(std::move(options)) {}
-  /// Makes the mount namespace. Appends a sentence to `limits` for each measure that does not work here.
-  void prepare(std::vector<std::string>& limits);
+  /// Makes the mount namespace, and drops capabilities that no task may gain. Appends a sentence to `limits` for each
+  /// measure that does not work here. `tasks_mount_proc`: each keeper mounts a /proc of its own.
+  void prepare(bool tasks_mount_proc, std::vector<std::string>& limits);
+  /// After all preparation, if each keeper mounts a /proc of its own: detaches the one of this namespace, so that no start
+  /// has to copy and detach it (a detachment waits for every processor). This process reads it through a descriptor.
+  void leave_proc();
   /// Registers a directory with secrets; the next `cover` covers it unless it already is.
   void hide_also(std::string directory);
   /// Covers the directories that have appeared since the last call; call before each start.
@@ -44,8 +48,9 @@ class sandbox {
   /// Mounts the namespace's own /proc and detaches the old one; `for_root`: files by which its root could change the
   /// machine are read-only.
   bool mount_proc(bool for_root) const;
-  /// Before the change of user: drops the capabilities that must never come back.
-  bool drop_bounding() const;
+  /// Before the change of user: drops the capabilities that must never come back. The guardian has dropped them for
+  /// every task, but a user namespace made since (`own_namespace`) has brought them back.
+  bool drop_bounding(bool own_namespace) const;
   /// After the change of user: drops the rest permanently.
   bool confine() const;
 
@@ -54,13 +59,16 @@ class sandbox {
     std::string directory;
     bool exact; ///< never cover a replacement that another user put there
   };
-  static bool cover_one(const pending& one);
+  bool cover_one(const pending& one) const;
+  bool drop_each() const;
 
   sandbox_options options_;
   std::vector<pending> pending_;               ///< directories that do not exist yet
   std::vector<std::string> hidden_by_leaders_; ///< without own mounts: each task in a workspace covers them itself
   bool own_mounts_ = false;
+  bool bounding_dropped_ = false;
   unique_fd workspaces_; ///< from before it was covered
+  unique_fd proc_;       ///< of the host
   view_means means_ = view_means::none;
 };
 

@@ -8,10 +8,30 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
 namespace quell::worker {
+namespace {
+
+int proc_directory = -1; // the guardian and its keepers have one thread each
+
+std::string read_and_close(int fd, std::size_t limit) {
+  std::string out;
+  if (fd < 0) return out;
+  char piece[4096];
+  while (out.size() < limit) {
+    const ssize_t n = ::read(fd, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    out.append(piece, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  return out;
+}
+
+} // namespace
 
 pid_t clone_process(std::uint64_t flags, int cgroup) {
   clone_args args{};
@@ -43,19 +63,22 @@ std::string errno_text(int error) {
 }
 
 std::string read_small_file(int dir, const char* path, std::size_t limit) {
-  std::string out;
-  const int fd = ::openat(dir, path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return out;
-  char piece[4096];
-  while (out.size() < limit) {
-    const ssize_t n = ::read(fd, piece, sizeof piece);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    out.append(piece, static_cast<std::size_t>(n));
-  }
-  ::close(fd);
-  return out;
+  return read_and_close(::openat(dir, path, O_RDONLY | O_CLOEXEC), limit);
 }
+
+std::string read_proc(const char* path, std::size_t limit) {
+  return read_and_close(open_proc(path, O_RDONLY), limit);
+}
+
+int open_proc(const char* path, int flags) {
+  if (proc_directory >= 0) return ::openat(proc_directory, path, flags | O_CLOEXEC);
+  char whole[128];
+  const int size = std::snprintf(whole, sizeof whole, "/proc/%s", path);
+  if (size < 0 || size >= static_cast<int>(sizeof whole)) return -1;
+  return ::open(whole, flags | O_CLOEXEC);
+}
+
+void reach_proc_through(int directory) { proc_directory = directory; }
 
 int write_small_file(int dir, const char* path, std::string_view text) {
   const int fd = ::openat(dir, path, O_WRONLY | O_CLOEXEC);

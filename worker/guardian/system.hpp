@@ -23,6 +23,13 @@ std::string errno_text(int error);
 
 /// A whole small file below `dir` (AT_FDCWD for paths), at most `limit` bytes; empty if it cannot be read.
 std::string read_small_file(int dir, const char* path, std::size_t limit = 1 << 20);
+/// The same for a file of /proc, named without "/proc/".
+std::string read_proc(const char* path, std::size_t limit = 1 << 20);
+/// A descriptor of a file or directory of /proc, or -1.
+int open_proc(const char* path, int flags);
+/// From here on this process reads /proc through this descriptor, because its mount namespace has none; -1: by its path
+/// again. The descriptor is the caller's.
+void reach_proc_through(int directory);
 /// 0, or the errno of the failure.
 int write_small_file(int dir, const char* path, std::string_view text);
 
