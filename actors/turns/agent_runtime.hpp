@@ -61,6 +61,7 @@ struct agent_runtime {
   steering_table steering;
   std::unique_ptr<blocking_executor> background_reads;
   std::unique_ptr<blocking_executor> priority_reads; ///< for short reads that the author of a stop waits for
+  std::unique_ptr<blocking_executor> speech_work;    ///< carries sound and words, which wait for no read of the store
   output_store* output = nullptr;
   arriving_files arriving;         ///< files of messages, while they are fetched
   blob_store* blobs = nullptr;     ///< nullptr: there are none

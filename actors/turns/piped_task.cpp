@@ -33,7 +33,7 @@ void piped_task::start(create_order order, pipe_ends ends) {
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (made) return;
          self->runtime_->who.drop(self->id_);
-         self->runtime_->background_reads->run([self, why = made.error().error.detail](store_reader&) {
+         self->carrier().run([self, why = made.error().error.detail](store_reader&) {
            self->finish("cannot be started: " + why, false);
          });
        }});
@@ -44,7 +44,7 @@ void piped_task::started(const std::string& worker) {
     const std::lock_guard lock(guard_);
     worker_ = worker;
   }
-  runtime_->background_reads->run([self = shared_from_this()](store_reader&) {
+  carrier().run([self = shared_from_this()](store_reader&) {
     self->ends_.started();
     self->begin_feeding();
     self->read_more();
@@ -81,7 +81,7 @@ void piped_task::begin_feeding() {
     is_feeding_ = true;
     worker = worker_;
   }
-  runtime_->background_reads->run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+  carrier().run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
 }
 
 void piped_task::feed(const std::string& worker) {
@@ -111,8 +111,8 @@ void piped_task::feed(const std::string& worker) {
     sent_ += moved;
     if (is_last && unsent_.empty()) wants_end_ = false; // the end was sent
   }
-  runtime_->background_reads->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
-                                        [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+  carrier().run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
+                      [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
 }
 
 void piped_task::stop(stop_cause cause) { runtime_->core.execute({commands::stop_local{{id_}, cause}, {}}); }
@@ -152,24 +152,22 @@ void piped_task::read_more() {
   runtime_->output->watch(id_, read_, runtime_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
-    self->runtime_->background_reads->run([self](store_reader&) { self->read_more(); });
+    self->carrier().run([self](store_reader&) { self->read_more(); });
   });
 }
 
 /// The end and the last output arrive on different connections.
 void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
   if (read_all() || tries == 0) return finish(why, was_stopped);
-  runtime_->background_reads->run_after(pipe_look_interval,
-                                        [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
-                                          self->read_last(why, was_stopped, tries - 1);
-                                        });
+  carrier().run_after(pipe_look_interval, [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
+    self->read_last(why, was_stopped, tries - 1);
+  });
 }
 
 void piped_task::ended(const ended_operation& e) {
-  runtime_->background_reads->run(
-      [self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](store_reader&) {
-        self->read_last(why, was_stopped, most_pipe_looks);
-      });
+  carrier().run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](store_reader&) {
+    self->read_last(why, was_stopped, most_pipe_looks);
+  });
 }
 
 void piped_task::finish(const std::string& why, bool was_stopped) {

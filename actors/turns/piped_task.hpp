@@ -22,9 +22,12 @@ struct pipe_ends {
 /// Must be held by a shared_ptr; any thread.
 class piped_task final : public operation_watcher, public std::enable_shared_from_this<piped_task> {
  public:
+  /// Where its bytes are carried, and where `pipe_ends` are called.
+  enum class carried_by : bool { background_reads, speech_work };
+
   /// `name`: for the log.
-  piped_task(std::shared_ptr<agent_runtime> runtime, std::string name)
-      : runtime_(std::move(runtime)), name_(std::move(name)) {}
+  piped_task(std::shared_ptr<agent_runtime> runtime, std::string name, carried_by how = carried_by::background_reads)
+      : runtime_(std::move(runtime)), name_(std::move(name)), how_(how) {}
 
   /// Completes `order` to a task with open stdin.
   void start(create_order order, pipe_ends ends);
@@ -42,6 +45,9 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   void ended(const ended_operation& e) override;
 
  private:
+  blocking_executor& carrier() const {
+    return how_ == carried_by::speech_work ? *runtime_->speech_work : *runtime_->background_reads;
+  }
   void begin_feeding();
   void feed(const std::string& worker);
   void read_more();
@@ -51,6 +57,7 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
 
   std::shared_ptr<agent_runtime> runtime_;
   const std::string name_;
+  const carried_by how_;
   operation_id id_;
   pipe_ends ends_;
 
@@ -62,7 +69,7 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   bool wants_end_ = false; ///< and the end must still be sent
   bool is_feeding_ = false;
   bool is_over_ = false;
-  std::uint64_t read_ = 0; ///< bytes read of its stdout; used only on the thread of background reads
+  std::uint64_t read_ = 0; ///< bytes read of its stdout; used only by the carrier
 };
 
 } // namespace quell::controller::turns

@@ -153,6 +153,7 @@ void real_turn_scheduler::recall_steering(const queued& waiting, store_reader& s
 void real_turn_scheduler::stop() {
   message_router_->stop();
   runtime_->priority_reads->stop();
+  runtime_->speech_work->stop();
   runtime_->background_reads->stop();
   for (const auto& agent : runtime_->who.agents()) agent->die();
   runtime_->mcp->end();
@@ -170,6 +171,9 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   auto lookups = blocking_executor::open(o.open_store);
   if (!lookups) return tl::unexpected(lookups.error());
   runtime->priority_reads = std::move(*lookups);
+  auto speech = blocking_executor::open(o.open_store);
+  if (!speech) return tl::unexpected(speech.error());
+  runtime->speech_work = std::move(*speech);
   auto repeats = blocking_executor::open(o.open_store);
   if (!repeats) return tl::unexpected(repeats.error());
   auto models = integrations::model_client::make();

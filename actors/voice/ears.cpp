@@ -14,7 +14,8 @@ void ears::warm_up() {
 
 void ears::begin() {
   const auto& work = context_->work;
-  task_ = std::make_shared<turns::piped_task>(work, "the recogniser of " + scope_.text());
+  task_ = std::make_shared<turns::piped_task>(work, "the recogniser of " + scope_.text(),
+                                              turns::piped_task::carried_by::speech_work);
   lines_ = {};
   create_order order;
   order.by = turns::agent_runtime::acting_for({"quell", "quell"});

@@ -22,7 +22,8 @@ void fill_in(std::string& word, const std::string& name, const std::string& valu
 } // namespace
 
 void mouth::speak(const operation_id& exchange, const speaker& who, const std::string& text, double speed) {
-  task_ = std::make_shared<turns::piped_task>(context_->work, "the voice of " + who.scope.text());
+  task_ = std::make_shared<turns::piped_task>(context_->work, "the voice of " + who.scope.text(),
+                                              turns::piped_task::carried_by::speech_work);
   create_order order;
   order.by = turns::agent_runtime::acting_for(who.author);
   order.parent = exchange;

@@ -161,6 +161,7 @@ void scheduler_host::begin() {
   auto runtime = std::make_shared<agent_runtime>();
   runtime->background_reads = std::make_unique<virtual_executor>(life_, *reader_);
   runtime->priority_reads = std::make_unique<virtual_executor>(life_, *reader_);
+  runtime->speech_work = std::make_unique<virtual_executor>(life_, *reader_);
   runtime->core = virtual_link(life_);
   runtime->models = played_models(life_);
   runtime->output = output_.get();
