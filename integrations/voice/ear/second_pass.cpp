@@ -1,5 +1,5 @@
-// Two grammars in one decoder, over the whole utterance at once. The limits come from a part of the corpus of
-// benchmarks/voice_stops.py; docs/voice.md has the figures for the rest.
+// Two grammars in one decoder, over the whole utterance at once. The limits were fitted to four of the seven voices of
+// benchmarks/voice_stops.py; docs/voice.md has the figures for those and for the others.
 #include "integrations/voice/ear/second_pass.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace quell::ear {
 namespace {
 
 constexpr std::size_t longest_stop = 3 * 16000; ///< samples, with the silence around it
-constexpr double free_limit = 0.4, common_limit = 0.5;
+constexpr double free_limit = 0.2, common_limit = 0.6;
 
 const std::string stop_phrases = "[ okay | oh | actually | just | please | yeah | hey ] "
                                  "( stop | cancel | never mind | forget it | abort | quit ) "
@@ -67,7 +67,7 @@ std::optional<second_pass::stop> second_pass::stop_in(const std::vector<std::int
   if (by_free == 0) return stop{phrase, 1};
   const auto by_common = phone_distance(sound_of(search("words", samples)), wanted);
   if (by_common > common_limit) return std::nullopt;
-  return stop{phrase, 1 - std::max(by_free, by_common)};
+  return stop{phrase, 1 - (by_free + by_common) / 2};
 }
 
 } // namespace quell::ear
