@@ -92,9 +92,9 @@ bool is_allowed(const std::vector<approval_rule>& rules, const std::string& tool
   if (by_match.empty() || tool_name != "exec") return false;
   const auto commands = plain_commands_of(input_json);
   return commands && std::all_of(commands->begin(), commands->end(), [&](const std::string& command) {
-    return std::any_of(by_match.begin(), by_match.end(),
-                       [&](const approval_rule& rule) { return fits(rule, {command}, true); });
-  });
+           return std::any_of(by_match.begin(), by_match.end(),
+                              [&](const approval_rule& rule) { return fits(rule, {command}, true); });
+         });
 }
 
 } // namespace

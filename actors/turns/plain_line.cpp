@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view plain_marks = "_-./:=,@%+ ";
 
-bool is_plain(char c) {
+bool is_plain_of_line(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          plain_marks.find(c) != std::string_view::npos;
 }
@@ -27,7 +27,7 @@ std::optional<std::vector<std::string>> plain_commands(std::string_view line) {
     return !commands.back().empty();
   };
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (is_plain(line[i])) continue;
+    if (is_plain_of_line(line[i])) continue;
     const auto two = line.substr(i, 2);
     const bool is_double = two == "&&" || two == "||";
     if (!is_double && line[i] != '|' && line[i] != ';') return std::nullopt;

@@ -133,8 +133,8 @@ TEST_CASE("a whole configuration is read", "[turns][settings]") {
   CHECK(s.agents[2].acp);
   CHECK(s.agents[3].model == "big"); // an agent that names no model uses the first one
   CHECK(s.timeouts == std::map<std::string, milliseconds>{{"exec", 10min}, {"web_fetch", 0ms}, {"mcp:files", 30s}});
-  CHECK(s.approvals == std::vector<approval_rule>{{"exec", "rm *"}, {"mcp__files__*", ""},
-                                                           {"read", "", false, milliseconds{0}, true}});
+  CHECK(s.approvals == std::vector<approval_rule>{
+                           {"exec", "rm *"}, {"mcp__files__*", ""}, {"read", "", false, milliseconds{0}, true}});
   REQUIRE(s.mcp.size() == 2);
   CHECK(s.mcp[0].env.at("LEVEL") == "high");
   CHECK(s.mcp[1].key == "web-secret");

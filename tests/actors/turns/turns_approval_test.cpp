@@ -179,10 +179,34 @@ TEST_CASE("a line is plain only if nothing in it is left to a shell", "[turns][a
   CHECK(plain_commands("git status") == commands{"git status"});
   CHECK(plain_commands(" git status&&ls -l ;  cat a.txt | wc -l || true ") ==
         commands{"git status", "ls -l", "cat a.txt", "wc -l", "true"});
-  for (const char* line :
-       {"", " ", "git status;", ";", "a && && b", "a & b", "a |& b", "a &", "git status > x", "git status 2>&1",
-        "git $X", "git `x`", "git $(x)", "git 'x'", "git \"x\"", "git x\ny", "git x\ty", "git \\x", "(git x)",
-        "{ git x; }", "git *.c", "git ~/x", "git a#b", "!git", "git [a]", "git x?", "git \xc3\xa4", "a ;; b"}) {
+  for (const char* line : {"",
+                           " ",
+                           "git status;",
+                           ";",
+                           "a && && b",
+                           "a & b",
+                           "a |& b",
+                           "a &",
+                           "git status > x",
+                           "git status 2>&1",
+                           "git $X",
+                           "git `x`",
+                           "git $(x)",
+                           "git 'x'",
+                           "git \"x\"",
+                           "git x\ny",
+                           "git x\ty",
+                           "git \\x",
+                           "(git x)",
+                           "{ git x; }",
+                           "git *.c",
+                           "git ~/x",
+                           "git a#b",
+                           "!git",
+                           "git [a]",
+                           "git x?",
+                           "git \xc3\xa4",
+                           "a ;; b"}) {
     INFO(line);
     CHECK_FALSE(plain_commands(line));
   }
@@ -198,8 +222,8 @@ TEST_CASE("a rule that allows wins over rules that ask, if every command of the 
   };
   approval_rule never{"exec", "git push*"};
   never.denies = true;
-  const std::vector<approval_rule> rules{{"*", ""},   allow("exec", "git *"), allow("exec", "ls *"),
-                                         never,       allow("list", "")};
+  const std::vector<approval_rule> rules{
+      {"*", ""}, allow("exec", "git *"), allow("exec", "ls *"), never, allow("list", "")};
   const auto waits = [&](const std::string& line) {
     INFO(line);
     return !for_line(rules, line).empty();
