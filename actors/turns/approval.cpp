@@ -1,6 +1,7 @@
 // Finds the rule that fits a call: by its tool, and by the content of its input.
 #include "actors/turns/approval.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -64,6 +65,38 @@ bool fits(const approval_rule& rule, const std::vector<std::string>& texts, bool
   return false;
 }
 
+/// The commands of an exec that does nothing else than to run them; nullopt: it is not understood so well.
+std::optional<std::vector<std::string>> plain_commands_of(const std::string& input_json) {
+  const auto input = json::parse(input_json, nullptr, false);
+  if (!input.is_object()) return std::nullopt;
+  for (const auto& [name, value] : input.items())
+    if (name != "command" && name != "argv" && name != "cwd" && name != "timeout_ms" && name != "background")
+      return std::nullopt; // variables of the environment can make another command of it
+  if (const auto argv = input.find("argv"); argv != input.end()) {
+    if (!argv->is_array() || input.contains("command")) return std::nullopt;
+    for (const auto& argument : *argv) // a space in a program's name would read like its arguments
+      if (!argument.is_string() || argument.get<std::string>().empty() ||
+          argument.get<std::string>().find(' ') != std::string::npos)
+        return std::nullopt;
+  }
+  return plain_commands(line_of(input));
+}
+
+bool is_allowed(const std::vector<approval_rule>& rules, const std::string& tool_name, const std::string& input_json) {
+  std::vector<approval_rule> by_match;
+  for (const auto& rule : rules) {
+    if (!rule.allows || !is_for(rule, tool_name)) continue;
+    if (rule.match.empty()) return true;
+    by_match.push_back(rule);
+  }
+  if (by_match.empty() || tool_name != "exec") return false;
+  const auto commands = plain_commands_of(input_json);
+  return commands && std::all_of(commands->begin(), commands->end(), [&](const std::string& command) {
+           return std::any_of(by_match.begin(), by_match.end(),
+                              [&](const approval_rule& rule) { return fits(rule, {command}, true); });
+         });
+}
+
 } // namespace
 
 std::string rule_text(const approval_rule& rule) {
@@ -76,14 +109,14 @@ const approval_rule* deciding_rule(const std::vector<approval_rule>& rules, cons
   bool has_texts = false;
   const approval_rule* found = nullptr;
   for (const auto& rule : rules) {
-    if ((found && !rule.denies) || !is_for(rule, tool_name)) continue;
+    if (rule.allows || (found && !rule.denies) || !is_for(rule, tool_name)) continue;
     if (!has_texts && !rule.match.empty()) texts = texts_of(tool_name, input_json);
     has_texts = has_texts || !rule.match.empty();
     if (!fits(rule, texts, tool_name == "exec")) continue;
     found = &rule;
     if (rule.denies) break;
   }
-  return found;
+  return found && !found->denies && is_allowed(rules, tool_name, input_json) ? nullptr : found;
 }
 
 std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,

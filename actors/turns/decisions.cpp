@@ -103,22 +103,23 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
 /// A call that waits for a human has a row with its place and the author of the request.
 void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, chat_approver who,
                     reply<outcome<operation_id>> done) {
-  runtime->priority_reads->run([runtime, call, d = std::move(d), who = std::move(who),
-                                done = std::move(done)](store_reader& store) mutable {
-    // Chats name the target by one id: that of a call that waits to begin, or that of a running call's question.
-    const auto open_question = runtime->questions.find(call);
-    const auto question = open_question ? std::optional(std::exchange(call, open_question->call)) : std::nullopt;
-    const auto row = store.operation(call);
-    if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
-    if (!*row) return done(refused_with(error_code::operation_not_found, "nothing of that id waits for approval here"));
-    if (auto why = why_not_decide(runtime->settings->chat, who, **row))
-      return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
-    if (question)
-      answer_question(runtime, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
-                      std::move(done));
-    else
-      decide_call(runtime, call, std::move(d), std::move(done));
-  });
+  runtime->priority_reads->run(
+      [runtime, call, d = std::move(d), who = std::move(who), done = std::move(done)](store_reader& store) mutable {
+        // Chats name the target by one id: that of a call that waits to begin, or that of a running call's question.
+        const auto open_question = runtime->questions.find(call);
+        const auto question = open_question ? std::optional(std::exchange(call, open_question->call)) : std::nullopt;
+        const auto row = store.operation(call);
+        if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
+        if (!*row)
+          return done(refused_with(error_code::operation_not_found, "nothing of that id waits for approval here"));
+        if (auto why = why_not_decide(runtime->settings->chat, who, **row))
+          return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
+        if (question)
+          answer_question(runtime, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
+                          std::move(done));
+        else
+          decide_call(runtime, call, std::move(d), std::move(done));
+      });
 }
 
 } // namespace quell::controller::turns

@@ -41,10 +41,10 @@ std::vector<records::kept_message> requests_of(const kept_decision& kept, store_
     if (!row || !*row || (*row)->kind != kind::turn) continue;
     if (std::find(turns.begin(), turns.end(), (*row)->id) != turns.end()) continue;
     turns.push_back((*row)->id);
-    auto& asked = requests.emplace_back().message;
-    asked.role = records::message_role::user;
-    asked.author = (*row)->owner;
-    asked.text = (*row)->title;
+    auto& request = requests.emplace_back().message;
+    request.role = records::message_role::user;
+    request.author = (*row)->owner;
+    request.text = (*row)->title;
   }
   return requests;
 }
@@ -59,8 +59,8 @@ std::vector<std::string> stop_conversation(const std::vector<records::kept_messa
   const speakers people(all);
   std::vector<std::string> texts;
   if (!requests.empty()) {
-    auto& asked = texts.emplace_back(note("this was asked for before, and the next message stops it"));
-    for (const auto& one : requests) asked += "\n" + people.text_of(one.message);
+    auto& text = texts.emplace_back(note("this was asked for before, and the next message stops it"));
+    for (const auto& one : requests) text += "\n" + people.text_of(one.message);
   }
   texts.push_back(people.text_of(all.back().message));
   return texts;

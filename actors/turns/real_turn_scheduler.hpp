@@ -43,8 +43,7 @@ class real_turn_scheduler final : public turn_scheduler {
   void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) override {
     answer_question(runtime_, call, std::move(given), std::move(done));
   }
-  void decide_in_chat(operation_id call, decision d, chat_approver who,
-                      reply<outcome<operation_id>> done) override {
+  void decide_in_chat(operation_id call, decision d, chat_approver who, reply<outcome<operation_id>> done) override {
     turns::decide_in_chat(runtime_, call, std::move(d), std::move(who), std::move(done));
   }
   bool may_decide(const std::string& token) const override {

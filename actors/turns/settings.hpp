@@ -79,6 +79,7 @@ struct approval_rule {
   std::string match;       ///< glob on the command line, or on the input; "" = always
   bool denies = false;     ///< instead of asking: nobody can approve it
   milliseconds timeout{0}; ///< nobody decided for so long: the call is denied; 0 = it waits for ever
+  bool allows = false;     ///< instead of asking: rules that ask do not count for what it fits
   friend bool operator==(const approval_rule&, const approval_rule&) = default;
 };
 

@@ -92,14 +92,14 @@ void real_turn_scheduler::find_cancel(cancel_id id, reply<result<bool>> done) {
 
 void real_turn_scheduler::find_message(std::vector<scope_path> scopes, std::string client_id,
                                        reply<result<std::optional<records::message_record>>> done) {
-  runtime_->priority_reads->run([scopes = std::move(scopes), client_id = std::move(client_id),
-                                 done = std::move(done)](store_reader& store) {
-    for (const auto& scope : scopes) {
-      auto found = with_newest_edit(store, scope, client_id);
-      if (!found || *found) return done(std::move(found));
-    }
-    done(std::optional<records::message_record>{});
-  });
+  runtime_->priority_reads->run(
+      [scopes = std::move(scopes), client_id = std::move(client_id), done = std::move(done)](store_reader& store) {
+        for (const auto& scope : scopes) {
+          auto found = with_newest_edit(store, scope, client_id);
+          if (!found || *found) return done(std::move(found));
+        }
+        done(std::optional<records::message_record>{});
+      });
 }
 
 void real_turn_scheduler::disconnected(operation_id turn) {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "actors/turns/approvers.hpp"
 #include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/approvers.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/history_order.hpp"
 #include "actors/turns/mcp_accounts.hpp"
@@ -51,8 +51,7 @@ class turn_scheduler {
   /// Answers the question of a running call. Faults: `invalid_values` (the question stays open), `not_paused`.
   virtual void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) = 0;
   /// The same for a chat user, if they may decide (`why_not_decide`).
-  virtual void decide_in_chat(operation_id call, decision d, chat_approver who,
-                              reply<outcome<operation_id>> done) = 0;
+  virtual void decide_in_chat(operation_id call, decision d, chat_approver who, reply<outcome<operation_id>> done) = 0;
   /// Whether a token of role chat may decide, by its id.
   virtual bool may_decide(const std::string& token) const = 0;
   /// Calls `what` on a thread that can wait, with what approvers have allowed for good; nullptr: nothing can be.

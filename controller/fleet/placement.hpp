@@ -31,7 +31,7 @@ struct waiting_queue {
   place head() const { return {entries.turn().guild_turn, entries.front().number}; }
   const requirement* need = nullptr; ///< of no line
   waiting_lines entries;             ///< its next task is chosen
-  std::vector<member*> candidates; ///< they take work and match; as of `roster_version`
+  std::vector<member*> candidates;   ///< they take work and match; as of `roster_version`
   std::uint64_t roster_version = 0;
   bool blocked = false;                ///< its head fits nowhere until capacity changes
   std::uint64_t passed_over_since = 0; ///< count of placements when its head was first blocked

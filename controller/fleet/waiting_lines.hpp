@@ -68,8 +68,8 @@ class turn_counts {
 
  private:
   struct guild_turns {
-    std::uint64_t last = 0;   ///< given to a task of this guild
-    std::uint64_t placed = 0; ///< of its authors: of the task placed last
+    std::uint64_t last = 0;                        ///< given to a task of this guild
+    std::uint64_t placed = 0;                      ///< of its authors: of the task placed last
     std::map<std::uint8_t, std::uint64_t> authors; ///< the last turn given to each line
   };
   guild_turns& turns_of(std::uint16_t guild) {

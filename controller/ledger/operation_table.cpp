@@ -80,8 +80,12 @@ index operation_table::add(const records::operation_record& r) {
 
 requirement operation_table::requirement_of(const task_spec& spec, const scope_path& scope,
                                             const std::string& author) const {
-  return {spec.worker, spec.on, spec.slots, spec.least_containment ? spec.least_containment : least_,
-          queue_of_guild(scope.guild().text()), queue_of_author(author)};
+  return {spec.worker,
+          spec.on,
+          spec.slots,
+          spec.least_containment ? spec.least_containment : least_,
+          queue_of_guild(scope.guild().text()),
+          queue_of_author(author)};
 }
 
 /// Puts it in front of its parent's other children.

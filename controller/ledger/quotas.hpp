@@ -45,8 +45,8 @@ inline bool has_share(std::string_view token) {
 /// longer than its task, and quell starts calls and sub-agents on behalf of a turn.
 inline bool takes_share_of_parent(const caller& by) { return by.task || by.token_id == own_token_id; }
 
-/// The number of lines in which pending tasks wait, by guild and in each by author; lines are served in turn. Two guilds
-/// can meet in one line; with so many that is rare.
+/// The number of lines in which pending tasks wait, by guild and in each by author; lines are served in turn. Two
+/// guilds can meet in one line; with so many that is rare.
 inline constexpr std::uint32_t guild_queues = 1024, author_queues = 64;
 
 /// The same value in every process (FNV-1a).

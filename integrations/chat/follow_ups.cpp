@@ -152,8 +152,7 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
 
 void follow_ups::deleted(const std::string& key, std::vector<scope_path> scopes, const std::string& id) {
   if (tools_.rules.deletion == on_deletion::ignore) return;
-  if (!entries_.contains(key))
-    return recall(key, std::move(scopes), id, [this, key, id] { deleted(key, {}, id); });
+  if (!entries_.contains(key)) return recall(key, std::move(scopes), id, [this, key, id] { deleted(key, {}, id); });
   stop_turn(key, "its message was deleted", [this, key] { release(key); });
 }
 

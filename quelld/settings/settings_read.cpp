@@ -161,10 +161,11 @@ void read_rule(toml_table& t, turn_settings& s) {
   if (r.tool.empty()) t.wrong("tool", "must name a tool, or be a glob such as \"mcp__files__*\" or \"*\"");
   r.match = t.text("match", match_bytes);
   const auto action = t.text("action", 16);
-  if (!action.empty() && action != "ask" && action != "deny") t.wrong("action", "must be ask or deny");
   r.denies = action == "deny";
+  r.allows = action == "allow";
+  if (!action.empty() && action != "ask" && !r.denies && !r.allows) t.wrong("action", "must be ask, deny or allow");
   r.timeout = t.duration("timeout", milliseconds{0}, milliseconds{0});
-  if (r.denies && r.timeout.count() > 0) t.wrong("timeout", "is for a rule that asks; this one denies");
+  if ((r.denies || r.allows) && r.timeout.count() > 0) t.wrong("timeout", "is for a rule that asks");
   if (t.has("match") && r.match.empty()) t.wrong("match", "must not be empty; leave it out to ask always");
   t.end();
   s.approvals.push_back(std::move(r));

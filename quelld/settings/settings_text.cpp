@@ -203,7 +203,7 @@ std::string turn_settings_text(const turn_settings& s) {
     lines l(out);
     l.text("tool", r.tool);
     l.text("match", r.match);
-    if (r.denies) l.text("action", "deny");
+    if (r.denies || r.allows) l.text("action", r.denies ? "deny" : "allow");
     if (r.timeout.count() > 0) l.text("timeout", duration_text(r.timeout));
   }
   for (const auto& m : s.mcp) print(out, m);

@@ -302,6 +302,13 @@ std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
       return coded_fault{error_code::invalid_field, "[tools.timeouts]: \"" + name + "\" " + why, {}};
   for (const auto& rule : s.approvals)
     if (auto wrong = rule_that_fits_nothing(s, rule)) return wrong;
+  for (const auto& rule : s.approvals)
+    if (rule.allows && !rule.match.empty() && rule.tool != "exec")
+      return coded_fault{error_code::invalid_field,
+                         "[[approval]] \"" + rule.tool +
+                             "\": match of a rule that allows is for the tool exec alone; leave it out to allow all of "
+                             "the tool",
+                         {}};
   for (const auto& p : s.chat.places)
     if (auto wrong = place_that_does_not_fit(s, p)) return wrong;
   const auto& speaks = s.chat.acknowledgement_model;

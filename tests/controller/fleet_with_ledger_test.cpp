@@ -255,3 +255,25 @@ TEST_CASE("a removed worker goes when the real ledger has nothing left of it") {
   CHECK(c.status_of_task(id) == status::cancelled);
   CHECK(std::count(c.events.begin(), c.events.end(), "worker_removed") == 1);
 }
+
+TEST_CASE("the tasks of another guild take turns with those of a guild that has many channels waiting") {
+  whole_world c;
+  auto& w = c.worker_joins("w1", 1);
+  std::vector<operation_id> flood, late;
+  for (int i = 0; i < 20; ++i) flood.push_back(c.task("discord/g1/c" + std::to_string(i)));
+  for (int i = 0; i < 3; ++i) late.push_back(c.task("discord/g2/c" + std::to_string(i)));
+  for (int i = 0; i < 6; ++i) {
+    c.acknowledges("w1");
+    const auto running = w.all<wire::start>().back().operation;
+    c.starts("w1", running);
+    wire::task_ended m;
+    m.operation = running;
+    m.exit = exit_state{0, {}};
+    m.started_at = m.ended_at = c.now.wall;
+    c.reports("w1", m);
+    c.turns();
+  }
+  const auto starts = w.all<wire::start>();
+  REQUIRE(starts.size() == 7);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(starts[2 * i + 2].operation == late[i]);
+}

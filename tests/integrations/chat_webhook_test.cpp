@@ -40,8 +40,7 @@ struct listening_host final : host {
     FAIL("nobody asked");
   }
   void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves here"); }
-  void find(std::vector<scope_path>, std::string,
-            std::function<void(result<std::optional<known_message>>)>) override {
+  void find(std::vector<scope_path>, std::string, std::function<void(result<std::optional<known_message>>)>) override {
     FAIL("nobody edits here");
   }
 };

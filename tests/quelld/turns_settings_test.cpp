@@ -74,6 +74,10 @@ match = "rm *"
 [[approval]]
 tool = "mcp__files__*"
 
+[[approval]]
+tool = "read"
+action = "allow"
+
 [[mcp]]
 name = "files"
 command = ["mcp-files", "/srv/work"]
@@ -129,7 +133,8 @@ TEST_CASE("a whole configuration is read", "[turns][settings]") {
   CHECK(s.agents[2].acp);
   CHECK(s.agents[3].model == "big"); // an agent that names no model uses the first one
   CHECK(s.timeouts == std::map<std::string, milliseconds>{{"exec", 10min}, {"web_fetch", 0ms}, {"mcp:files", 30s}});
-  CHECK(s.approvals == std::vector<approval_rule>{{"exec", "rm *"}, {"mcp__files__*", ""}});
+  CHECK(s.approvals == std::vector<approval_rule>{
+                           {"exec", "rm *"}, {"mcp__files__*", ""}, {"read", "", false, milliseconds{0}, true}});
   REQUIRE(s.mcp.size() == 2);
   CHECK(s.mcp[0].env.at("LEVEL") == "high");
   CHECK(s.mcp[1].key == "web-secret");
@@ -279,6 +284,11 @@ TEST_CASE("values of the wrong kind or size are refused", "[turns][settings]") {
   CHECK(says(refusal_of(agent + "instructions=\"" + std::string(70'000, 'x') + "\"\n"), "65536 bytes"));
   CHECK(says(refusal_of("[[approval]]\nmatch=\"x\"\n"), "must name a tool"));
   CHECK(says(refusal_of("[[approval]]\ntool=\"exec\"\nmatch=\"\"\n"), "leave it out"));
+  CHECK(says(refusal_of("[[approval]]\ntool=\"exec\"\naction=\"maybe\"\n"), "ask, deny or allow"));
+  const std::string allows = "action=\"allow\"\n";
+  CHECK(says(refusal_of("[[approval]]\ntool=\"exec\"\ntimeout=\"1m\"\n" + allows), "a rule that asks"));
+  CHECK(says(refusal_of("[[approval]]\ntool=\"write\"\nmatch=\"*\"\n" + allows), "exec alone"));
+  CHECK(refusal_of("[[approval]]\ntool=\"exec\"\nmatch=\"git *\"\n" + allows) == "(accepted)");
   CHECK(says(refusal_of("[[approval]]\ntool=\"exce\"\n"), "nearest known one is \"exec\""));
   CHECK(says(refusal_of("[[approval]]\ntool=\"mcp:nobody\"\n"), "no [[mcp]] has"));
   CHECK(says(refusal_of("[[approval]]\ntool=\"acp:nobody\"\n"), "no [[agents]] with acp"));

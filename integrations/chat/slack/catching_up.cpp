@@ -161,7 +161,9 @@ void bot::hear_missed(message m) {
   const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
   if (past == pasts_.end()) return;
   if (!is_ours || events_.contains(m.team + "/" + m.channel + "/" + m.ts)) return;
-  if (what->is_cancel) return take_message(std::move(m), [](const web_answer&) {}, delivery::last);
+  if (what->is_cancel)
+    return take_message(
+        std::move(m), [](const web_answer&) {}, delivery::last);
   threads_.add(what->where.text()); // every answer there is meant for us
   const auto ts = m.ts;
   past->second.missed_here.add(what->where, ts, std::move(m));
@@ -193,7 +195,8 @@ void bot::caught_up(const std::string& channel) {
   for (const auto& s : past.missed_here.stops())
     if (!s.left_out.empty()) box.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
   for (auto& m : past.missed_here.take())
-    take_message(std::move(m), [](const web_answer&) {}, delivery::last);
+    take_message(
+        std::move(m), [](const web_answer&) {}, delivery::last);
 }
 
 void bot::stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts) {

@@ -54,11 +54,11 @@ class bot final : public web_connector {
 
   telegram_settings settings_;
   self me_;
-  std::int64_t offset_ = 0; ///< of the next update; sending it confirms all earlier ones
+  std::int64_t offset_ = 0;              ///< of the next update; sending it confirms all earlier ones
   std::map<std::int64_t, update> batch_; ///< fetched
   update_lines lines_;                   ///< their order
   bool is_batch_open_ = false;
-  std::size_t held_back_ = 0;            ///< updates of the batch that come again
+  std::size_t held_back_ = 0; ///< updates of the batch that come again
   boot_time polled_at_{};
   unsigned failures_ = 0;      ///< consecutive ones
   recent_set updates_{20'000}; ///< numbers of finished updates

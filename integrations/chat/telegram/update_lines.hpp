@@ -57,7 +57,7 @@ class update_lines {
   }
 
   struct overtaken {
-    std::optional<std::int64_t> stop; ///< the stop that is taken next in that chat
+    std::optional<std::int64_t> stop;   ///< the stop that is taken next in that chat
     std::vector<std::int64_t> left_out; ///< covered by it, not to be taken any more
   };
   /// quelld cannot take the update for the moment.

@@ -204,19 +204,19 @@ TEST_CASE("what a summary stands for is not read again, and a clear hides what c
 TEST_CASE("the newest edit of a message stands for it, another message with a longer id does not", "[history]") {
   conversation_store store;
   CHECK_FALSE(with_newest_edit(store, scope_path(), "7").value());
-  const auto said = [&](const std::string& id, const std::string& text) {
+  const auto add_with_id = [&](const std::string& id, const std::string& text) {
     store.add_question(text);
     store.all.back().message.client_id = id;
   };
-  said("7", "first");
-  said("70/1", "another");
+  add_with_id("7", "first");
+  add_with_id("70/1", "another");
   CHECK(with_newest_edit(store, scope_path(), "7").value()->text == "first");
-  for (int i = 0; i < 30; ++i) said("other " + std::to_string(i), "between");
-  said("7/1", "second");
-  said("7/2", "third");
-  said("8", "later");
+  for (int i = 0; i < 30; ++i) add_with_id("other " + std::to_string(i), "between");
+  add_with_id("7/1", "second");
+  add_with_id("7/2", "third");
+  add_with_id("8", "later");
   CHECK(with_newest_edit(store, scope_path(), "7").value()->text == "third");
-  for (int i = 0; i < 10'000; ++i) said("later " + std::to_string(i), "later");
+  for (int i = 0; i < 10'000; ++i) add_with_id("later " + std::to_string(i), "later");
   store.read = 0;
   CHECK(with_newest_edit(store, scope_path(), "7").value()->text == "first");
   CHECK(store.read == 200);

@@ -173,3 +173,83 @@ TEST_CASE("a rule on a command is not evaded by redirections, traps and pipes in
   CHECK_FALSE(asks("make 2>&1 | tee log"));
   CHECK_FALSE(asks("ls & sh build.sh"));
 }
+
+TEST_CASE("a line is plain only if nothing in it is left to a shell", "[turns][approval]") {
+  using commands = std::vector<std::string>;
+  CHECK(plain_commands("git status") == commands{"git status"});
+  CHECK(plain_commands(" git status&&ls -l ;  cat a.txt | wc -l || true ") ==
+        commands{"git status", "ls -l", "cat a.txt", "wc -l", "true"});
+  for (const char* line : {"",
+                           " ",
+                           "git status;",
+                           ";",
+                           "a && && b",
+                           "a & b",
+                           "a |& b",
+                           "a &",
+                           "git status > x",
+                           "git status 2>&1",
+                           "git $X",
+                           "git `x`",
+                           "git $(x)",
+                           "git 'x'",
+                           "git \"x\"",
+                           "git x\ny",
+                           "git x\ty",
+                           "git \\x",
+                           "(git x)",
+                           "{ git x; }",
+                           "git *.c",
+                           "git ~/x",
+                           "git a#b",
+                           "!git",
+                           "git [a]",
+                           "git x?",
+                           "git \xc3\xa4",
+                           "a ;; b"}) {
+    INFO(line);
+    CHECK_FALSE(plain_commands(line));
+  }
+}
+
+TEST_CASE("a rule that allows wins over rules that ask, if every command of the line fits", "[turns][approval]") {
+  const auto allow = [](const std::string& tool, const std::string& match) {
+    approval_rule r;
+    r.tool = tool;
+    r.match = match;
+    r.allows = true;
+    return r;
+  };
+  approval_rule never{"exec", "git push*"};
+  never.denies = true;
+  const std::vector<approval_rule> rules{
+      {"*", ""}, allow("exec", "git *"), allow("exec", "ls *"), never, allow("list", "")};
+  const auto waits = [&](const std::string& line) {
+    INFO(line);
+    return !for_line(rules, line).empty();
+  };
+  CHECK_FALSE(waits("git status"));
+  CHECK_FALSE(waits("git"));
+  CHECK_FALSE(waits("git status && ls -l"));
+  CHECK(waits("git x; rm -rf y"));
+  CHECK(waits("git status | sh"));
+  CHECK(waits("git status && sudo ls"));
+  CHECK(waits("PATH=./x git status"));
+  CHECK(waits("/tmp/git status"));
+  CHECK(waits("git status > /etc/passwd"));
+  CHECK(waits("git $(rm -rf y)"));
+  CHECK(waits("gitx"));
+  const auto* denied = deciding_rule(rules, "exec", R"({"command":"git push origin"})");
+  REQUIRE(denied);
+  CHECK(denied->denies);
+  const auto waits_for = [&](const char* input) { return deciding_rule(rules, "exec", input) != nullptr; };
+  CHECK_FALSE(waits_for(R"({"argv":["git","status"],"cwd":"x","timeout_ms":5,"background":true})"));
+  CHECK(waits_for(R"({"argv":["git status/x"]})"));
+  CHECK(waits_for(R"({"argv":["git",""]})"));
+  CHECK(waits_for(R"({"argv":["git","x;y"]})"));
+  CHECK(waits_for(R"({"argv":["git"],"command":"rm x"})"));
+  CHECK(waits_for(R"({"command":"git status","env":{"LD_PRELOAD":"./x"}})"));
+  CHECK(waits_for("{git status"));
+  CHECK(deciding_rule(rules, "list", R"({"path":"."})") == nullptr);
+  CHECK(deciding_rule(rules, "write", R"({"path":"git x"})") != nullptr);
+}

@@ -59,12 +59,13 @@ TEST_CASE("a role of Discord may decide wherever its people may, and nothing els
   CHECK(code_of(why_not_decide(chat_rules, {place, "5", "5", {"76"}}, call)) == "forbidden");
   CHECK(code_of(why_not_decide(chat_rules, {place, "5", "5"}, call)) == "forbidden");
   CHECK(code_of(why_not_decide(chat_rules, {place, "5", "", {"77"}}, call)) == "forbidden");
-  CHECK(code_of(why_not_decide(chat_rules, {place, "5", "role:77"}, call)) == "forbidden"); // an account of that name
+  CHECK(code_of(why_not_decide(chat_rules, {place, "5", "role:77"}, call)) == "forbidden");   // an account of that name
   CHECK(code_of(why_not_decide(chat_rules, {place, "1", "1", {"77"}}, call)) == "forbidden"); // their own request
   const auto elsewhere = *scope_path::parse("discord/9/8");
   CHECK(code_of(why_not_decide(chat_rules, {elsewhere, "5", "5", {"77"}}, call)) == "operation_not_found");
   const auto in_slack = call_in("slack/T/C", "1");
-  CHECK(code_of(why_not_decide(chat_rules, {*scope_path::parse("slack/T/C"), "5", "5", {"77"}}, in_slack)) == "forbidden");
+  CHECK(code_of(why_not_decide(chat_rules, {*scope_path::parse("slack/T/C"), "5", "5", {"77"}}, in_slack)) ==
+        "forbidden");
   CHECK(wrong_approver("discord:role:77").empty());
   for (const char* bad : {"discord:role:", "discord:role:*", "discord:role:mods", "slack:role:77", "token:role:7"})
     CHECK_FALSE(wrong_approver(bad).empty());
