@@ -176,7 +176,8 @@ bool depends_on_row_alone(const shown_operation& op) {
   const auto& row = op.row;
   const auto& output = row.hot.output;
   return is_terminal(row.hot.now) && (row.kind == kind::task || row.kind == kind::external) &&
-         output.stdout_bytes + output.stderr_bytes < may_be_pruned_bytes && (!row.hot.stop || !row.hot.stop->cancel || op.stop_by);
+         output.stdout_bytes + output.stderr_bytes < may_be_pruned_bytes &&
+         (!row.hot.stop || !row.hot.stop->cancel || op.stop_by);
 }
 
 std::string operation_text(const thread_context& gw, const shown_operation& op) {

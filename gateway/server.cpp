@@ -32,8 +32,8 @@
 #include "gateway/session.hpp"
 #include "gateway/sign_in_handlers.hpp"
 #include "gateway/tls_files.hpp"
-#include "protocol/urgency.hpp"
 #include "integrations/net/file_watch.hpp"
+#include "protocol/urgency.hpp"
 
 namespace quell::controller::http {
 

@@ -39,7 +39,7 @@ struct gateway_options {
   std::string state_directory;   ///< of the file with sessions of browsers, and of the sizes that metrics show
   open_limited_store open_store; ///< one more reader of the store; must not be empty
   std::shared_ptr<const row_changes> changes; ///< as the store's writer counts them; null: no row is kept
-  std::string admin_token;       ///< the bootstrap token in plain text; "" = none
+  std::string admin_token;                    ///< the bootstrap token in plain text; "" = none
   records::person admin_owner{"admin", "admin"};
   std::string task_token_key;                ///< HMAC key of QUELL_TOKEN; must not be empty
   std::vector<records::token_record> tokens; ///< as recovered

@@ -117,7 +117,7 @@ class agent {
   std::string unthought_; ///< thinking that was not sent yet, in the same way
   std::uint64_t unthought_offset_ = 0;
   bool is_thinking_ = false;
-  std::optional<turn_effects::end> end_;    ///< waits only for streams that are closing
+  std::optional<turn_effects::end> end_;   ///< waits only for streams that are closing
   std::optional<last_answer> last_answer_; ///< is stored with the end
   std::size_t closing_ = 0;
   std::function<void(std::function<void()>)> post_;

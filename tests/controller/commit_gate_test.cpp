@@ -79,7 +79,9 @@ TEST_CASE("a question is answered at once if nothing waits for the disk, and els
   w.c->end_burst(w.now);
   w.commit();
   int answers = 0;
-  const auto what = [&answers](const commit_gate&, moment) -> std::function<void()> { return [&answers] { ++answers; }; };
+  const auto what = [&answers](const commit_gate&, moment) -> std::function<void()> {
+    return [&answers] { ++answers; };
+  };
   w.c->ask(what, w.now);
   CHECK(answers == 1);
   w.create(); // uncommitted from here on: it shows in the answer

@@ -89,7 +89,8 @@ TEST_CASE("only so many rows are kept, the newest") {
 
 TEST_CASE("an operation that is asked for again and again shows each change, and its end") {
   gateway_world world;
-  const auto made = world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
   const auto path = "/v1/operations/" + made["id"].get<std::string>();
   for (int i = 0; i < 3; ++i) CHECK(world.get(path).json()["status"] == "pending");
   world.controller->end_operation(*operation_id::parse(made["id"].get<std::string>()), status::completed);
@@ -100,7 +101,8 @@ TEST_CASE("an operation that is asked for again and again shows each change, and
 
 TEST_CASE("a kept text is not for callers who may not see the operation") {
   gateway_world world;
-  const auto made = world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
   const auto path = "/v1/operations/" + made["id"].get<std::string>();
   world.controller->end_operation(*operation_id::parse(made["id"].get<std::string>()), status::completed);
   for (int i = 0; i < 3; ++i) CHECK(world.get(path).status == 200);

@@ -149,9 +149,8 @@ class keeper {
   /// Returns when the leader has executed or is dying.
   void lend_to_leader() {
     alignas(64) static std::array<char, 64 * 1024> stack;
-    const pid_t pid =
-        ::clone([](void* self) -> int { static_cast<keeper*>(self)->be_leader(); }, stack.data() + stack.size(),
-                CLONE_VM | CLONE_VFORK | SIGCHLD, this);
+    const pid_t pid = ::clone([](void* self) -> int { static_cast<keeper*>(self)->be_leader(); },
+                              stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, this);
     if (pid < 0) fail(start_step::fork, errno);
     leader_ = pid;
     if (failure_) return note_failure(*failure_);
@@ -172,8 +171,8 @@ class keeper {
     changed_ = true;
   }
 
-  /// A killed process frees its memory and closes its pipes before it can be waited for, so only the kernel's own record
-  /// tells whether it had executed.
+  /// A killed process frees its memory and closes its pipes before it can be waited for, so only the kernel's own
+  /// record tells whether it had executed.
   void note_exec(bool certain) {
     known_.exec = !certain && never_executed(leader_) ? exec_state::never : exec_state::succeeded;
     changed_ = true;

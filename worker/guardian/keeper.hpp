@@ -105,7 +105,7 @@ struct keeper_command {
 
 /// The place of a leader's report that it did not execute.
 struct exec_failure_place {
-  int pipe = -1;                                ///< or -1
+  int pipe = -1;                                 ///< or -1
   std::optional<exec_failure>* shared = nullptr; ///< in the keeper's memory, without a pipe
 };
 

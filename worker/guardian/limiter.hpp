@@ -1,6 +1,6 @@
 // Limits of memory, processes and processor time for whole tasks: through the task's own cgroup if the v2 tree has the
-// controllers, otherwise through directories in the v1 hierarchies: one of the task's own for a limit that it asked for,
-// a spare one for the worker's default. If neither is available, it says so.
+// controllers, otherwise through directories in the v1 hierarchies: one of the task's own for a limit that it asked
+// for, a spare one for the worker's default. If neither is available, it says so.
 #pragma once
 
 #include <sys/types.h>
@@ -70,7 +70,7 @@ class limiter {
       controller{"pids", "pids.max", "pids.max", false, {}, {}, {}, {"pids", "pids.max", ""}},
       controller{"cpu", "cpu.max", "cpu.cfs_quota_us", false, {}, {}, {}, {"cpu", "cpu.cfs_quota_us", ""}}};
   std::unordered_map<std::string, places> tasks_; ///< that have a directory in a v1 hierarchy
-  std::vector<std::string> leftovers_; ///< directories that were still busy
+  std::vector<std::string> leftovers_;            ///< directories that were still busy
 };
 
 } // namespace quell::worker

@@ -94,8 +94,8 @@ constexpr auto make_rules() {
 }
 constexpr auto rules = make_rules();
 
-/// The kernel runs a filter once for every call number when a process loads it, so each start pays for its longest path:
-/// a search by halves takes a tenth of the time of a list.
+/// The kernel runs a filter once for every call number when a process loads it, so each start pays for its longest
+/// path: a search by halves takes a tenth of the time of a list.
 constexpr std::size_t search_length = 2 * rules.size() - 1, head_length = 5, tail_length = 7;
 constexpr std::size_t search_end = head_length + search_length;
 constexpr std::size_t length = search_end + tail_length;

@@ -29,8 +29,9 @@ class sandbox {
   /// Makes the mount namespace, and drops capabilities that no task may gain. Appends a sentence to `limits` for each
   /// measure that does not work here. `tasks_mount_proc`: each keeper mounts a /proc of its own.
   void prepare(bool tasks_mount_proc, std::vector<std::string>& limits);
-  /// After all preparation, if each keeper mounts a /proc of its own: detaches the one of this namespace, so that no start
-  /// has to copy and detach it (a detachment waits for every processor). This process reads it through a descriptor.
+  /// After all preparation, if each keeper mounts a /proc of its own: detaches the one of this namespace, so that no
+  /// start has to copy and detach it (a detachment waits for every processor). This process reads it through a
+  /// descriptor.
   void leave_proc();
   /// Registers a directory with secrets; the next `cover` covers it unless it already is.
   void hide_also(std::string directory);

@@ -20,8 +20,8 @@ class spare_directories {
   /// The name of a directory below `hierarchy` that limits to `value`, made if none is free. On failure "", with the
   /// errno in `error`.
   std::string take(int hierarchy, const std::string& value, int& error);
-  /// After the task's end. False: it is not fit for another task (a process is there, or memory is still charged to it),
-  /// and the caller removes it.
+  /// After the task's end. False: it is not fit for another task (a process is there, or memory is still charged to
+  /// it), and the caller removes it.
   bool give_back(int hierarchy, const std::string& name);
 
  private:

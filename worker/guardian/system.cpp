@@ -66,9 +66,7 @@ std::string read_small_file(int dir, const char* path, std::size_t limit) {
   return read_and_close(::openat(dir, path, O_RDONLY | O_CLOEXEC), limit);
 }
 
-std::string read_proc(const char* path, std::size_t limit) {
-  return read_and_close(open_proc(path, O_RDONLY), limit);
-}
+std::string read_proc(const char* path, std::size_t limit) { return read_and_close(open_proc(path, O_RDONLY), limit); }
 
 int open_proc(const char* path, int flags) {
   if (proc_directory >= 0) return ::openat(proc_directory, path, flags | O_CLOEXEC);
