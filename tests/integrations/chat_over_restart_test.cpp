@@ -40,6 +40,10 @@ struct slow_host final : host {
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
     answers.push_back([this, done] { done({now}); });
   }
+  void find(std::vector<scope_path>, std::string,
+            std::function<void(result<std::optional<known_message>>)> done) override {
+    answers.push_back([done] { done(std::optional<known_message>{}); });
+  }
   /// Answers until nothing is outstanding.
   void answer() {
     while (!answers.empty()) {
@@ -336,8 +340,8 @@ TEST_CASE("what has ended stays, but for a word to stop; and a deletion stops wh
   room.all.decided("k", chat_room::turned(turn));
   room.at.now = status::completed;
   room.all.edited("k", chat_room::message("new"), "e1", false);
-  room.all.deleted("k");
-  room.all.deleted("unknown");
+  room.all.deleted("k", {}, "k");
+  room.all.deleted("unknown", {}, "unknown");
   room.at.answer();
   CHECK(room.at.stopped.empty());
   CHECK(room.posted_texts.empty());
@@ -345,7 +349,7 @@ TEST_CASE("what has ended stays, but for a word to stop; and a deletion stops wh
   room.all.edited("k", chat_room::message("stop"), "e2", true);
   CHECK(room.posted_texts == strings{"stop > 1"});
   room.at.now = status::pending;
-  room.all.deleted("k");
+  room.all.deleted("k", {}, "k");
   room.at.answer();
   CHECK(room.at.stopped == strings{"its message was deleted"});
 }

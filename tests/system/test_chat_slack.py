@@ -296,6 +296,27 @@ def test_after_a_crash_a_reply_goes_on_in_its_message(world):
     slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
 
 
+def test_a_request_that_is_deleted_or_edited_after_a_restart_finds_its_turn(world):
+    slack, c = world
+    asked = [slack.say(c, "<@UBOT> endless") for _ in range(2)]
+    first, second = (until(lambda ts=ts: c.turns(f"slack/T1/C1/{ts}"), "the turn")[0]["id"] for ts in asked)
+    for turn in (first, second):
+        c.wait_event(turn, "text_delta")
+    calls = len(slack.calls("auth.test"))
+    c.restart()
+    until(lambda: len(slack.calls("auth.test")) > calls, "quelld to introduce itself again")
+    for turn in (first, second):
+        c.wait_event(turn, "turn_resumed")
+    message = lambda ts, text: {"type": "message", "user": "U1", "text": text, "ts": ts, "edited": {"user": "U1", "ts": ts + "9"}}
+    slack.say(c, "", subtype="message_deleted", deleted_ts=asked[0], previous_message=message(asked[0], "<@UBOT> endless"), user=None)
+    assert c.ended(first)["status"] == "cancelled"
+    slack.say(c, "", subtype="message_changed", message=message(asked[1], "<@UBOT> hello"), user=None)
+    assert c.ended(second)["status"] == "cancelled"
+    slack.see(lambda all: all and all[-1]["text"] == "You said hello.", "the answer to the new text", thread=asked[1])
+    reasons = sorted(x["reason"] for x in c.api("GET", "/v1/cancels?scope=slack").json["cancels"])
+    assert reasons == ["its message was deleted", "its message was edited"], reasons
+
+
 @pytest.mark.parametrize("dies", ["at once", "when its acknowledgement is stored and waits for Slack"])
 def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_next_life(world, dies):
     slack, c = world

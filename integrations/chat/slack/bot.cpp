@@ -149,10 +149,10 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   return j;
 }
 
-std::size_t bot::stop_refused(const scope_path& where) {
+void bot::stop_refused(const scope_path& where, const std::string& ts) {
   const auto covered = refused_.stop(where);
   for (const auto& key : covered) events_.add(key);
-  return covered.size();
+  if (!covered.empty()) box.note(where, not_begun_text(covered.size()), ts, web_loop::now());
 }
 
 void bot::take_message(message m, const answer& done, delivery how) {
@@ -180,9 +180,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
-  if (what->is_cancel)
-    if (const auto left_out = stop_refused(what->where); left_out > 0)
-      box.note(what->where, not_begun_text(left_out), m.ts, web_loop::now());
+  if (what->is_cancel) stop_refused(what->where, m.ts);
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   incoming_message s;
   s.scope = what->where;
@@ -208,20 +206,22 @@ void bot::take_message(message m, const answer& done, delivery how) {
     return done({200, ""});
   }
   after_words.message_posted(own, s);
-  tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done, how](const result<decision>& d) {
-    if (!d && is_transient(d.error())) {
-      // After a shutdown it is fetched.
-      if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
-        if (!events_.contains(key)) refused_.add(key, where);
-        return done({503, "try again\n"});
-      }
-      tell_refused(where, m.ts, not_now());
-    }
-    refused_.taken(key);
-    events_.add(key);
-    mark_handled(m, where);
-    done({200, ""}); // repeating it would not help
-  });
+  tell(std::move(s), m.channel, m.ts,
+       [this, key, m, where = what->where, stops = what->is_cancel, done, how](const result<decision>& d) {
+         if (stops) stop_refused(where, m.ts); // what came before it can have been refused since it came
+         if (!d && is_transient(d.error())) {
+           // After a shutdown it is fetched.
+           if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
+             if (!events_.contains(key)) refused_.add(key, where);
+             return done({503, "try again\n"});
+           }
+           tell_refused(where, m.ts, not_now());
+         }
+         refused_.taken(key);
+         events_.add(key);
+         mark_handled(m, where);
+         done({200, ""}); // repeating it would not help
+       });
 }
 
 void bot::tell(incoming_message s, const std::string& channel, const std::string& answers,
@@ -287,7 +287,7 @@ void bot::take_command(const web_call& c, const answer& done) {
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
   if (!once.is_from_before) box.drop_all(*where, web_loop::now());
   stops_missed(*where, *where, ts_of(at.count() + 1));
-  stop_refused(*where);
+  stop_refused(*where, "");
   in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
     stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);

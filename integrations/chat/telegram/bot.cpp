@@ -221,12 +221,9 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
   if (updates_.contains(number)) return done({200, ""});
   const auto where = place_of(*u);
   const auto answer = in_time(std::move(done), answer_limit, {503, "not decided in time\n"});
-  if (where && stops(*u)) {
-    const auto covered = refused_.stop(*where);
-    for (const auto& one : covered) updates_.add(one);
-    leave_out(covered.size(), *u);
-  }
-  take_update(*u, [this, number, where, answer](bool is_done) {
+  if (stops(*u)) stop_refused(*u);
+  take_update(*u, [this, u = *u, number, where, answer](bool is_done) {
+    if (stops(u)) stop_refused(u); // what came before it can have been refused since it came
     if (is_done) updates_.add(number);
     if (is_done) refused_.taken(number);
     if (!is_done && where) refused_.add(number, *where);

@@ -38,6 +38,8 @@ class bot final : public web_connector {
   void finish(const update& u);
   /// The messages that the stop `u` covers are not begun; its author is told how many.
   void leave_out(std::size_t count, const update& u);
+  /// The same for deliveries of the webhook that were refused.
+  void stop_refused(const update& u);
   static std::optional<scope_path> place_of(const update& u);
   /// Whether it is a stop that applies to everybody in its chat.
   bool stops(const message& m) const;

@@ -106,4 +106,12 @@ void bot::leave_out(std::size_t count, const update& u) {
   if (count > 0 && m) box.note(*place_of(u), not_begun_text(count), m->id, web_loop::now());
 }
 
+void bot::stop_refused(const update& u) {
+  const auto where = place_of(u);
+  if (!where) return;
+  const auto covered = refused_.stop(*where);
+  for (const auto& number : covered) updates_.add(number);
+  leave_out(covered.size(), u);
+}
+
 } // namespace quell::integrations::chat::telegram
