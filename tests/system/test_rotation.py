@@ -7,15 +7,9 @@ import socket
 import subprocess
 import urllib.parse
 
+from harness.certificates import make_certificate
 from harness.cluster import BIN, Cluster
 from harness.waiting import until
-
-
-def make_certificate(directory, name):
-    key, certificate = directory / f"{name}.key", directory / f"{name}.crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", f"/CN={name}",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    return key, certificate
 
 
 class Encrypted(Cluster):

@@ -1,0 +1,109 @@
+"""Who holds a place at the voice gateway: silent clients give way, a conversation ends with its token, a replaced certificate is served."""
+import http.client
+import json
+import os
+import socket
+import ssl
+import urllib.parse
+
+import pytest
+
+from harness.certificates import make_certificate
+from harness.voice import ERROR, READY, TEXT, Client, VoiceCluster
+from harness.waiting import until
+
+PLACES = 4
+SCRIPT = [{"text": "You said {{text}}."}]
+
+
+@pytest.fixture(scope="module")
+def world():
+    with VoiceCluster(SCRIPT, voice=f"clients = {PLACES}") as c:
+        yield c
+
+
+def error_of(client):
+    return json.loads(client.wait(ERROR))
+
+
+def conversing(world, scope):
+    """A client that has been answered; tried again while the places of others are not free yet."""
+    def enter():
+        one = world.client(scope)
+        one.say("hello")
+        until(lambda: any("You said hello" in t for t in one.texts()) or one.of(ERROR) or one.is_over, "an answer")
+        if one.of(ERROR) or one.is_over:
+            one.close()
+            return None
+        return one
+    return until(enter, "a place")
+
+
+def test_who_says_nothing_gives_way_to_who_comes(world):
+    silent = [Client(world.voice_address()) for _ in range(PLACES)]  # the first test: no other has been here
+    for one in silent:
+        one.wait(READY)
+    speaker = world.client("doors/silent")
+    speaker.say("hello there")
+    speaker.wait(TEXT, "You said hello there")
+    assert error_of(silent[0])["code"] == "too_many_clients"
+    silent[0].ended()
+    assert not any(one.of(ERROR) for one in silent[1:])
+    for one in (*silent, speaker):
+        one.close()
+
+
+def test_who_comes_when_all_places_are_taken_is_told(world):
+    taken = [conversing(world, f"doors/full{i}") for i in range(PLACES)]
+    late = Client(world.voice_address())
+    assert error_of(late)["code"] == "too_many_clients"
+    late.ended()
+    taken[0].close()
+
+    taken[0] = conversing(world, "doors/full0")  # the place of who left is free
+    for one in taken:
+        one.close()
+
+
+def test_a_conversation_ends_with_its_token(world):
+    made = world.api("POST", "/v1/tokens", {"name": "kitchen", "role": "chat", "scope": "doors/token"})
+    assert made.status == 201, made.body
+    token, id = made.json["secret"], made.json["id"]
+    client = world.client("doors/token", token=token)
+    client.say("before")
+    client.wait(TEXT, "You said before")
+    assert world.api("DELETE", f"/v1/tokens/{id}").status in (200, 204)
+    assert error_of(client)["code"] == "unauthorized"
+    client.ended()
+    other = world.client("doors/token")  # with another token the scope still converses
+    other.say("behind")
+    other.wait(TEXT, "You said behind")
+    other.close()
+
+
+def served(address):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    host, port = address.rsplit(":", 1)
+    with context.wrap_socket(socket.create_connection((host, int(port)), timeout=30)) as s:
+        return ssl.DER_cert_to_PEM_cert(s.getpeercert(True))
+
+
+def test_a_replaced_certificate_is_served_by_voice_too(tmp_path):
+    (key, certificate), (next_key, next_certificate) = (make_certificate(tmp_path, n) for n in ("first", "second"))
+    used_key, used = tmp_path / "used.key", tmp_path / "used.crt"
+    used_key.write_bytes(key.read_bytes()), used.write_bytes(certificate.read_bytes())
+
+    class Encrypted(VoiceCluster):
+        def connection(self, timeout):
+            url = urllib.parse.urlsplit(self.url)
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=context)
+
+    with Encrypted(SCRIPT, workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
+        assert served(c.voice_address()) == certificate.read_text()
+        os.replace(next_certificate, used)  # alone it does not match the key: the old pair stays
+        assert served(c.voice_address()) == certificate.read_text()
+        os.replace(next_key, used_key)
+        assert served(c.voice_address()) == used.read_text()
