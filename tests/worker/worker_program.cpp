@@ -63,8 +63,15 @@ struct cluster {
     s.grace = grace;
     controller.tell(s);
   }
+  /// A stream is complete at its end mark, or when it is as long as the task's result says: no mark follows then.
   std::string output(const operation_id& id, stream which = stream::out) {
-    const bool ended = controller.until([&] { return controller.output_ended[{id, which}]; });
+    const bool ended = controller.until([&] {
+      if (controller.output_ended[{id, which}]) return true;
+      const auto* end = controller.find<wire::task_ended>(id);
+      if (!end) return false;
+      const auto due = which == stream::err ? end->output.stderr_bytes : end->output.stdout_bytes;
+      return controller.output[{id, which}].size() >= due;
+    });
     INFO(worker->log());
     REQUIRE(ended);
     return controller.see([&] { return controller.output[{id, which}]; });
