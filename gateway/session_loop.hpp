@@ -6,11 +6,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <type_traits>
-#include <utility>
-
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <sys/socket.h>
 
