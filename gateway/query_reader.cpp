@@ -11,6 +11,9 @@ namespace quell::controller::http {
 
 namespace {
 
+/// Each value of a filter is compared with each row.
+constexpr std::size_t most_of_one_name = 64;
+
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -32,6 +35,9 @@ std::vector<std::string> query_reader::many(const char* name) {
   std::vector<std::string> all;
   for (const auto& [key, value] : parameters_)
     if (key == name) all.push_back(value);
+  if (all.size() <= most_of_one_name) return all;
+  complain(name, "may be given at most " + std::to_string(most_of_one_name) + " times");
+  all.resize(most_of_one_name);
   return all;
 }
 

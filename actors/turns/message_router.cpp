@@ -94,6 +94,9 @@ void message_router::look_for_repeat(message_order order, answer done) {
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](store_reader& store) mutable {
         if (order.client_id.empty()) return self->decide(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
+        // A stop is decided all the same: done twice it is harmless, and an error of the disk must not lose it.
+        const bool is_stop = self->words_->of(order.scope).look(order.text, order.bot_names).has_value();
+        if (!known && is_stop) return self->decide(std::move(order), std::move(done));
         if (!known) return done(refused_with(error_code::storage_unavailable, known.error().detail));
         const auto now = self->runtime_->core.now().wall;
         if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));

@@ -1,6 +1,7 @@
 // The handshake of brains, and their assignment to clients.
 #include "actors/voice/brains.hpp"
 
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 namespace quell::controller::voice {
@@ -57,6 +58,10 @@ void brains::on_frame(const std::shared_ptr<peer>& from, const frame& f) {
   if (!from->is_greeted) {
     if (f.tag != tag::session_start) {
       from->link->send({tag::error, error_json("bad_order", "a brain begins with a session start (A2)")});
+      return from->link->close();
+    }
+    if (!f.payload.empty() && !nlohmann::json::parse(f.payload, nullptr, false).is_object()) {
+      from->link->send({tag::error, error_json("bad_frame", "a session start (A2) is a JSON object")});
       return from->link->close();
     }
     from->is_greeted = true;

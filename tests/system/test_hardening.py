@@ -6,7 +6,7 @@ import pytest
 
 from harness.cluster import BIN
 
-PROGRAMS = ("quelld", "quell", "quell-worker", "quell-guardian", "quell-tool")
+PROGRAMS = ("quelld", "quell", "quell-worker", "quell-guardian", "quell-tool", "quell-ear", "quell-mouth")
 
 
 def shown(program, *flags):
