@@ -187,6 +187,7 @@ def test_a_task_that_killed_guardian_and_keeper_is_killed_and_not_called_proven(
         o = c.start("bash", "-c", script, scope="evil", grace_ms=0)
         done = c.wait_status(o["id"], "failed", seconds=60)
         assert done["error"]["code"] == "worker_lost"
+        assert not done["stop"] or done["stop"]["proof"] in (None, "none"), done
         until(lambda: not processes.marked(m), "the orphan to be killed", 30)
         until(lambda: c.worker("w1")["status"] == "ready" and c.worker("w1")["slots"] == c.slots, "the worker to be whole again", 60)
         c.quell("run", "--", "true", check=0)

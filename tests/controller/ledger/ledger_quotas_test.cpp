@@ -53,3 +53,20 @@ TEST_CASE("what a restart finds alive counts", "[quotas]") {
   w.restart();
   CHECK(refused(w.try_task("y", {.scope = in("s")})) == "too_many_operations");
 }
+
+TEST_CASE("an author has so many live turns and no more; other work does not count", "[quotas]") {
+  world w(with(0, 0, 2));
+  const auto turn = [&](const std::string& name, const std::string& scope, const std::string& owner) {
+    return refused(w.try_task(name, {.scope = in(scope), .owner = owner, .what = kind::turn}));
+  };
+  CHECK(turn("t1", "s", "alice").empty());
+  CHECK(turn("t2", "t", "alice").empty());
+  CHECK(turn("t3", "u", "alice") == "too_many_operations");
+  CHECK(turn("t4", "u", "bob").empty());
+  CHECK(refused(w.try_task("a1", {.scope = in("s"), .owner = "alice"})).empty());
+  w.restart();
+  CHECK(turn("t5", "u", "alice") == "too_many_operations");
+  w.cancel_task("t1");
+  w.roll_out();
+  CHECK(turn("t6", "u", "alice").empty());
+}
