@@ -28,8 +28,8 @@ class voice_edges final : public commit_gate_edges {
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     for (const auto& e : batch)
-      if (const auto* made = std::get_if<records::put_operation>(&e); made && made->record.kind == kind::exchange)
-        exchanges.push_back(made->record.id);
+      if (const auto* made = std::get_if<records::put_operation>(&e); made && made->record->kind == kind::exchange)
+        exchanges.push_back(made->record->id);
     return ++tickets;
   }
   void refusal_known(std::uint64_t) override {}
