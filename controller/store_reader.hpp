@@ -34,6 +34,9 @@ class store_reader {
   /// The newest message in this scope that has this client id; none for "".
   virtual result<std::optional<message_record>> message_of_client(const scope_path& scope,
                                                                   const std::string& client_id) = 0;
+  /// The newest edit of that message: a client names its edits `client_id/…`.
+  virtual result<std::optional<message_record>> newest_edit_of_client(const scope_path& scope,
+                                                                      const std::string& client_id) = 0;
   /// Messages that ordered a stop and are not acknowledged yet, oldest first, at most 1,000.
   virtual result<std::vector<message_record>> unacknowledged() = 0;
   virtual result<std::optional<cancel_record>> cancel(const cancel_id& id) = 0;

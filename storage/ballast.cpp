@@ -61,6 +61,11 @@ bool ballast::drop() {
   return had;
 }
 
+bool ballast::leaves_room_for(std::uint64_t bytes) const {
+  const auto free = look();
+  return free >= reserve_ && free - reserve_ >= bytes;
+}
+
 bool ballast::is_low() const {
   if (now_ns() - looked_at_ > 500'000'000) look();
   return low_;

@@ -20,6 +20,8 @@ class ballast {
   /// True while the free space is below the reserve. Checks again if the last check is older than half a second. Thread
   /// safe.
   bool is_low() const;
+  /// True if the reserve stays free when so many bytes more are taken.
+  bool leaves_room_for(std::uint64_t bytes) const;
   /// True if the ballast is missing although it is configured. Thread safe.
   bool is_missing() const { return !held_ && wanted_ > 0; }
 

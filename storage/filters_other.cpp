@@ -75,8 +75,8 @@ result<search> search_for(const cancel_filter& f) {
     test.add("cancel.seq > (SELECT o.seq FROM operation o WHERE o.id = ?)", parameter::of(*f.operation));
     test.add(" AND " + covers("?"), parameter::of(*f.operation));
     condition covering{std::move(test), {}, false, {}};
-    covering.way_in.add("SELECT cancel.seq FROM operation o CROSS JOIN cancel ON cancel.seq > o.seq AND "
-                        "(o.ended_seq = 0 OR cancel.seq < o.ended_seq) WHERE o.id = ?",
+    covering.way_in.add("SELECT cancel.seq FROM operation o CROSS JOIN cancel ON cancel.seq > o.seq AND cancel.seq < "
+                        "CASE o.ended_seq WHEN 0 THEN 9223372036854775807 ELSE o.ended_seq END WHERE o.id = ?",
                         parameter::of(*f.operation));
     s.conditions.push_back(std::move(covering));
   }

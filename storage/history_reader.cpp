@@ -25,13 +25,17 @@ struct history_reader::statements {
         by_client(database, "SELECT " + message_columns +
                                 " FROM message INDEXED BY message_client WHERE scope = ? AND client_id = ?"
                                 " ORDER BY seq DESC LIMIT 1"),
+        newest_edit(database,
+                    "SELECT " + message_columns +
+                        " FROM message INDEXED BY message_client WHERE scope = ? AND client_id > ? AND client_id < ?"
+                        " ORDER BY seq DESC LIMIT 1"),
         unacknowledged(database, "SELECT " + message_columns +
                                      " FROM message INDEXED BY message_unacknowledged WHERE acknowledged = 0"
                                      " ORDER BY seq LIMIT 1000"),
         calls_of(database,
                  "SELECT " + call_columns + " FROM call INDEXED BY call_answer WHERE answer = ? ORDER BY position") {}
 
-  SQLite::Statement by_seq, by_client, unacknowledged, calls_of;
+  SQLite::Statement by_seq, by_client, newest_edit, unacknowledged, calls_of;
 
   std::optional<message_record> message(std::uint64_t seq) {
     const rewind always{by_seq};
@@ -83,6 +87,18 @@ std::optional<message_record> history_reader::message_of_client(const scope_path
   const auto stored = stored_scope(scope.text());
   const rewind always{row};
   binder(row).text(stored).text(client_id);
+  if (!row.executeStep()) return std::nullopt;
+  return read_message(row);
+}
+
+std::optional<message_record> history_reader::newest_edit_of_client(const scope_path& scope,
+                                                                    const std::string& client_id) {
+  if (client_id.empty()) return std::nullopt;
+  auto& row = statements_->newest_edit;
+  const auto stored = stored_scope(scope.text());
+  const auto from = client_id + '/', to = client_id + static_cast<char>('/' + 1);
+  const rewind always{row};
+  binder(row).text(stored).text(from).text(to);
   if (!row.executeStep()) return std::nullopt;
   return read_message(row);
 }

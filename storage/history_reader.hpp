@@ -23,6 +23,7 @@ class history_reader {
   /// Call inside a read transaction, so that messages and calls are from the same instant.
   std::vector<kept_message> messages(const message_filter& f);
   std::optional<message_record> message_of_client(const scope_path& scope, const std::string& client_id);
+  std::optional<message_record> newest_edit_of_client(const scope_path& scope, const std::string& client_id);
   std::vector<message_record> unacknowledged();
 
  private:

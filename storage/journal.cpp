@@ -23,8 +23,6 @@ namespace {
 
 /// A transaction takes waiting batches until it has about this many rows: a longer one would delay a cancel.
 constexpr std::size_t rows_per_commit = 1'000;
-/// 6 MiB: the checkpointer is asked at 4 MiB, so the WAL seldom grows beyond this.
-constexpr std::uint64_t prepared_wal_bytes = 6 << 20;
 
 struct opened {
   std::unique_ptr<SQLite::Database> database;
@@ -67,7 +65,8 @@ class sqlite_journal final : public journal {
     auto store = open_or_say_why(options_, reserve_);
     if (!store) return tl::unexpected(store.error());
     reserve_.tend();
-    if (!reserve_.is_low()) prepare_wal(options_.directory + "/" + database_file, prepared_wal_bytes);
+    if (reserve_.leaves_room_for(options_.prepared_wal_bytes))
+      prepare_wal(options_.directory + "/" + database_file, options_.prepared_wal_bytes);
     recovered_ = std::move(store->state);
     committer_ = std::make_unique<committer>(std::move(store->database), options_, reserve_);
     thread_ = std::jthread([this] { write_until_closed(); });

@@ -25,6 +25,9 @@ class journal {
     std::uint64_t ballast_bytes =
         8 << 20; ///< allocated beforehand; given up so that cancels and ends can still be written
     std::uint64_t keep_events = 100'000;
+    /// Space of the write-ahead log that is taken beforehand, as far as the reserve stays free. The checkpointer is
+    /// asked at 4 MiB, so the log seldom grows beyond this.
+    std::uint64_t prepared_wal_bytes = 6 << 20;
     bool restored = false; ///< a restored backup: jump far ahead (DESIGN 5)
     /// After a batch was refused, later batches that depend on terminal rows are refused, too, until their submitter
     /// knows of it.

@@ -106,6 +106,10 @@ class sqlite_queries final : public controller::limited_store_reader {
                                                           const std::string& client_id) override {
     return guarded<std::optional<message_record>>([&] { return history_.message_of_client(scope, client_id); });
   }
+  result<std::optional<message_record>> newest_edit_of_client(const scope_path& scope,
+                                                              const std::string& client_id) override {
+    return guarded<std::optional<message_record>>([&] { return history_.newest_edit_of_client(scope, client_id); });
+  }
   result<std::vector<message_record>> unacknowledged() override {
     return guarded<std::vector<message_record>>([&] { return history_.unacknowledged(); });
   }

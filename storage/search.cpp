@@ -117,12 +117,16 @@ fragment walk(const search& what, const std::string& index, const std::optional<
   fragment f;
   f.add("SELECT " + qualified(what) + " FROM " + what.table +
         (index.empty() ? " NOT INDEXED" : " INDEXED BY " + index));
-  // Ascending from the start is "above 0"; descending has no such number, so the condition is omitted.
-  if (what.ascending || what.after == 0)
-    f.add(" WHERE " + qualified(what) + " > ?", parameter::of(what.ascending ? what.after : 0));
+  // Ascending from the start is "above 0"; descending begins at the end. There must be only one lower bound: SQLite
+  // walks to the first that it reads, and tests each row against the other.
+  const bool begins_at_end = !what.ascending && what.after == 0;
+  const std::string lowest = last && !what.ascending ? " >= ?" : " > ?";
+  if (begins_at_end)
+    f.add(" WHERE " + qualified(what) + lowest, parameter::of(last.value_or(0)));
   else
-    f.add(" WHERE " + qualified(what) + " < ?", parameter::of(what.after));
-  if (last) f.add(" AND " + qualified(what) + (what.ascending ? " <= ?" : " >= ?"), parameter::of(*last));
+    f.add(" WHERE " + qualified(what) + (what.ascending ? " > ?" : " < ?"), parameter::of(what.after));
+  if (last && !begins_at_end)
+    f.add(" AND " + qualified(what) + (what.ascending ? " <= ?" : " >= ?"), parameter::of(*last));
   add_tests(f, what);
   f.add(" ORDER BY " + qualified(what) + (what.ascending ? " ASC" : " DESC"));
   f.add(" LIMIT ?", parameter::of(static_cast<std::uint64_t>(what.limit)));

@@ -70,13 +70,13 @@ std::optional<std::vector<std::string>> plain_commands_of(const std::string& inp
   const auto input = json::parse(input_json, nullptr, false);
   if (!input.is_object()) return std::nullopt;
   for (const auto& [name, value] : input.items())
-    if (name != "command" && name != "argv" && name != "cwd" && name != "timeout_ms" && name != "background")
-      return std::nullopt; // variables of the environment can make another command of it
+    if (name != "command" && name != "argv" && name != "timeout_ms" && name != "background")
+      return std::nullopt; // variables of the environment, or another directory, can make another command of it
   if (const auto argv = input.find("argv"); argv != input.end()) {
     if (!argv->is_array() || input.contains("command")) return std::nullopt;
-    for (const auto& argument : *argv) // a space in a program's name would read like its arguments
+    for (const auto& argument : *argv) // these in a program's name would read like its arguments, or another command
       if (!argument.is_string() || argument.get<std::string>().empty() ||
-          argument.get<std::string>().find(' ') != std::string::npos)
+          argument.get<std::string>().find_first_of(" |;&") != std::string::npos)
         return std::nullopt;
   }
   return plain_commands(line_of(input));

@@ -95,23 +95,10 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
 
 result<std::optional<records::message_record>> with_newest_edit(store_reader& store, const scope_path& scope,
                                                                 const std::string& client_id) {
-  constexpr std::uint32_t page_size = 20;
-  constexpr std::size_t most_pages = 10;
   auto known = store.message_of_client(scope, client_id);
   if (!known || !*known) return known;
-  records::message_filter f;
-  f.scope = scope;
-  f.above_seq = (*known)->seq;
-  f.ascending = false;
-  f.limit = page_size;
-  for (std::size_t i = 0; i < most_pages; ++i) {
-    auto page = store.messages(f);
-    if (!page) return tl::unexpected(page.error());
-    for (auto& m : *page)
-      if (m.message.client_id.starts_with(client_id + "/")) return std::optional(std::move(m.message));
-    if (page->size() < page_size) break;
-    f.after_seq = page->back().message.seq;
-  }
+  auto edit = store.newest_edit_of_client(scope, client_id);
+  if (!edit || *edit) return edit;
   return known;
 }
 

@@ -31,13 +31,15 @@ std::vector<std::string> names_of(const kept_decision& kept, store_reader& store
 
 std::vector<records::kept_message> requests_of(const kept_decision& kept, store_reader& store) {
   constexpr std::size_t most = 8;
+  constexpr int deepest = 16;
   std::vector<operation_id> turns;
   std::vector<records::kept_message> requests;
   for (const auto& id : kept.interrupted) {
     if (requests.size() >= most) break;
     auto row = store.operation(id);
-    // A call says more than its turn, so it is the call that was named.
-    if (row && *row && (*row)->kind != kind::turn) row = store.operation((*row)->root);
+    // A call says more than its turn, so it is the call that was named. By voice the root is the exchange.
+    for (int levels = 0; levels < deepest && row && *row && (*row)->kind != kind::turn && (*row)->parent; ++levels)
+      row = store.operation(*(*row)->parent);
     if (!row || !*row || (*row)->kind != kind::turn) continue;
     if (std::find(turns.begin(), turns.end(), (*row)->id) != turns.end()) continue;
     turns.push_back((*row)->id);

@@ -183,12 +183,13 @@ void live_talk::toggle_talking() {
     talk_.note("answer the question first: [1] Continue  [2] Retry  [3] Replay  [4] Cancel");
 }
 
-/// Running work is cancelled, and its answer awaited for a moment: the gateway would cancel it anyway. An answer that
-/// was heard to its end stays one.
+/// An answer on its way is cancelled, and the `cancelled` awaited for a moment: the gateway would cancel it anyway, as
+/// it does with words that are not recognised yet. An answer that was heard to its end stays one.
 void live_talk::leave(int code) {
   if (leaves_with_) return talk_.end(code);
   leaves_with_ = code;
-  if (talk_.client().is_busy()) talk_.client().cancel();
+  if (!talk_.client().is_answering()) return talk_.end(code);
+  talk_.client().cancel();
   talk_.perform();
   if (!talk_.client().waits()) return talk_.end(code);
   s_.loop.after(leave_timeout, [this, code] { talk_.end(code); });

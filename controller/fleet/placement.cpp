@@ -7,6 +7,7 @@ namespace quell::controller {
 
 namespace {
 constexpr std::size_t max_drops = 10'000; // stale heads dropped per call: about a millisecond
+constexpr std::size_t guilds_in_a_drop = 8; // guilds that a choice looks at in the time of one drop
 constexpr std::size_t max_notes = 4096;   // waiting tasks that receive their reason per call
 } // namespace
 
@@ -101,9 +102,15 @@ bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
   if (ledger_.is_placeable(q.entries.front().id)) return true;
   ready_.erase({q.head(), &q});
   while (!q.entries.empty() && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
-    turns_.take_back(q.entries.turn());
-    pop_head(q);
     --budget;
+    if (q.entries.drop_front()) {
+      q.head_was_blocked = false;
+      release(q);
+      continue;
+    }
+    turns_.take_back(q.entries.turn());
+    budget -= std::min(budget, q.entries.guilds() / guilds_in_a_drop); // the next choice looks at every guild
+    pop_head(q);
   }
   if (q.entries.empty()) {
     forget(q);

@@ -43,8 +43,9 @@ class turn_counts {
   void take_back(const given& g) {
     auto& guild = turns_of(g.line.guild);
     auto& author = guild.authors[g.line.author];
-    if (guild.last == g.guild_turn) --guild.last;
-    if (author == g.author_turn) --author;
+    // Each turn given raised them by at least 1, so a step back never gains anything, in whatever order they come back.
+    if (guild.last > 0) --guild.last;
+    if (author > 0) --author;
   }
   void placed(const given& g) {
     placed_ = std::max(placed_, g.guild_turn);
@@ -88,6 +89,7 @@ class waiting_lines {
   };
 
   bool empty() const { return size_ == 0; }
+  std::size_t guilds() const { return guilds_.size(); }
   std::size_t size() const { return size_; }
 
   void push(const line_of_tasks& line, const operation_id& id, std::uint64_t number) {
@@ -99,9 +101,11 @@ class waiting_lines {
   /// Chooses the next task if none is chosen; not empty.
   void choose(turn_counts& turns) {
     if (head_) return;
-    const auto guild = std::min_element(guilds_.begin(), guilds_.end(), [&](const auto& a, const auto& b) {
-      return turns.rank_of_guild(a.first) < turns.rank_of_guild(b.first);
-    });
+    const auto guild_key = [&](const auto& guild) {
+      return std::pair(turns.rank_of_guild(guild.first), guild.second.begin()->second.entries.front().number);
+    };
+    const auto guild = std::min_element(guilds_.begin(), guilds_.end(),
+                                        [&](const auto& a, const auto& b) { return guild_key(a) < guild_key(b); });
     const auto key = [&](const auto& author) {
       return std::pair(turns.rank_of_author({guild->first, author.first}), author.second.entries.front().number);
     };
@@ -112,6 +116,18 @@ class waiting_lines {
   // Of the chosen task:
   const entry& front() const { return guilds_.at(head_->line.guild).at(head_->line.author).entries.front(); }
   const turn_counts::given& turn() const { return *head_; }
+  /// Drops the chosen task, and the next one of its line has its turn. False: it is the last of its line.
+  bool drop_front() {
+    auto& line = guilds_.at(head_->line.guild).at(head_->line.author);
+    if (line.entries.size() < 2) return false;
+    line.entries.pop_front();
+    if (line.noted > 0)
+      --line.noted;
+    else
+      --unnoted_;
+    --size_;
+    return true;
+  }
   void pop() {
     const auto guild = guilds_.find(head_->line.guild);
     const auto author = guild->second.find(head_->line.author);

@@ -58,7 +58,7 @@ index operation_table::add(const records::operation_record& r) {
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   if (n.kind == quell::kind::task) {
-    n.need = needs_.hold(requirement_of(r.task, r.scope, r.owner.id));
+    n.need = needs_.hold(requirement_of(r));
     n.spec = spec_blob(r.task);
   }
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
@@ -78,14 +78,15 @@ index operation_table::add(const records::operation_record& r) {
   return x;
 }
 
-requirement operation_table::requirement_of(const task_spec& spec, const scope_path& scope,
-                                            const std::string& author) const {
-  return {spec.worker,
-          spec.on,
-          spec.slots,
-          spec.least_containment ? spec.least_containment : least_,
-          queue_of_guild(scope.guild().text()),
-          queue_of_author(author)};
+requirement operation_table::requirement_of(const records::operation_record& r) const {
+  // Whoever has a token chooses the scopes below its prefix, so they bring no turns of their own.
+  const auto of_token = has_share(r.via_token_id);
+  return {r.task.worker,
+          r.task.on,
+          r.task.slots,
+          r.task.least_containment ? r.task.least_containment : least_,
+          queue_of_guild(of_token ? r.via_token_id : r.scope.guild().text()),
+          queue_of_author(r.owner.id)};
 }
 
 /// Puts it in front of its parent's other children.

@@ -132,7 +132,7 @@ class operation_table {
   operation_list& list_of(const operation_node& n) {
     return n.is_stopped() ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   }
-  requirement requirement_of(const task_spec& spec, const scope_path& scope, const std::string& author) const;
+  requirement requirement_of(const records::operation_record& r) const;
   void put_below(index x, index parent);
   void pass_on_children(index x);
   void put_in_list(index x);

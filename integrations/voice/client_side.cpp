@@ -59,7 +59,7 @@ void client_side::end_talking() {
 void client_side::cancel() {
   const bool was_speech = is_playing_;
   const bool was_answer = is_answer_last();
-  const bool is_anything = is_busy() || has_answered_;
+  const bool is_anything = has_spoken_ || is_answering() || has_answered_;
   const bool was_talking = is_talking_ && !is_open_;
   is_talking_ = is_open_;
   forget();

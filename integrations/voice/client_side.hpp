@@ -77,8 +77,8 @@ class client_side {
   bool is_playing() const { return is_playing_; }
   /// Whether an answer, a choice or a `cancelled` is still to come.
   bool waits() const { return has_spoken_ || is_requested_ || owed_ > 0 || menu_ == menu::before_speech; }
-  /// Whether a cancel would stop something: not if the last answer was played to its end and nothing was said since.
-  bool is_busy() const { return has_spoken_ || is_requested_ || is_playing_ || menu_ == menu::before_speech; }
+  /// Whether an answer is asked for, or not yet played to its end.
+  bool is_answering() const { return is_requested_ || is_playing_ || menu_ == menu::before_speech; }
   /// Samples of the last answer that was played, or is playing.
   const std::string& last_answer() const { return answer_; }
 

@@ -149,6 +149,7 @@ class stage final : public agent_port, public agent_loop {
     ends_.push_back(how);
     if (answer && ++stores_ == refused_store) {
       ends_.back().aborted = abort_reason::error;
+      ends_.back().error = fault{"storage_unavailable", "full", {}};
     } else if (answer) {
       CHECK_FALSE(answer->what.interrupted);
       CHECK_FALSE(answer->what.text.empty());

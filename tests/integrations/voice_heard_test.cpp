@@ -198,10 +198,10 @@ TEST_CASE("an answer that waits behind a cancelled is heard from when it leaves"
 
 TEST_CASE("a client has something to cancel until its answer was played", "[voice]") {
   audible_world w;
-  CHECK_FALSE(w.client.is_busy());
+  CHECK_FALSE(w.client.is_answering());
   w.given();
-  CHECK(w.client.is_busy());
+  CHECK(w.client.is_answering());
   w.played();
-  CHECK_FALSE(w.client.is_busy()); // to leave now takes nothing back
+  CHECK_FALSE(w.client.is_answering()); // to leave now takes nothing back
   CHECK(w.client.menu() == menu::after_speech);
 }

@@ -148,7 +148,7 @@ TEST_CASE("writes that fail at any point leave no half batch") {
   on_small_disk(16, [](const std::string& disk) {
     findings f;
     const auto state = disk + "/state";
-    store s(journal::options{.directory = state, .ballast_bytes = 0});
+    store s(journal::options{.directory = state, .ballast_bytes = 0, .prepared_wal_bytes = 0});
     f.expect(!s.write({put_operation{operation(1, "team/a")}}), "the first write fails");
     fill(disk + "/fill");
     struct stat filled {};

@@ -299,6 +299,26 @@ TEST_CASE("a client finds the newest message with its own id in exactly that sco
   CHECK_FALSE(h.reader->message_of_client(scope("chat/x"), "").value());
 }
 
+TEST_CASE("the newest edit of a client's message is found, however many messages follow") {
+  history h;
+  const auto write = [&](std::uint64_t seq, const std::string& where, const std::string& client_id) {
+    auto m = message(seq, where, message_role::user);
+    m.client_id = client_id;
+    REQUIRE_FALSE(h.s.write({put_message{m}}));
+    return m;
+  };
+  write(1, "chat/x", "42");
+  write(2, "chat/x", "42/b");
+  const auto newest = write(3, "chat/x", "42/a");
+  write(4, "chat/x", "420/z");
+  write(5, "chat/x", "42.z");
+  write(6, "chat/y", "42/c");
+  for (std::uint64_t seq = 10; seq < 300; ++seq) write(seq, "chat/x", "other " + std::to_string(seq));
+  CHECK(h.reader->newest_edit_of_client(scope("chat/x"), "42").value() == newest);
+  CHECK_FALSE(h.reader->newest_edit_of_client(scope("chat/x"), "43").value());
+  CHECK_FALSE(h.reader->newest_edit_of_client(scope("chat/x"), "").value());
+}
+
 TEST_CASE("history outlives the operations that made it") {
   history h;
   auto turn = operation(1, "a");

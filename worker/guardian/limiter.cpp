@@ -137,8 +137,8 @@ std::string limiter::begin(const std::string& task, const task_limits& wanted, i
         own.lent[i] = true;
       }
     } else if (c.v1.get() >= 0) {
-      tasks_[task].directory[i] = task;
       const unique_fd made(make_cgroup(c.v1.get(), task.c_str()));
+      if (made.get() >= 0) tasks_[task].directory[i] = task;
       error = made.get() < 0 ? -made.get() : write_small_file(made.get(), std::string(c.v1_file).c_str(), value);
     } else {
       if (!is_required(c.name, wanted))
@@ -160,7 +160,7 @@ std::string limiter::enter(const std::string& task, pid_t leader) {
     if (directory.empty()) continue;
     const auto& c = controllers_[i];
     const int error = write_small_file(c.v1.get(), (directory + "/cgroup.procs").c_str(), std::to_string(leader));
-    if (error != 0 && error != ENOENT) return "its " + std::string(c.name) + " cannot be limited: " + errno_text(error);
+    if (error != 0) return "its " + std::string(c.name) + " cannot be limited: " + errno_text(error);
   }
   return {};
 }

@@ -27,10 +27,11 @@ std::string spare_directories::take(int hierarchy, const std::string& value, int
     value_ = value;
     first_of_value_ = made_;
   }
-  if (!free_.empty()) {
+  while (!free_.empty()) {
     auto name = std::move(free_.back());
     free_.pop_back();
-    return name;
+    const bool is_there = ::faccessat(hierarchy, (name + "/cgroup.procs").c_str(), F_OK, 0) == 0;
+    if (is_there) return name; // else somebody has removed the empty directory
   }
   auto name = kind_ + ("-" + std::to_string(made_++));
   const unique_fd fresh(make_cgroup(hierarchy, name.c_str()));

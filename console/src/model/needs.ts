@@ -19,6 +19,8 @@ export interface Findings {
   cancels: readonly Cancel[]; // that are open
   /** Cancels that settled without proof within `lately_ms`. */
   unproven: readonly Cancel[];
+  /** There were more stops within that time than were read. */
+  is_unproven_part: boolean;
   /** There are more approvals or open cancels than were read. */
   is_part: boolean;
   looked_at: number; // milliseconds since 1970; 0 = never
@@ -33,7 +35,7 @@ export interface Findings {
 }
 
 export const nothing_found: Findings = {
-  approvals: [], cancels: [], unproven: [], is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
+  approvals: [], cancels: [], unproven: [], is_unproven_part: false, is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
 };
 
 /** So long a stop without proof needs somebody; then it is history, and its report stays. */
@@ -131,6 +133,12 @@ export function unproven_lately(newest: readonly Cancel[], now: number): Cancel[
   return newest.filter((c) => verdict(c) === 'unproven' && now - Date.parse(c.created_at ?? '') - (c.report.settled_ms ?? 0) < lately_ms);
 }
 
+/** True if even the oldest of these cancels, newest first, is so new that older ones would matter, too. */
+export function reaches_into_lately(newest: readonly Cancel[], now: number): boolean {
+  const oldest = newest.at(-1);
+  return oldest !== undefined && now - Date.parse(oldest.created_at ?? '') < lately_ms;
+}
+
 export interface Calm {
   title: string;
   detail: string;
@@ -142,7 +150,8 @@ export function calm_words(found: Findings, is_heard: boolean, now: number): Cal
   if (!is_heard || now - found.looked_at > stale_ms) return { title: 'What needs you is not known', detail: 'quelld does not answer. This page looks again by itself.' };
   const open = Math.max(found.status?.cancels_open ?? 0, found.cancels.length);
   if (open > 0) return { title: `${count(open, 'stop is', 'stops are')} under way`, detail: 'What is being stopped is not proven yet. Every worker answers, and nobody waits for an approval.' };
-  const stops = found.unproven.length ? 'No stop is open; one or more settled without proof' : 'Every stop is proven';
+  const stops = found.unproven.length ? 'No stop is open; one or more settled without proof'
+    : found.is_unproven_part ? 'No stop is open; the newest 100 are proven' : 'Every stop is proven';
   return { title: 'Nothing needs you', detail: `${stops}, every worker answers, and nobody waits for an approval.` };
 }
 

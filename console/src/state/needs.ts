@@ -4,7 +4,7 @@ import { get, words_of } from '../api/client.ts';
 import { giving_way_to_stops } from '../api/connections.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
-import { calm_words, chats_down, needs_of, nothing_found, number_words, unproven_lately, type Findings } from '../model/needs.ts';
+import { calm_words, chats_down, needs_of, nothing_found, number_words, reaches_into_lately, unproven_lately, type Findings } from '../model/needs.ts';
 import { now } from './clock.ts';
 import { may, session_state } from './session.ts';
 
@@ -59,19 +59,22 @@ async function not_ready(): Promise<string> {
 }
 
 async function look(): Promise<void> {
+  const began = Date.now();
   try {
     const [approvals, cancels, newest, workers, mcp, trouble, status, models] = await Promise.all([
       get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&limit=100'),
       get<{ cancels: Cancel[]; next_cursor: string | null }>('/v1/cancels?status=open&limit=100'),
-      get<{ cancels: Cancel[] }>('/v1/cancels?limit=100'),
+      get<{ cancels: Cancel[]; next_cursor: string | null }>('/v1/cancels?limit=100'),
       get<{ workers: Worker[] }>('/v1/workers?limit=1000'),
       may.run_cluster.value ? get<{ servers: McpServer[] }>('/v1/mcp').catch(() => ({ servers: [] })) : { servers: [] },
       not_ready(),
       get<Status>('/v1/status'),
       model_calls(),
     ]);
+    if (began < findings.value.looked_at) return; // a later look has ended before this one
     findings.value = {
-      approvals: approvals.operations, cancels: cancels.cancels, unproven: unproven_lately(newest.cancels, Date.now()), looked_at: Date.now(),
+      approvals: approvals.operations, cancels: cancels.cancels, unproven: unproven_lately(newest.cancels, Date.now()), looked_at: began,
+      is_unproven_part: newest.next_cursor !== null && reaches_into_lately(newest.cancels, began),
       is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
       chats_down: chats_down(status, findings.value.chats_down, Date.now()), model_calls: models,
     };

@@ -45,6 +45,9 @@ struct left_call_store final : store_reader {
   result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string&) override {
     return tl::unexpected(no_row());
   }
+  result<std::optional<records::message_record>> newest_edit_of_client(const scope_path&, const std::string&) override {
+    return tl::unexpected(no_row());
+  }
   result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(no_row()); }
   result<std::optional<records::cancel_record>> cancel(const cancel_id&) override { return tl::unexpected(no_row()); }
   result<std::vector<records::cancel_record>> cancels(const records::cancel_filter&) override {

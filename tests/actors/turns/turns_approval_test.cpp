@@ -243,7 +243,9 @@ TEST_CASE("a rule that allows wins over rules that ask, if every command of the 
   REQUIRE(denied);
   CHECK(denied->denies);
   const auto waits_for = [&](const char* input) { return deciding_rule(rules, "exec", input) != nullptr; };
-  CHECK_FALSE(waits_for(R"({"argv":["git","status"],"cwd":"x","timeout_ms":5,"background":true})"));
+  CHECK_FALSE(waits_for(R"({"argv":["git","status"],"timeout_ms":5,"background":true})"));
+  CHECK(waits_for(R"({"argv":["git","status"],"cwd":"x"})"));
+  CHECK(waits_for(R"({"argv":["git;git","status"]})"));
   CHECK(waits_for(R"({"argv":["git status/x"]})"));
   CHECK(waits_for(R"({"argv":["git",""]})"));
   CHECK(waits_for(R"({"argv":["git","x;y"]})"));

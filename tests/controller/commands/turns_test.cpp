@@ -126,7 +126,7 @@ TEST_CASE("a turn that begins shares its transaction with its first model call")
   CHECK_FALSE(w.c->expects_more());
   w.c->end_burst(w.now);
   REQUIRE(w.edges.batches.size() == before + 1);
-  CHECK(count_of<records::update_operation>(w.edges.batches.back()) >= 1);
+  CHECK(count_of<records::put_event>(w.edges.batches.back()) >= 2); // the turn's beginning, and the call
   CHECK(count_of<records::put_operation>(w.edges.batches.back()) == 1);
   CHECK_FALSE(begun->has_value()); // not before it is on disk
   w.commit();
