@@ -1,4 +1,7 @@
 // Telegram: the order of a batch, and deliveries that quelld could not take for the moment.
+#include <map>
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "integrations/chat/refused_deliveries.hpp"
@@ -21,7 +24,7 @@ update_lines::entry update_in(const std::string& chat, std::int64_t id, bool is_
 
 TEST_CASE("a chat of Telegram waits for no other, and keeps its own order", "[chat][telegram]") {
   update_lines lines;
-  lines.assign({update_in("5", 1), update_in("5", 2), update_in("77", 3)});
+  lines.assign({update_in("5", 1), update_in("5", 2), update_in("77", 3)}, 3);
   CHECK(lines.due() == update_ids{1, 3});
   CHECK(lines.due().empty());
   lines.done(3);
@@ -36,7 +39,7 @@ TEST_CASE("a chat of Telegram waits for no other, and keeps its own order", "[ch
 
 TEST_CASE("a refused update holds back its own chat alone, from itself on", "[chat][telegram]") {
   update_lines lines;
-  lines.assign({update_in("77", 1), update_in("5", 2), update_in("5", 3), update_in("77", 4)});
+  lines.assign({update_in("77", 1), update_in("5", 2), update_in("5", 3), update_in("77", 4)}, 4);
   CHECK(lines.due() == update_ids{2, 1});
   const auto overtaken = lines.refused(2);
   CHECK_FALSE(overtaken.stop);
@@ -46,14 +49,14 @@ TEST_CASE("a refused update holds back its own chat alone, from itself on", "[ch
   lines.done(4);
   CHECK(lines.is_over());
   CHECK(lines.first_held() == 2);
-  lines.assign({update_in("5", 2), update_in("5", 3)}); // it comes again
+  lines.assign({update_in("5", 2), update_in("5", 3)}, 2); // it comes again
   CHECK_FALSE(lines.first_held());
   CHECK(lines.due() == update_ids{2});
 }
 
 TEST_CASE("a stop behind a refused message is taken next, and what it covers is not begun", "[chat][telegram]") {
   update_lines lines;
-  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true), update_in("5", 4)});
+  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true), update_in("5", 4)}, 4);
   CHECK(lines.due() == update_ids{1});
   const auto overtaken = lines.refused(1);
   CHECK(overtaken.stop == 3);
@@ -68,7 +71,7 @@ TEST_CASE("a stop behind a refused message is taken next, and what it covers is 
 
 TEST_CASE("a stop in a topic leaves what it does not cover to come again", "[chat][telegram]") {
   update_lines lines;
-  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true, "/9")});
+  lines.assign({update_in("5", 1), update_in("5", 2, false, "/9"), update_in("5", 3, true, "/9")}, 3);
   CHECK(lines.due() == update_ids{1});
   const auto overtaken = lines.refused(1);
   CHECK(overtaken.stop == 3);
@@ -77,6 +80,41 @@ TEST_CASE("a stop in a topic leaves what it does not cover to come again", "[cha
   CHECK_FALSE(lines.refused(3).stop); // even the stop is refused for the moment: it comes again, too
   CHECK(lines.is_over());
   CHECK(lines.first_held() == 1);
+}
+
+TEST_CASE("an update that is held back never hides a stop behind a hundred updates", "[chat][telegram]") {
+  update_lines lines;
+  std::int64_t offset = 1;
+  std::set<std::int64_t> done;
+  std::map<std::int64_t, int> told; // the poll in which it was given up
+  int stopped = 0;
+  for (int poll = 1; poll <= 3 && stopped == 0; ++poll) {
+    const std::int64_t newest = poll == 1 ? 10 : 101; // the rest is said while the first one is held back
+    std::vector<update_lines::entry> batch;
+    std::size_t fetched = 0;
+    for (; fetched < 100 && offset <= newest; ++offset, ++fetched) {
+      if (done.contains(offset)) continue;
+      batch.push_back(offset == 1     ? update_in("5", offset)
+                      : offset == 101 ? update_in("8", offset, true)
+                                      : update_in("77", offset));
+    }
+    lines.assign(std::move(batch), fetched);
+    for (auto due = lines.due(); !due.empty(); due = lines.due())
+      for (const auto id : due) {
+        if (id == 1 && lines.may_hold()) {
+          lines.refused(id);
+          continue;
+        }
+        if (id == 1) told[id] = poll;
+        if (id == 101) stopped = poll;
+        done.insert(id);
+        lines.done(id);
+      }
+    REQUIRE(lines.is_over());
+    if (const auto held = lines.first_held()) offset = *held;
+  }
+  CHECK(told == std::map<std::int64_t, int>{{1, 2}});
+  CHECK(stopped == 3);
 }
 
 TEST_CASE("a stop covers the deliveries that were refused before it in its scope", "[chat]") {

@@ -165,6 +165,7 @@ void bot::tell(incoming_message s, const std::string& answers, const taken& done
   say(s, [this, s, answers, done](const result<decision>& d) {
     if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
     const bool comes_again = !d && is_transient(d.error());
+    if (!d && has_code(d.error(), error_code::shutting_down)) is_quelld_ending_ = true;
     if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
     if (!d && !comes_again) tell_refused(s.scope, answers, d.error());
     after_words.decided(key_of(s), d);

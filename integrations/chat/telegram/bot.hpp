@@ -60,7 +60,7 @@ class bot final : public web_connector {
   std::map<std::int64_t, update> batch_; ///< fetched
   update_lines lines_;                   ///< their order
   bool is_batch_open_ = false;
-  std::size_t held_back_ = 0; ///< updates of the batch that come again
+  bool is_quelld_ending_ = false; ///< it takes nothing more: the next process is brought what is refused
   boot_time polled_at_{};
   unsigned failures_ = 0;      ///< consecutive ones
   recent_set updates_{20'000}; ///< numbers of finished updates

@@ -8,12 +8,6 @@
 #include "integrations/chat/telegram/bot.hpp"
 
 namespace quell::integrations::chat::telegram {
-namespace {
-
-/// Telegram brings at most 100 updates at a time: more that are held back would hide the stops behind them.
-constexpr std::size_t most_held_back = 64;
-
-} // namespace
 
 std::optional<scope_path> bot::place_of(const update& u) {
   const auto scope = [](const std::string& chat, const std::string& topic) {
@@ -43,7 +37,6 @@ bool bot::stops(const update& u) const {
 void bot::take_batch(std::vector<update> batch) {
   std::vector<update_lines::entry> order;
   batch_.clear();
-  held_back_ = 0;
   std::int64_t buttons = 0;
   for (auto& u : batch) {
     if (u.id < offset_) continue;
@@ -57,7 +50,7 @@ void bot::take_batch(std::vector<update> batch) {
     batch_.emplace(id, std::move(u));
   }
   if (!batch.empty()) offset_ = std::max(offset_, batch.back().id + 1);
-  lines_.assign(std::move(order));
+  lines_.assign(std::move(order), batch.size());
   is_batch_open_ = true;
   take_due();
 }
@@ -68,7 +61,7 @@ void bot::take_due() {
     for (const auto id : due) {
       const auto u = batch_.at(id); // a copy: the batch can end in this call
       take_update(u, [this, u](bool is_done) {
-        if (!is_done && held_back_ >= most_held_back) {
+        if (!is_done && !is_quelld_ending_ && !lines_.may_hold()) {
           if (const auto* m = std::get_if<message>(&u.what)) tell_refused(*place_of(u), m->id, not_now());
           is_done = true;
         }
@@ -76,7 +69,6 @@ void bot::take_due() {
           finish(u);
           lines_.done(u.id);
         } else {
-          ++held_back_;
           const auto overtaken = lines_.refused(u.id);
           for (const auto left : overtaken.left_out) finish(batch_.at(left));
           if (overtaken.stop) leave_out(overtaken.left_out.size(), batch_.at(*overtaken.stop));

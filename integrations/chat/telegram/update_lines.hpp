@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -27,15 +28,21 @@ class update_lines {
     bool is_stop = false;
   };
 
-  /// Forgets the batch before, which must be over. The oldest first.
-  void assign(std::vector<entry> batch) {
+  /// Forgets the batch before, which must be over. The oldest first. `fetched`: how many updates Telegram brought, with
+  /// those that are done already.
+  void assign(std::vector<entry> batch, std::size_t fetched) {
     lines_.clear();
     held_.reset();
+    fetched_ = fetched;
     for (auto& e : batch) {
       auto& one = lines_[e.chat];
       one.waiting.push_back(std::move(e));
     }
   }
+
+  /// Whether a refused update can be held back. Telegram brings the first 100 updates from the oldest one that is held
+  /// back, also those that are done: in a long batch it would hide the stops that come after them.
+  bool may_hold() const { return fetched_ < most_fetched; }
 
   /// The updates to take now, at most one of each chat; `done` or `refused` must follow for each.
   std::vector<std::int64_t> due() {
@@ -93,6 +100,7 @@ class update_lines {
   std::optional<std::int64_t> first_held() const { return held_; }
 
  private:
+  static constexpr std::size_t most_fetched = 64;
   struct line {
     std::deque<entry> waiting;
     bool is_busy = false; ///< its first update is being taken
@@ -106,6 +114,7 @@ class update_lines {
 
   std::map<std::string, line> lines_;
   std::optional<std::int64_t> held_;
+  std::size_t fetched_ = 0;
 };
 
 } // namespace quell::integrations::chat::telegram
