@@ -1,10 +1,12 @@
 // Telegram: the order of a batch, and deliveries that quelld could not take for the moment.
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include <catch2/catch.hpp>
 
 #include "integrations/chat/refused_deliveries.hpp"
+#include "integrations/chat/telegram/done_updates.hpp"
 #include "integrations/chat/telegram/update_lines.hpp"
 
 using namespace quell;
@@ -115,6 +117,52 @@ TEST_CASE("an update that is held back never hides a stop behind a hundred updat
   }
   CHECK(told == std::map<std::int64_t, int>{{1, 2}});
   CHECK(stopped == 3);
+}
+
+TEST_CASE("in the first batch nothing begins that a stop behind it covers", "[chat][telegram]") {
+  update_lines lines;
+  lines.assign({update_in("77", 1), update_in("5", 2), update_in("5", 3, false, "/9"), update_in("5", 4, true, "/9"),
+                update_in("5", 5, true), update_in("77", 6), update_in("5", 7), update_in("8", 8, true)},
+               8);
+  const auto all = lines.leave_out_stopped();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].stop == 4);
+  CHECK(all[0].left_out == update_ids{3});
+  CHECK(all[1].stop == 5);
+  CHECK(all[1].left_out == update_ids{2});
+  update_ids taken;
+  for (auto due = lines.due(); !due.empty(); due = lines.due())
+    for (const auto id : due) {
+      taken.push_back(id);
+      lines.done(id);
+    }
+  std::sort(taken.begin(), taken.end());
+  CHECK(taken == update_ids{1, 4, 5, 6, 7, 8}); // the stops are taken, and what was said after them or elsewhere
+  CHECK(lines.is_over());
+}
+
+TEST_CASE("what a stop of Telegram covered is known over a restart, and only that is kept", "[chat][telegram]") {
+  telegram::done_updates before;
+  before.add("1");
+  CHECK(before.changes() == 0);
+  before.add_kept("2");
+  before.add_kept("3");
+  before.add_kept("2");
+  CHECK(before.changes() == 2);
+  CHECK(before.contains("1"));
+  CHECK(before.contains("2"));
+  telegram::done_updates after;
+  after.recall(before.to_keep());
+  CHECK_FALSE(after.contains("1")); // it was confirmed
+  CHECK(after.contains("2"));
+  CHECK(after.contains("3"));
+  CHECK(after.to_keep() == before.to_keep());
+  for (const auto* broken : {"", "{", "[]", R"({"done":1})", R"({"done":[1,null]})"}) after.recall(broken);
+  CHECK(after.to_keep() == before.to_keep());
+  for (int i = 0; i < 3000; ++i) after.add_kept("n" + std::to_string(i));
+  CHECK(after.to_keep().find("\"n1999\"") == std::string::npos);
+  CHECK(after.to_keep().find("\"n2000\"") != std::string::npos);
+  CHECK(after.contains("2")); // in this process for longer
 }
 
 TEST_CASE("a stop covers the deliveries that were refused before it in its scope", "[chat]") {

@@ -91,6 +91,25 @@ class update_lines {
     return result;
   }
 
+  /// For the first batch of a process, before anything is due: takes out what a stop behind it in its chat covers. An
+  /// earlier process can have performed the stop, so it would end nothing that begins now. One entry for each stop that
+  /// covers something.
+  std::vector<overtaken> leave_out_stopped() {
+    std::vector<overtaken> all;
+    for (auto& [chat, one] : lines_) {
+      const auto waiting = one.waiting;
+      for (const auto& stop : waiting) {
+        if (!stop.is_stop || !stop.scope) continue;
+        overtaken found{stop.id, {}};
+        for (const auto& e : waiting)
+          if (e.id < stop.id && !e.is_stop && e.scope && e.scope->is_at_or_below(*stop.scope) && remove(one, e.id))
+            found.left_out.push_back(e.id);
+        if (!found.left_out.empty()) all.push_back(std::move(found));
+      }
+    }
+    return all;
+  }
+
   /// Every update of the batch is done or held back.
   bool is_over() const {
     return std::all_of(lines_.begin(), lines_.end(),
@@ -109,6 +128,9 @@ class update_lines {
     for (auto& [chat, one] : lines_)
       if (one.is_busy && !one.waiting.empty() && one.waiting.front().id == id) return &one;
     return nullptr;
+  }
+  static bool remove(line& one, std::int64_t id) {
+    return std::erase_if(one.waiting, [id](const entry& e) { return e.id == id; }) > 0;
   }
   void hold(std::int64_t id) { held_ = held_ ? std::min(*held_, id) : id; }
 
