@@ -1,11 +1,10 @@
-// Telegram: the order of a batch, and deliveries that quelld could not take for the moment.
+// Telegram: the order of a batch, and what of it is known over a restart.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include <catch2/catch.hpp>
 
-#include "integrations/chat/refused_deliveries.hpp"
 #include "integrations/chat/telegram/done_updates.hpp"
 #include "integrations/chat/telegram/update_lines.hpp"
 
@@ -163,19 +162,4 @@ TEST_CASE("what a stop of Telegram covered is known over a restart, and only tha
   CHECK(after.to_keep().find("\"n1999\"") == std::string::npos);
   CHECK(after.to_keep().find("\"n2000\"") != std::string::npos);
   CHECK(after.contains("2")); // in this process for longer
-}
-
-TEST_CASE("a stop covers the deliveries that were refused before it in its scope", "[chat]") {
-  refused_deliveries refused;
-  refused.add("a", *scope_path::parse("slack/T/C/1"));
-  refused.add("b", *scope_path::parse("slack/T/D"));
-  refused.add("c", *scope_path::parse("slack/T/C"));
-  refused.add("a", *scope_path::parse("slack/T/C/1")); // a repetition that was refused again
-  CHECK(refused.size() == 3);
-  refused.taken("c");
-  CHECK(refused.stop(*scope_path::parse("slack/T/C")) == std::vector<std::string>{"a"});
-  CHECK(refused.stop(*scope_path::parse("slack/T/C")).empty());
-  CHECK(refused.stop(*scope_path::parse("slack")) == std::vector<std::string>{"b"});
-  for (int i = 0; i < 2000; ++i) refused.add(std::to_string(i), *scope_path::parse("slack/T/C"));
-  CHECK(refused.size() == 1000);
 }

@@ -43,6 +43,19 @@ std::string stopped_text(const stop_answer& a) {
   return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
 }
 
+/// When its author gave it the present form.
+const std::string& said_at(const message& m) { return m.stamp.empty() ? m.ts : m.stamp; }
+
+/// Without its words.
+message place_of(const message& m) {
+  message place;
+  place.team = m.team;
+  place.channel = m.channel;
+  place.ts = m.ts;
+  place.thread = m.thread;
+  return place;
+}
+
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
@@ -149,10 +162,10 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   return j;
 }
 
-void bot::stop_refused(const scope_path& where, const std::string& ts) {
-  const auto covered = refused_.stop(where);
-  for (const auto& key : covered) events_.add(key);
-  if (!covered.empty()) box.note(where, not_begun_text(covered.size()), ts, web_loop::now());
+void bot::stop_refused(const scope_path& where, const std::string& answers, const std::string& said) {
+  const auto covered = refused_.stop(where, said);
+  for (const auto& key : covered.keys) events_.add(key);
+  if (covered.requests > 0) box.note(where, not_begun_text(covered.requests), answers, web_loop::now());
 }
 
 void bot::take_message(message m, const answer& done, delivery how) {
@@ -180,7 +193,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
-  if (what->is_cancel) stop_refused(what->where, m.ts);
+  if (what->is_cancel) stop_refused(what->where, m.ts, said_at(m));
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   incoming_message s;
   s.scope = what->where;
@@ -208,11 +221,13 @@ void bot::take_message(message m, const answer& done, delivery how) {
   after_words.message_posted(own, s);
   tell(std::move(s), m.channel, m.ts,
        [this, key, m, where = what->where, stops = what->is_cancel, done, how](const result<decision>& d) {
-         if (stops) stop_refused(where, m.ts); // what came before it can have been refused since it came
+         if (stops) stop_refused(where, m.ts, m.ts); // what came before it can have been refused since it came
          if (!d && is_transient(d.error())) {
            // After a shutdown it is fetched.
            if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
-             if (!events_.contains(key)) refused_.add(key, where);
+             // Left out, it is not fetched after a restart either.
+             if (!events_.contains(key))
+               refused_.add(key, {where, said_at(m), !stops, [this, m = place_of(m), where] { mark_handled(m, where); }});
              return done({503, "try again\n"});
            }
            tell_refused(where, m.ts, not_now());
@@ -287,7 +302,7 @@ void bot::take_command(const web_call& c, const answer& done) {
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
   if (!once.is_from_before) box.drop_all(*where, web_loop::now());
   stops_missed(*where, *where, ts_of(at.count() + 1));
-  stop_refused(*where, "");
+  stop_refused(*where, "", ts_of(at.count() + 1));
   in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
     stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);

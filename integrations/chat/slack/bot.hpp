@@ -44,8 +44,9 @@ class bot final : public web_connector {
   void take_event(const web_call& call, const answer& done);
   enum class delivery : std::uint8_t { comes_again, last }; ///< if it is not taken
   void take_message(message m, const answer& done, delivery how);
-  /// A stop was heard there: messages that Slack brings again are not begun, which is told below the message `ts`.
-  void stop_refused(const scope_path& where, const std::string& ts);
+  /// A stop was said there at `said`: earlier messages that Slack brings again are not begun, which is told below the
+  /// message `answers`.
+  void stop_refused(const scope_path& where, const std::string& answers, const std::string& said);
   /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
   /// reply.
   void tell(incoming_message s, const std::string& channel, const std::string& answers,

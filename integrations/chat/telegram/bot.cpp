@@ -227,7 +227,8 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
     if (stops(u)) stop_refused(u); // what came before it can have been refused since it came
     if (is_done) updates_.add(number);
     if (is_done) refused_.taken(number);
-    if (!is_done && where) refused_.add(number, *where);
+    const bool is_request = std::holds_alternative<message>(u.what) && !stops(u);
+    if (!is_done && where) refused_.add(number, {*where, number, is_request});
     answer({is_done ? 200U : 503U, ""});
   });
 }

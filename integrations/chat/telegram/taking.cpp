@@ -118,9 +118,9 @@ void bot::tell_left_out(std::size_t count, const update& stop) {
 void bot::stop_refused(const update& u) {
   const auto where = place_of(u);
   if (!where) return;
-  const auto covered = refused_.stop(*where);
-  for (const auto& number : covered) updates_.add_kept(number);
-  tell_left_out(covered.size(), u);
+  const auto covered = refused_.stop(*where, std::to_string(u.id));
+  for (const auto& number : covered.keys) updates_.add_kept(number);
+  tell_left_out(covered.requests, u);
 }
 
 } // namespace quell::integrations::chat::telegram

@@ -1,0 +1,73 @@
+// Deliveries that quelld could not take for the moment, and stops that are heard before they come again.
+#include <catch2/catch.hpp>
+
+#include "integrations/chat/refused_deliveries.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+
+namespace {
+
+using refused_keys = std::vector<std::string>;
+
+refused_delivery refused_in(const std::string& scope, const std::string& said) {
+  return {*scope_path::parse(scope), said};
+}
+
+} // namespace
+
+TEST_CASE("a stop covers the deliveries that were refused before it in its scope", "[chat]") {
+  refused_deliveries refused;
+  refused.add("a", refused_in("slack/T/C/1", "1"));
+  refused.add("b", refused_in("slack/T/D", "2"));
+  refused.add("c", refused_in("slack/T/C", "3"));
+  refused.add("a", refused_in("slack/T/C/1", "1")); // a repetition that was refused again
+  CHECK(refused.size() == 3);
+  refused.taken("c");
+  const auto channel = *scope_path::parse("slack/T/C");
+  CHECK(refused.stop(channel, "9").keys == refused_keys{"a"});
+  CHECK(refused.stop(channel, "9").keys.empty());
+  CHECK(refused.stop(*scope_path::parse("slack"), "9").keys == refused_keys{"b"});
+  for (int i = 0; i < 2000; ++i) refused.add(std::to_string(i), refused_in("slack/T/C", "1"));
+  CHECK(refused.size() == 1000);
+}
+
+TEST_CASE("a stop that is delivered late covers nothing that was said after it, and not itself", "[chat]") {
+  refused_deliveries refused;
+  const auto channel = *scope_path::parse("slack/T/C");
+  refused.add("before", refused_in("slack/T/C/1", "1700000000.000900"));
+  refused.add("stop", {channel, "1700000001.000100", false});
+  refused.add("after", refused_in("slack/T/C/2", "1700000001.000200"));
+  const auto covered = refused.stop(channel, "1700000001.000100");
+  CHECK(covered.keys == refused_keys{"before"});
+  CHECK(covered.requests == 1);
+  CHECK(refused.contains("after"));
+  CHECK(refused.size() == 2);
+  // A later stop takes the refused one with it, which is no request that did not begin.
+  const auto both = refused.stop(channel, "1700000002.000000");
+  CHECK(both.keys == refused_keys{"stop", "after"});
+  CHECK(both.requests == 1);
+}
+
+TEST_CASE("what is left out for good is told to the connector once", "[chat]") {
+  refused_deliveries refused;
+  refused_keys marked;
+  const auto add = [&](const std::string& key, bool is_request = true) {
+    refused.add(key, {*scope_path::parse("slack/T/C"), "1", is_request, [&marked, key] { marked.push_back(key); }});
+  };
+  add("covered");
+  add("deleted");
+  add("stop", false);
+  add("taken");
+  refused.taken("taken");
+  CHECK(refused.contains("deleted"));
+  CHECK(refused.leave_out("deleted"));
+  CHECK_FALSE(refused.contains("deleted"));
+  CHECK_FALSE(refused.leave_out("deleted"));
+  CHECK_FALSE(refused.contains("stop")); // a word to stop stays said
+  CHECK_FALSE(refused.leave_out("stop"));
+  CHECK(marked == refused_keys{"deleted"});
+  refused.stop(*scope_path::parse("slack/T"), "2");
+  refused.stop(*scope_path::parse("slack/T"), "2");
+  CHECK(marked == refused_keys{"deleted", "covered", "stop"});
+}
