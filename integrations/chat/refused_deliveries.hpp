@@ -5,16 +5,31 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/handled_marks.hpp"
 #include "protocol/scope.hpp"
 
 namespace quell::integrations::chat {
+
+/// What an edit or a deletion of a refused request does.
+enum class refused_change : std::uint8_t {
+  none,
+  leave_out, ///< it is not begun when it comes again
+  ask,       ///< its present form is asked at once
+};
+/// `is_cancel`: it was edited into a word to stop, which is performed besides.
+inline refused_change change_of_refused(const change_rules& rules, bool is_deletion, bool is_cancel) {
+  if (is_deletion) return rules.deletion == on_deletion::stop ? refused_change::leave_out : refused_change::none;
+  if (is_cancel || rules.edit == on_edit::stop) return refused_change::leave_out;
+  return rules.edit == on_edit::ask ? refused_change::ask : refused_change::none;
+}
 
 struct refused_delivery {
   scope_path scope;

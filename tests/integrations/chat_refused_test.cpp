@@ -49,6 +49,17 @@ TEST_CASE("a stop that is delivered late covers nothing that was said after it, 
   CHECK(both.requests == 1);
 }
 
+TEST_CASE("what an edit or a deletion does to a refused message is as the settings say", "[chat]") {
+  const change_rules usual, quiet{on_deletion::ignore, on_edit::ignore}, strict{on_deletion::stop, on_edit::stop};
+  CHECK(change_of_refused(usual, true, false) == refused_change::leave_out);
+  CHECK(change_of_refused(usual, false, false) == refused_change::ask);
+  CHECK(change_of_refused(usual, false, true) == refused_change::leave_out);
+  CHECK(change_of_refused(strict, false, false) == refused_change::leave_out);
+  CHECK(change_of_refused(quiet, true, false) == refused_change::none);
+  CHECK(change_of_refused(quiet, false, false) == refused_change::none);
+  CHECK(change_of_refused(quiet, false, true) == refused_change::leave_out); // such an edit is always a stop
+}
+
 TEST_CASE("what is left out for good is told to the connector once", "[chat]") {
   refused_deliveries refused;
   refused_keys marked;

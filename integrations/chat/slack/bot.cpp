@@ -43,19 +43,6 @@ std::string stopped_text(const stop_answer& a) {
   return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
 }
 
-/// When its author gave it the present form.
-const std::string& said_at(const message& m) { return m.stamp.empty() ? m.ts : m.stamp; }
-
-/// Without its words.
-message place_of(const message& m) {
-  message place;
-  place.team = m.team;
-  place.channel = m.channel;
-  place.ts = m.ts;
-  place.thread = m.thread;
-  return place;
-}
-
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
@@ -162,16 +149,10 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   return j;
 }
 
-void bot::stop_refused(const scope_path& where, const std::string& answers, const std::string& said) {
-  const auto covered = refused_.stop(where, said);
-  for (const auto& key : covered.keys) events_.add(key);
-  if (covered.requests > 0) box.note(where, not_begun_text(covered.requests), answers, web_loop::now());
-}
-
 void bot::take_message(message m, const answer& done, delivery how) {
-  const bool is_new = m.what == message::news::posted;
+  const auto first = m.team + "/" + m.channel + "/" + m.ts;
   if (m.what == message::news::deleted) {
-    if (m.channel.empty()) return done({200, ""});
+    if (m.channel.empty() || change_refused(first, m, false)) return done({200, ""});
     const auto channel = scope(m.team, m.channel, "");
     const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
     if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) {
@@ -183,12 +164,16 @@ void bot::take_message(message m, const answer& done, delivery how) {
     }
     return done({200, ""});
   }
-  const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
   const auto what = classify(m);
-  if (!what || !is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
+  if (!what || !is_admitted(m.team, m.user)) return done({200, ""});
+  if (m.what == message::news::edited && change_refused(first, m, what->is_cancel)) return done({200, ""});
+  const bool is_new = m.what == message::news::posted;
+  const auto key = first + (is_new ? "" : "/" + m.stamp);
+  if (events_.contains(key)) return done({200, ""});
   if (is_new) comes(m, what->where);
   const auto ignored = [&] {
     if (is_new) mark_handled(m, what->where);
+    if (is_new) leave_out(key); // refused in an earlier form
     done({200, ""});
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
@@ -219,24 +204,26 @@ void bot::take_message(message m, const answer& done, delivery how) {
     return done({200, ""});
   }
   after_words.message_posted(own, s);
-  tell(std::move(s), m.channel, m.ts,
-       [this, key, m, where = what->where, stops = what->is_cancel, done, how](const result<decision>& d) {
-         if (stops) stop_refused(where, m.ts, m.ts); // what came before it can have been refused since it came
-         if (!d && is_transient(d.error())) {
-           // After a shutdown it is fetched.
-           if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
-             // Left out, it is not fetched after a restart either.
-             if (!events_.contains(key))
-               refused_.add(key, {where, said_at(m), !stops, [this, m = place_of(m), where] { mark_handled(m, where); }});
-             return done({503, "try again\n"});
-           }
-           tell_refused(where, m.ts, not_now());
-         }
-         refused_.taken(key);
-         events_.add(key);
-         mark_handled(m, where);
-         done({200, ""}); // repeating it would not help
-       });
+  undecided_.try_emplace(key);
+  tell(std::move(s), m.channel, m.ts, [this, key, m, what = *what, done, how](const result<decision>& d) {
+    const auto& where = what.where;
+    const auto change = undecided_.extract(key);
+    if (what.is_cancel) stop_refused(where, m.ts, m.ts); // what came before it can have been refused since it came
+    if (!d && is_transient(d.error())) {
+      // After a shutdown it is fetched.
+      if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
+        refused(key, m, what);
+        done({503, "try again\n"});
+        if (change && change.mapped()) change_again(key, *change.mapped());
+        return;
+      }
+      tell_refused(where, m.ts, not_now());
+    }
+    refused_.taken(key);
+    events_.add(key);
+    mark_handled(m, where);
+    done({200, ""}); // repeating it would not help
+  });
 }
 
 void bot::tell(incoming_message s, const std::string& channel, const std::string& answers,
