@@ -100,8 +100,7 @@ std::string line_chat_session::to_keep() const {
 }
 
 void line_chat_session::complain(const scope_path& place, const std::string& text, boot_time now) {
-  if (warnings_.free_at() > now) return;
-  warnings_.take(now);
+  if (!warnings_.take(place.text(), now)) return;
   outbox_.note(place, excerpt(text, 300), {}, now);
 }
 

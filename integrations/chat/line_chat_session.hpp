@@ -15,6 +15,7 @@
 #include "integrations/chat/addressing.hpp"
 #include "integrations/chat/open_questions.hpp"
 #include "integrations/chat/outbox.hpp"
+#include "integrations/chat/place_paces.hpp"
 #include "integrations/chat/service_session.hpp"
 
 namespace quell::integrations::chat {
@@ -83,7 +84,7 @@ class line_chat_session : public service_session {
   std::vector<received_message> received_;
   std::vector<approval_word> approvals_;
   open_questions questions_;
-  bucket warnings_;
+  place_paces warnings_; ///< a person who is refused over and over silences no other place
   std::uint64_t last_mark_ = 0;
   std::map<std::uint64_t, scope_path> undecided_;
 };

@@ -22,6 +22,8 @@ class recent_set {
     }
     return true;
   }
+  /// The oldest first.
+  const std::deque<std::string>& in_order() const { return order_; }
 
  private:
   std::size_t most_;

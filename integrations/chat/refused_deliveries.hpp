@@ -1,37 +1,74 @@
 // Deliveries that quelld could not take for the moment and that the service brings again. Pure.
 //
-// A stop that is heard meanwhile covers them: they are not begun when they come again.
+// A stop that is heard meanwhile covers those that were said before it: they are not begun when they come again.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
+#include "integrations/chat/handled_marks.hpp"
 #include "protocol/scope.hpp"
 
 namespace quell::integrations::chat {
 
+/// What an edit or a deletion of a refused request does.
+enum class refused_change : std::uint8_t {
+  none,
+  leave_out, ///< it is not begun when it comes again
+  ask,       ///< its present form is asked at once
+};
+/// `is_cancel`: it was edited into a word to stop, which is performed besides.
+inline refused_change change_of_refused(const change_rules& rules, bool is_deletion, bool is_cancel) {
+  if (is_deletion) return rules.deletion == on_deletion::stop ? refused_change::leave_out : refused_change::none;
+  if (is_cancel || rules.edit == on_edit::stop) return refused_change::leave_out;
+  return rules.edit == on_edit::ask ? refused_change::ask : refused_change::none;
+}
+
+struct refused_delivery {
+  scope_path scope;
+  std::string said; ///< the service's number of it; they grow with time
+  /// A message that begins work, and not a stop or a button.
+  bool is_request = true;
+  /// Called once if it is not to be begun at all. Must not use the refused_deliveries. Can be empty.
+  std::function<void()> left_out{};
+};
+
 class refused_deliveries {
  public:
   /// `key`: the same each time the delivery comes. Bounded: the oldest are forgotten.
-  void add(const std::string& key, const scope_path& scope) {
+  void add(const std::string& key, refused_delivery what) {
     taken(key);
-    all_.push_back({key, scope});
+    all_.push_back({key, std::move(what)});
     if (all_.size() > most) all_.pop_front();
   }
   void taken(const std::string& key) {
     std::erase_if(all_, [&](const entry& e) { return e.key == key; });
   }
-  /// The keys of those that a stop of this scope covers, in order; they are forgotten here.
-  std::vector<std::string> stop(const scope_path& scope) {
-    std::vector<std::string> covered;
-    for (const auto& e : all_)
-      if (e.scope.is_at_or_below(scope)) covered.push_back(e.key);
-    std::erase_if(all_, [&](const entry& e) { return e.scope.is_at_or_below(scope); });
-    return covered;
+  /// Whether it is a refused request.
+  bool contains(const std::string& key) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const entry& e) { return e.key == key && e.what.is_request; });
+  }
+  /// A request that its author has taken back. False: it is not known here.
+  bool leave_out(const std::string& key) {
+    return !leave_out_if([&](const entry& e) { return e.key == key && e.what.is_request; }).keys.empty();
+  }
+
+  struct covered {
+    std::vector<std::string> keys;
+    std::size_t requests = 0; ///< of these
+  };
+  /// What a stop of this scope covers that was said before `said`, in order; it is forgotten here.
+  covered stop(const scope_path& scope, const std::string& said) {
+    return leave_out_if([&](const entry& e) {
+      return e.what.scope.is_at_or_below(scope) && handled_marks::by_number{}(e.what.said, said);
+    });
   }
   std::size_t size() const { return all_.size(); }
 
@@ -39,8 +76,27 @@ class refused_deliveries {
   static constexpr std::size_t most = 1000;
   struct entry {
     std::string key;
-    scope_path scope;
+    refused_delivery what;
   };
+
+  template <class Test>
+  covered leave_out_if(const Test& is_covered) {
+    covered found;
+    std::deque<entry> others;
+    auto known = std::exchange(all_, {});
+    for (auto& e : known) {
+      if (!is_covered(e)) {
+        others.push_back(std::move(e));
+        continue;
+      }
+      if (e.what.left_out) e.what.left_out();
+      found.keys.push_back(std::move(e.key));
+      if (e.what.is_request) ++found.requests;
+    }
+    all_ = std::move(others);
+    return found;
+  }
+
   std::deque<entry> all_;
 };
 

@@ -149,16 +149,10 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   return j;
 }
 
-void bot::stop_refused(const scope_path& where, const std::string& ts) {
-  const auto covered = refused_.stop(where);
-  for (const auto& key : covered) events_.add(key);
-  if (!covered.empty()) box.note(where, not_begun_text(covered.size()), ts, web_loop::now());
-}
-
 void bot::take_message(message m, const answer& done, delivery how) {
-  const bool is_new = m.what == message::news::posted;
+  const auto first = m.team + "/" + m.channel + "/" + m.ts;
   if (m.what == message::news::deleted) {
-    if (m.channel.empty()) return done({200, ""});
+    if (m.channel.empty() || change_refused(first, m, false)) return done({200, ""});
     const auto channel = scope(m.team, m.channel, "");
     const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
     if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) {
@@ -170,17 +164,21 @@ void bot::take_message(message m, const answer& done, delivery how) {
     }
     return done({200, ""});
   }
-  const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
   const auto what = classify(m);
-  if (!what || !is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
+  if (!what || !is_admitted(m.team, m.user)) return done({200, ""});
+  if (m.what == message::news::edited && change_refused(first, m, what->is_cancel)) return done({200, ""});
+  const bool is_new = m.what == message::news::posted;
+  const auto key = first + (is_new ? "" : "/" + m.stamp);
+  if (events_.contains(key)) return done({200, ""});
   if (is_new) comes(m, what->where);
   const auto ignored = [&] {
     if (is_new) mark_handled(m, what->where);
+    if (is_new) leave_out(key); // refused in an earlier form
     done({200, ""});
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
-  if (what->is_cancel) stop_refused(what->where, m.ts);
+  if (what->is_cancel) stop_refused(what->where, m.ts, said_at(m));
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   incoming_message s;
   s.scope = what->where;
@@ -206,22 +204,26 @@ void bot::take_message(message m, const answer& done, delivery how) {
     return done({200, ""});
   }
   after_words.message_posted(own, s);
-  tell(std::move(s), m.channel, m.ts,
-       [this, key, m, where = what->where, stops = what->is_cancel, done, how](const result<decision>& d) {
-         if (stops) stop_refused(where, m.ts); // what came before it can have been refused since it came
-         if (!d && is_transient(d.error())) {
-           // After a shutdown it is fetched.
-           if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
-             if (!events_.contains(key)) refused_.add(key, where);
-             return done({503, "try again\n"});
-           }
-           tell_refused(where, m.ts, not_now());
-         }
-         refused_.taken(key);
-         events_.add(key);
-         mark_handled(m, where);
-         done({200, ""}); // repeating it would not help
-       });
+  undecided_.try_emplace(key);
+  tell(std::move(s), m.channel, m.ts, [this, key, m, what = *what, done, how](const result<decision>& d) {
+    const auto& where = what.where;
+    const auto change = undecided_.extract(key);
+    if (what.is_cancel) stop_refused(where, m.ts, m.ts); // what came before it can have been refused since it came
+    if (!d && is_transient(d.error())) {
+      // After a shutdown it is fetched.
+      if (how == delivery::comes_again || has_code(d.error(), error_code::shutting_down)) {
+        refused(key, m, what);
+        done({503, "try again\n"});
+        if (change && change.mapped()) change_again(key, *change.mapped());
+        return;
+      }
+      tell_refused(where, m.ts, not_now());
+    }
+    refused_.taken(key);
+    events_.add(key);
+    mark_handled(m, where);
+    done({200, ""}); // repeating it would not help
+  });
 }
 
 void bot::tell(incoming_message s, const std::string& channel, const std::string& answers,
@@ -287,7 +289,7 @@ void bot::take_command(const web_call& c, const answer& done) {
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
   if (!once.is_from_before) box.drop_all(*where, web_loop::now());
   stops_missed(*where, *where, ts_of(at.count() + 1));
-  stop_refused(*where, "");
+  stop_refused(*where, "", ts_of(at.count() + 1));
   in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
     stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);

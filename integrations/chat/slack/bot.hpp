@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/missed_messages.hpp"
@@ -44,8 +45,20 @@ class bot final : public web_connector {
   void take_event(const web_call& call, const answer& done);
   enum class delivery : std::uint8_t { comes_again, last }; ///< if it is not taken
   void take_message(message m, const answer& done, delivery how);
-  /// A stop was heard there: messages that Slack brings again are not begun, which is told below the message `ts`.
-  void stop_refused(const scope_path& where, const std::string& ts);
+  /// A stop was said there at `said`: earlier messages that Slack brings again are not begun, which is told below the
+  /// message `answers`.
+  void stop_refused(const scope_path& where, const std::string& answers, const std::string& said);
+  /// Slack brings it again, with the same key.
+  void refused(const std::string& key, const message& m, const classified& what);
+  /// When its author gave it its present form.
+  static const std::string& said_at(const message& m);
+  /// A refused request is not begun when it comes again. False: it is not one.
+  bool leave_out(const std::string& key);
+  /// `m` edits or deletes the message `key`, which can be refused: if its present form is to be asked, `m` becomes a
+  /// posted message. True: nothing is left to do. `is_cancel`: its text is a word to stop.
+  bool change_refused(const std::string& key, message& m, bool is_cancel);
+  /// The same for what was changed while quelld had not decided yet, and then it was refused.
+  void change_again(const std::string& key, message change);
   /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
   /// reply.
   void tell(incoming_message s, const std::string& channel, const std::string& answers,
@@ -87,9 +100,10 @@ class bot final : public web_connector {
   std::map<std::string, std::deque<step>> lines_; ///< by channel; the first step of each is in progress
   std::string user_, name_;                       ///< our identity, once Slack has told us
   unsigned introductions_ = 0;
-  recent_set events_{20'000};          ///< ids of finished deliveries
-  refused_deliveries refused_;         ///< by the same ids
-  recent_set signatures_{20'000};      ///< of commands and buttons: a copy of one has no effect
+  recent_set events_{20'000};                               ///< ids of finished deliveries
+  refused_deliveries refused_;                              ///< by the same ids
+  std::map<std::string, std::optional<message>> undecided_; ///< by the same ids: the latest edit or deletion
+  recent_set signatures_{20'000};                           ///< of commands and buttons: a copy of one has no effect
   recent_set threads_{20'000};         ///< scopes in which the bot speaks: every message there is for it
   handled_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks
 

@@ -100,9 +100,10 @@ void bot::polled(const web_response& r) {
     return again(r.what == web_end::answered && !updates ? updates.error().detail : trouble_of(r), retry_after_of(r),
                  [this] { poll(); });
   if (std::exchange(failures_, 0U) > 0) set_state("connected as @" + me_.username);
+  const bool is_first = !std::exchange(has_polled_, true);
   // Prevents a busy loop with a server that does not hold polls open.
   if (updates->empty() && web_loop::now() - polled_at_ < least_poll) return after(least_poll, [this] { poll(); });
-  take_batch(std::move(*updates));
+  take_batch(std::move(*updates), is_first);
 }
 
 bool bot::is_admitted(const std::string& chat, const std::string& user) {
@@ -134,9 +135,8 @@ void bot::take_message(const message& m, const taken& done) {
     box.note(*where, "Write to me, and /stop ends whatever I am doing.", "", web_loop::now());
     return done(true);
   }
+  if (!is_meant(m)) return done(true);
   const bool is_cancel = stops(m);
-  if (!is_cancel && settings_.is_cancel && settings_.is_cancel(m.text, names())) return done(true); // for somebody else
-  if (!m.is_addressed && !is_cancel && settings_.only_addressed) return done(true);
   incoming_message s;
   s.scope = *where;
   s.id = m.id;
@@ -165,6 +165,7 @@ void bot::tell(incoming_message s, const std::string& answers, const taken& done
   say(s, [this, s, answers, done](const result<decision>& d) {
     if (d) box.on_decision(s.scope, *d, answers, web_loop::now());
     const bool comes_again = !d && is_transient(d.error());
+    if (!d && has_code(d.error(), error_code::shutting_down)) is_quelld_ending_ = true;
     if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
     if (!d && !comes_again) tell_refused(s.scope, answers, d.error());
     after_words.decided(key_of(s), d);
@@ -226,7 +227,8 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
     if (stops(u)) stop_refused(u); // what came before it can have been refused since it came
     if (is_done) updates_.add(number);
     if (is_done) refused_.taken(number);
-    if (!is_done && where) refused_.add(number, *where);
+    const bool is_request = std::holds_alternative<message>(u.what) && !stops(u);
+    if (!is_done && where) refused_.add(number, {*where, number, is_request});
     answer({is_done ? 200U : 503U, ""});
   });
 }

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "integrations/chat/recent_set.hpp"
 #include "integrations/chat/refused_deliveries.hpp"
+#include "integrations/chat/telegram/done_updates.hpp"
 #include "integrations/chat/telegram/read.hpp"
 #include "integrations/chat/telegram/settings.hpp"
 #include "integrations/chat/telegram/update_lines.hpp"
@@ -22,6 +22,9 @@ class bot final : public web_connector {
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
   void say_again(incoming_message message, std::string answers) override;
+  std::string more_to_keep() const override { return updates_.to_keep(); }
+  std::uint64_t more_changes() const override { return updates_.changes(); }
+  void recall_more(const std::string& kept) override { updates_.recall(kept); }
 
  private:
   /// True: finished. False: the same update can be processed again.
@@ -32,18 +35,21 @@ class bot final : public web_connector {
   void poll();
   void polled(const web_response& r);
   // taking.cpp
-  void take_batch(std::vector<update> batch);
+  /// `is_first`: of this process.
+  void take_batch(std::vector<update> batch, bool is_first);
   void take_due();
   void end_batch();
-  void finish(const update& u);
-  /// The messages that the stop `u` covers are not begun; its author is told how many.
-  void leave_out(std::size_t count, const update& u);
+  /// Updates of the batch that a stop covers are not begun; its author is told how many.
+  void leave_out(const update_lines::overtaken& covered);
+  void tell_left_out(std::size_t count, const update& stop);
   /// The same for deliveries of the webhook that were refused.
   void stop_refused(const update& u);
   static std::optional<scope_path> place_of(const update& u);
   /// Whether it is a stop that applies to everybody in its chat.
   bool stops(const message& m) const;
   bool stops(const update& u) const;
+  /// Whether quelld is given the message.
+  bool is_meant(const message& m) const;
   std::vector<std::string> names() const;
   void again(const std::string& why, milliseconds least, std::function<void()> what);
   void take_update(const update& u, const taken& done);
@@ -60,10 +66,11 @@ class bot final : public web_connector {
   std::map<std::int64_t, update> batch_; ///< fetched
   update_lines lines_;                   ///< their order
   bool is_batch_open_ = false;
-  std::size_t held_back_ = 0; ///< updates of the batch that come again
+  bool is_quelld_ending_ = false; ///< it takes nothing more: the next process is brought what is refused
   boot_time polled_at_{};
-  unsigned failures_ = 0;      ///< consecutive ones
-  recent_set updates_{20'000}; ///< numbers of finished updates
+  bool has_polled_ = false;
+  unsigned failures_ = 0; ///< consecutive ones
+  done_updates updates_;
   refused_deliveries refused_; ///< by the webhook: numbers of updates
 };
 

@@ -8,12 +8,6 @@
 #include "integrations/chat/telegram/bot.hpp"
 
 namespace quell::integrations::chat::telegram {
-namespace {
-
-/// Telegram brings at most 100 updates at a time: more that are held back would hide the stops behind them.
-constexpr std::size_t most_held_back = 64;
-
-} // namespace
 
 std::optional<scope_path> bot::place_of(const update& u) {
   const auto scope = [](const std::string& chat, const std::string& topic) {
@@ -40,10 +34,16 @@ bool bot::stops(const update& u) const {
   return m && stops(*m) && chat::is_admitted(settings_.chats, settings_.users, m->chat, m->user);
 }
 
-void bot::take_batch(std::vector<update> batch) {
+bool bot::is_meant(const message& m) const {
+  if (m.command == "start" || !chat::is_admitted(settings_.chats, settings_.users, m.chat, m.user)) return false;
+  if (stops(m)) return true;
+  if (settings_.is_cancel && settings_.is_cancel(m.text, names())) return false; // for somebody else
+  return m.is_addressed || !settings_.only_addressed;
+}
+
+void bot::take_batch(std::vector<update> batch, bool is_first) {
   std::vector<update_lines::entry> order;
   batch_.clear();
-  held_back_ = 0;
   std::int64_t buttons = 0;
   for (auto& u : batch) {
     if (u.id < offset_) continue;
@@ -57,7 +57,9 @@ void bot::take_batch(std::vector<update> batch) {
     batch_.emplace(id, std::move(u));
   }
   if (!batch.empty()) offset_ = std::max(offset_, batch.back().id + 1);
-  lines_.assign(std::move(order));
+  lines_.assign(std::move(order), batch.size());
+  if (is_first)
+    for (const auto& covered : lines_.leave_out_stopped()) leave_out(covered);
   is_batch_open_ = true;
   take_due();
 }
@@ -68,18 +70,15 @@ void bot::take_due() {
     for (const auto id : due) {
       const auto u = batch_.at(id); // a copy: the batch can end in this call
       take_update(u, [this, u](bool is_done) {
-        if (!is_done && held_back_ >= most_held_back) {
+        if (!is_done && !is_quelld_ending_ && !lines_.may_hold()) {
           if (const auto* m = std::get_if<message>(&u.what)) tell_refused(*place_of(u), m->id, not_now());
           is_done = true;
         }
         if (is_done) {
-          finish(u);
+          updates_.add(std::to_string(u.id));
           lines_.done(u.id);
         } else {
-          ++held_back_;
-          const auto overtaken = lines_.refused(u.id);
-          for (const auto left : overtaken.left_out) finish(batch_.at(left));
-          if (overtaken.stop) leave_out(overtaken.left_out.size(), batch_.at(*overtaken.stop));
+          leave_out(lines_.refused(u.id));
         }
         loop->run([this] { take_due(); });
       });
@@ -95,23 +94,33 @@ void bot::end_batch() {
     return poll();
   }
   offset_ = *held;
+  for (const auto& [id, u] : batch_)
+    if (id > *held && updates_.contains(std::to_string(id))) updates_.add_kept(std::to_string(id)); // it comes again
   set_state("connected as @" + me_.username + ", but quelld cannot take messages for the moment");
   after(settings_.retry_first, [this] { poll(); }); // no longer wait: a stop can come any time
 }
 
-void bot::finish(const update& u) { updates_.add(std::to_string(u.id)); }
+void bot::leave_out(const update_lines::overtaken& covered) {
+  std::size_t count = 0; // of those that would have begun
+  for (const auto id : covered.left_out) {
+    const auto& u = batch_.at(id);
+    updates_.add_kept(std::to_string(id));
+    if (const auto* m = std::get_if<message>(&u.what); m && m->stamp.empty() && is_meant(*m)) ++count;
+  }
+  if (covered.stop) tell_left_out(count, batch_.at(*covered.stop));
+}
 
-void bot::leave_out(std::size_t count, const update& u) {
-  const auto* m = std::get_if<message>(&u.what);
-  if (count > 0 && m) box.note(*place_of(u), not_begun_text(count), m->id, web_loop::now());
+void bot::tell_left_out(std::size_t count, const update& stop) {
+  const auto* m = std::get_if<message>(&stop.what);
+  if (count > 0 && m) box.note(*place_of(stop), not_begun_text(count), m->id, web_loop::now());
 }
 
 void bot::stop_refused(const update& u) {
   const auto where = place_of(u);
   if (!where) return;
-  const auto covered = refused_.stop(*where);
-  for (const auto& number : covered) updates_.add(number);
-  leave_out(covered.size(), u);
+  const auto covered = refused_.stop(*where, std::to_string(u.id));
+  for (const auto& number : covered.keys) updates_.add_kept(number);
+  tell_left_out(covered.requests, u);
 }
 
 } // namespace quell::integrations::chat::telegram

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -27,15 +28,21 @@ class update_lines {
     bool is_stop = false;
   };
 
-  /// Forgets the batch before, which must be over. The oldest first.
-  void assign(std::vector<entry> batch) {
+  /// Forgets the batch before, which must be over. The oldest first. `fetched`: how many updates Telegram brought, with
+  /// those that are done already.
+  void assign(std::vector<entry> batch, std::size_t fetched) {
     lines_.clear();
     held_.reset();
+    fetched_ = fetched;
     for (auto& e : batch) {
       auto& one = lines_[e.chat];
       one.waiting.push_back(std::move(e));
     }
   }
+
+  /// Whether a refused update can be held back. Telegram brings the first 100 updates from the oldest one that is held
+  /// back, also those that are done: in a long batch it would hide the stops that come after them.
+  bool may_hold() const { return fetched_ < most_fetched; }
 
   /// The updates to take now, at most one of each chat; `done` or `refused` must follow for each.
   std::vector<std::int64_t> due() {
@@ -84,6 +91,25 @@ class update_lines {
     return result;
   }
 
+  /// For the first batch of a process, before anything is due: takes out what a stop behind it in its chat covers. An
+  /// earlier process can have performed the stop, so it would end nothing that begins now. One entry for each stop that
+  /// covers something.
+  std::vector<overtaken> leave_out_stopped() {
+    std::vector<overtaken> all;
+    for (auto& [chat, one] : lines_) {
+      const auto waiting = one.waiting;
+      for (const auto& stop : waiting) {
+        if (!stop.is_stop || !stop.scope) continue;
+        overtaken found{stop.id, {}};
+        for (const auto& e : waiting)
+          if (e.id < stop.id && !e.is_stop && e.scope && e.scope->is_at_or_below(*stop.scope) && remove(one, e.id))
+            found.left_out.push_back(e.id);
+        if (!found.left_out.empty()) all.push_back(std::move(found));
+      }
+    }
+    return all;
+  }
+
   /// Every update of the batch is done or held back.
   bool is_over() const {
     return std::all_of(lines_.begin(), lines_.end(),
@@ -93,6 +119,7 @@ class update_lines {
   std::optional<std::int64_t> first_held() const { return held_; }
 
  private:
+  static constexpr std::size_t most_fetched = 64;
   struct line {
     std::deque<entry> waiting;
     bool is_busy = false; ///< its first update is being taken
@@ -102,10 +129,14 @@ class update_lines {
       if (one.is_busy && !one.waiting.empty() && one.waiting.front().id == id) return &one;
     return nullptr;
   }
+  static bool remove(line& one, std::int64_t id) {
+    return std::erase_if(one.waiting, [id](const entry& e) { return e.id == id; }) > 0;
+  }
   void hold(std::int64_t id) { held_ = held_ ? std::min(*held_, id) : id; }
 
   std::map<std::string, line> lines_;
   std::optional<std::int64_t> held_;
+  std::size_t fetched_ = 0;
 };
 
 } // namespace quell::integrations::chat::telegram
