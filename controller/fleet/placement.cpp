@@ -6,9 +6,9 @@
 namespace quell::controller {
 
 namespace {
-constexpr std::size_t max_drops = 10'000; // stale heads dropped per call: about a millisecond
+constexpr std::size_t max_drops = 10'000;   // stale heads dropped per call: about a millisecond
 constexpr std::size_t guilds_in_a_drop = 8; // guilds that a choice looks at in the time of one drop
-constexpr std::size_t max_notes = 4096;   // waiting tasks that receive their reason per call
+constexpr std::size_t max_notes = 4096;     // waiting tasks that receive their reason per call
 } // namespace
 
 void placement::enqueue(const requirement& need, const operation_id& id) {

@@ -33,7 +33,7 @@ inline refused_change change_of_refused(const change_rules& rules, bool is_delet
 
 struct refused_delivery {
   scope_path scope;
-  std::string said; ///< the service's number of it; they grow with time
+  std::string posted; ///< the service's number of it; they grow with time
   /// A message that begins work, and not a stop or a button.
   bool is_request = true;
   /// Called once if it is not to be begun at all. Must not use the refused_deliveries. Can be empty.
@@ -65,9 +65,9 @@ class refused_deliveries {
     std::size_t requests = 0; ///< of these
   };
   /// What a stop of this scope covers that was said before `said`, in order; it is forgotten here.
-  covered stop(const scope_path& scope, const std::string& said) {
+  covered stop(const scope_path& scope, const std::string& posted) {
     return leave_out_if([&](const entry& e) {
-      return e.what.scope.is_at_or_below(scope) && handled_marks::by_number{}(e.what.said, said);
+      return e.what.scope.is_at_or_below(scope) && handled_marks::by_number{}(e.what.posted, posted);
     });
   }
   std::size_t size() const { return all_.size(); }

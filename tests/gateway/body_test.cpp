@@ -250,13 +250,13 @@ TEST_CASE("a target is split and decoded, and a broken one is refused") {
 }
 
 TEST_CASE("a filter may be given 64 times, and no more") {
-  request asked;
-  for (int i = 0; i < 64; ++i) asked.query.push_back({"label", "team=" + std::to_string(i)});
-  query_reader enough(asked);
+  request query;
+  for (int i = 0; i < 64; ++i) query.query.push_back({"label", "team=" + std::to_string(i)});
+  query_reader enough(query);
   CHECK(enough.many("label").size() == 64);
   CHECK_NOTHROW(enough.finish());
-  asked.query.push_back({"label", "team=64"});
-  query_reader too_many(asked);
+  query.query.push_back({"label", "team=64"});
+  query_reader too_many(query);
   CHECK(too_many.many("label").size() == 64);
   CHECK_THROWS(too_many.finish());
 }

@@ -10,8 +10,8 @@ namespace {
 
 using refused_keys = std::vector<std::string>;
 
-refused_delivery refused_in(const std::string& scope, const std::string& said) {
-  return {*scope_path::parse(scope), said};
+refused_delivery refused_in(const std::string& scope, const std::string& posted) {
+  return {*scope_path::parse(scope), posted};
 }
 
 } // namespace

@@ -87,7 +87,7 @@ TEST_CASE("an update that is held back never hides a stop behind a hundred updat
   update_lines lines;
   std::int64_t offset = 1;
   std::set<std::int64_t> done;
-  std::map<std::int64_t, int> told; // the poll in which it was given up
+  std::map<std::int64_t, int> answers; // the poll in which it was given up
   int stopped = 0;
   for (int poll = 1; poll <= 3 && stopped == 0; ++poll) {
     const std::int64_t newest = poll == 1 ? 10 : 101; // the rest is said while the first one is held back
@@ -106,7 +106,7 @@ TEST_CASE("an update that is held back never hides a stop behind a hundred updat
           lines.refused(id);
           continue;
         }
-        if (id == 1) told[id] = poll;
+        if (id == 1) answers[id] = poll;
         if (id == 101) stopped = poll;
         done.insert(id);
         lines.done(id);
@@ -114,7 +114,7 @@ TEST_CASE("an update that is held back never hides a stop behind a hundred updat
     REQUIRE(lines.is_over());
     if (const auto held = lines.first_held()) offset = *held;
   }
-  CHECK(told == std::map<std::int64_t, int>{{1, 2}});
+  CHECK(answers == std::map<std::int64_t, int>{{1, 2}});
   CHECK(stopped == 3);
 }
 

@@ -52,7 +52,8 @@ def test_the_commands_change_the_conversation_and_say_what_they_did(c):
     until(lambda: read(c, scope)[-2:] == [("user", "three again"), ("assistant", "This is an answer.")], "the answer to the edited message")
 
     assert "4 messages copied to scope commands/copy" in printed(c, "fork", scope, "commands/copy")
-    assert read(c, "commands/copy") == read(c, scope)
+    answered = ("assistant", "This is an answer.")
+    assert read(c, "commands/copy") == [("user", "two"), answered, ("user", "three again"), answered]
     assert c.quell("history", "fork", scope, "commands/copy").returncode != 0, "it has a conversation of its own"
 
     assert "messages gave way to a summary" in printed(c, "compact", scope)

@@ -68,7 +68,7 @@ def test_who_comes_when_all_places_are_taken_is_told(world):
 def test_a_conversation_ends_with_its_token(world):
     made = world.api("POST", "/v1/tokens", {"name": "kitchen", "role": "chat", "scope": "doors/token"})
     assert made.status == 201, made.body
-    token, id = made.json["secret"], made.json["id"]
+    token, id = made.json["token"], made.json["id"]
     client = world.client("doors/token", token=token)
     client.say("before")
     client.wait(TEXT, "You said before")

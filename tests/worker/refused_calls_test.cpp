@@ -78,17 +78,45 @@ constexpr std::uint32_t unknown = SECCOMP_RET_ERRNO | ENOSYS;
 
 TEST_CASE("the filter refuses what it names and nothing else", "[sandbox]") {
   const std::set<std::uint32_t> named{
-      SYS_mount,       SYS_umount2,         SYS_pivot_root,   SYS_move_mount,        SYS_open_tree,      SYS_fsopen,
-      SYS_fsconfig,    SYS_fsmount,         SYS_fspick,       SYS_mount_setattr,     SYS_setns,          SYS_swapon,
-      SYS_swapoff,     SYS_reboot,          SYS_kexec_load,   SYS_init_module,       SYS_finit_module,   SYS_delete_module,
-      SYS_bpf,         SYS_perf_event_open, SYS_userfaultfd,  SYS_acct,              SYS_quotactl,       SYS_settimeofday,
-      SYS_clock_settime, SYS_add_key,       SYS_request_key,  SYS_keyctl,            SYS_syslog,         SYS_fanotify_init,
-      SYS_open_by_handle_at, SYS_lookup_dcookie, SYS_vhangup,
+      SYS_mount,
+      SYS_umount2,
+      SYS_pivot_root,
+      SYS_move_mount,
+      SYS_open_tree,
+      SYS_fsopen,
+      SYS_fsconfig,
+      SYS_fsmount,
+      SYS_fspick,
+      SYS_mount_setattr,
+      SYS_setns,
+      SYS_swapon,
+      SYS_swapoff,
+      SYS_reboot,
+      SYS_kexec_load,
+      SYS_init_module,
+      SYS_finit_module,
+      SYS_delete_module,
+      SYS_bpf,
+      SYS_perf_event_open,
+      SYS_userfaultfd,
+      SYS_acct,
+      SYS_quotactl,
+      SYS_settimeofday,
+      SYS_clock_settime,
+      SYS_add_key,
+      SYS_request_key,
+      SYS_keyctl,
+      SYS_syslog,
+      SYS_fanotify_init,
+      SYS_open_by_handle_at,
+      SYS_lookup_dcookie,
+      SYS_vhangup,
 #ifdef SYS_kexec_file_load
       SYS_kexec_file_load,
 #endif
 #ifdef SYS_iopl
-      SYS_iopl,        SYS_ioperm,
+      SYS_iopl,
+      SYS_ioperm,
 #endif
   };
   for (std::uint32_t number = 0; number < 1000; ++number) {

@@ -49,6 +49,13 @@ export function splice(text: string, offset: number, more: string): string {
   return offset >= points.length ? text + more : points.slice(0, offset).join('') + more;
 }
 
+/** True if words before these have not been heard. */
+export function leaves_gap(turns: ReadonlyMap<string, LiveTurn>, event: ApiEvent): boolean {
+  const data = (event.data ?? {}) as TurnData;
+  const turn = turns.get(turn_of(event, turns) ?? '');
+  return event.type === 'text_delta' && turn !== undefined && (data.offset ?? 0) > [...turn.text].length;
+}
+
 /** The turn that an event belongs to: the operation itself, or, for what a tool says, its root. */
 function turn_of(event: ApiEvent, turns: ReadonlyMap<string, LiveTurn>): string | null {
   if (event.operation && turns.has(event.operation)) return event.operation;

@@ -1,11 +1,11 @@
 // The turns of a conversation as they are written: a stream of its own, because the feed of all views has no words of answers.
 import { useSignal, type ReadonlySignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import { newest_id } from '../api/feed.ts';
 import { follow_stream, is_expired } from '../api/stream.ts';
 import type { ApiEvent } from '../api/types.ts';
-import { apply_turn_event, type LiveTurn } from '../model/conversation.ts';
+import { apply_turn_event, leaves_gap, type LiveTurn } from '../model/conversation.ts';
 
 const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
 const frequent = new Set(['text_delta', 'tool_progress', 'model_usage']);
@@ -32,6 +32,8 @@ export function use_live_turns(scope: string, running: string | null, changed: (
   const held = useRef<ApiEvent[] | null>(null); // what is heard while the beginning of a turn is read
   const read_to = useRef(new Map<string, number>()); // the last event of each turn whose beginning was read: the stream may bring them, too
   const is_unread = (event: ApiEvent) => event.id === '0' || Number(event.id) > (read_to.current.get(event.root ?? event.operation ?? '') ?? 0);
+  const [gaps, set_gaps] = useState(0); // so often words were missing: then the turn is read from its beginning
+  const filled = useRef(0);
   const latest = useRef(changed);
   latest.current = changed;
   const apply = (events: readonly ApiEvent[]) => {
@@ -54,7 +56,10 @@ export function use_live_turns(scope: string, running: string | null, changed: (
         const event = JSON.parse(data) as ApiEvent;
         if (event.scope !== scope) return;
         if (held.current) held.current.push(event);
-        else if (is_unread(event)) apply([event]);
+        else if (is_unread(event)) {
+          if (leaves_gap(turns.value, event)) set_gaps((n) => n + 1);
+          apply([event]);
+        }
         if (!frequent.has(event.type)) reread();
       },
       lost: (error) => {
@@ -67,17 +72,18 @@ export function use_live_turns(scope: string, running: string | null, changed: (
   }, [scope]);
   const is_known = running === null || turns.value.has(running);
   useEffect(() => {
-    if (is_known) return;
+    if (running === null || (is_known && filled.current === gaps)) return;
+    filled.current = gaps;
     const stop = new AbortController();
     held.current = [];
     const end = (before: readonly ApiEvent[]) => {
       const heard = held.current ?? [];
       held.current = null;
-      if (before.length > 0) read_to.current.set(running!, Number(before.at(-1)!.id));
+      if (before.length > 0) read_to.current.set(running, Number(before.at(-1)!.id));
       apply([...before, ...heard.filter(is_unread)]);
     };
-    void said_so_far(scope, running!, stop.signal).then((all) => !stop.signal.aborted && end(all ?? []), () => !stop.signal.aborted && end([]));
+    void said_so_far(scope, running, stop.signal).then((all) => !stop.signal.aborted && end(all ?? []), () => !stop.signal.aborted && end([]));
     return () => (stop.abort(), held.current && end([]));
-  }, [scope, running, is_known]);
+  }, [scope, running, is_known, gaps]);
   return turns;
 }

@@ -178,7 +178,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
-  if (what->is_cancel) stop_refused(what->where, m.ts, said_at(m));
+  if (what->is_cancel) stop_refused(what->where, m.ts, posted_at(m));
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   incoming_message s;
   s.scope = what->where;

@@ -47,11 +47,11 @@ class bot final : public web_connector {
   void take_message(message m, const answer& done, delivery how);
   /// A stop was said there at `said`: earlier messages that Slack brings again are not begun, which is told below the
   /// message `answers`.
-  void stop_refused(const scope_path& where, const std::string& answers, const std::string& said);
+  void stop_refused(const scope_path& where, const std::string& answers, const std::string& posted);
   /// Slack brings it again, with the same key.
   void refused(const std::string& key, const message& m, const classified& what);
   /// When its author gave it its present form.
-  static const std::string& said_at(const message& m);
+  static const std::string& posted_at(const message& m);
   /// A refused request is not begun when it comes again. False: it is not one.
   bool leave_out(const std::string& key);
   /// `m` edits or deletes the message `key`, which can be refused: if its present form is to be asked, `m` becomes a

@@ -12,14 +12,14 @@ void bot::refused(const std::string& key, const message& m, const classified& wh
   place.ts = m.ts;
   place.thread = m.thread;
   // Left out, it is not fetched after a restart either.
-  refused_.add(key, {what.where, said_at(m), !what.is_cancel,
+  refused_.add(key, {what.where, posted_at(m), !what.is_cancel,
                      [this, place, where = what.where] { mark_handled(place, where); }});
 }
 
-const std::string& bot::said_at(const message& m) { return m.stamp.empty() ? m.ts : m.stamp; }
+const std::string& bot::posted_at(const message& m) { return m.stamp.empty() ? m.ts : m.stamp; }
 
-void bot::stop_refused(const scope_path& where, const std::string& answers, const std::string& said) {
-  const auto covered = refused_.stop(where, said);
+void bot::stop_refused(const scope_path& where, const std::string& answers, const std::string& posted) {
+  const auto covered = refused_.stop(where, posted);
   for (const auto& key : covered.keys) events_.add(key);
   if (covered.requests > 0) box.note(where, not_begun_text(covered.requests), answers, web_loop::now());
 }
