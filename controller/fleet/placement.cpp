@@ -102,15 +102,21 @@ bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
   if (ledger_.is_placeable(q.entries.front().id)) return true;
   ready_.erase({q.head(), &q});
   while (!q.entries.empty() && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
-    --budget;
-    if (q.entries.drop_front()) {
+    // Whole rows of one line go without a choice, which looks at every guild.
+    bool has_more = true;
+    while (has_more && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
+      --budget;
+      has_more = q.entries.drop_front();
+    }
+    budget -= std::min(budget, q.entries.guilds() / guilds_in_a_drop);
+    if (has_more) {
+      q.entries.choose_again(turns_);
       q.head_was_blocked = false;
       release(q);
-      continue;
+    } else {
+      turns_.take_back(q.entries.turn());
+      pop_head(q);
     }
-    turns_.take_back(q.entries.turn());
-    budget -= std::min(budget, q.entries.guilds() / guilds_in_a_drop); // the next choice looks at every guild
-    pop_head(q);
   }
   if (q.entries.empty()) {
     forget(q);

@@ -116,7 +116,7 @@ class waiting_lines {
   // Of the chosen task:
   const entry& front() const { return guilds_.at(head_->line.guild).at(head_->line.author).entries.front(); }
   const turn_counts::given& turn() const { return *head_; }
-  /// Drops the chosen task, and the next one of its line has its turn. False: it is the last of its line.
+  /// Drops the chosen task; the next one of its line is chosen in its place. False: it is the last of its line.
   bool drop_front() {
     auto& line = guilds_.at(head_->line.guild).at(head_->line.author);
     if (line.entries.size() < 2) return false;
@@ -127,6 +127,12 @@ class waiting_lines {
       --unnoted_;
     --size_;
     return true;
+  }
+  /// The chosen task gives its turn back, and the next one is chosen anew.
+  void choose_again(turn_counts& turns) {
+    turns.take_back(*head_);
+    head_.reset();
+    choose(turns);
   }
   void pop() {
     const auto guild = guilds_.find(head_->line.guild);

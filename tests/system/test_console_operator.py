@@ -286,7 +286,7 @@ def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
         ids += [r["operation"]["id"] for r in answer.json["results"]]
     browser.sees("10,000 live", ".tree-count")
     browser("""const box = page.locator('.virtual').first();
-        for (let i = 0; i < 400 && !(await page.getByText('number 9000', { exact: true }).count()); ++i) {
+        for (let i = 0; i < 1000 && !(await page.getByText('number 9000', { exact: true }).count()); ++i) {
           await box.evaluate((el) => el.scrollBy(0, 400));
           await page.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
         }

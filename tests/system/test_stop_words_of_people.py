@@ -6,7 +6,7 @@ from harness import processes
 from harness.recorded_cluster import RecordedCluster
 from harness.waiting import until
 
-AGENT = '[[agents]]\nname = "helper"\nmodel = "recorded"\nscopes = ["chat"]\nworkspace = "WORKSPACE"\n'
+AGENT = '[[agents]]\nname = "helper"\nmodel = "recorded"\nscopes = ["chat"]\nworkspace = "WORKSPACE"\n[chat]\nacknowledgement_model = "recorded"\n'
 BOB, ANN = {"id": "2", "name": "Bob"}, {"id": "1", "name": "Ann"}
 
 
@@ -15,7 +15,7 @@ def test_the_request_for_an_acknowledgement_names_the_author_and_the_owner(stops
     m = marker()
     with RecordedCluster(AGENT) as c:
         c.model.plan["delete the backups"] = [[("exec", {"command": "while :; do sleep 1000; done #" + m})]]
-        turn = c.say("chat/room", "delete the backups", author=BOB)
+        turn = c.say("chat/room", "delete the backups", author=BOB, agent="helper")
         until(lambda: processes.marked(m), "the command to run")
         answer = c.post("chat/room", "stop", author=stops)
         assert answer.json["decision"] == "cancel", answer.body

@@ -29,7 +29,7 @@ def test_a_line_all_of_whose_commands_are_allowed_runs_at_once(c):
     turn = c.say("allow/plain", "plain")
     assert c.ended(turn)["status"] == "completed"
     result, = c.results("allow/plain", turn)
-    assert result["ok"] and "one\ntwo" in result["result"]["stdout"], result
+    assert result["ok"] and result["result"]["result"]["stdout"] == "one\ntwo\n", result
     assert not c.events(turn, "approval_required")
 
 
