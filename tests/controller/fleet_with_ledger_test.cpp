@@ -53,8 +53,9 @@ struct whole_world : fleet_world {
       settle();
     }
   }
-  operation_id task(const std::string& scope, std::optional<milliseconds> lease = {}) {
+  operation_id task(const std::string& scope, std::optional<milliseconds> lease = {}, const std::string& token = {}) {
     create_order o;
+    o.by.token_id = o.by.token_name = token;
     o.by.role = role::admin;
     o.by.owner = {"alice", "Alice"};
     o.scope = scope_path::parse(scope).value();
@@ -64,6 +65,18 @@ struct whole_world : fleet_world {
     if (!made) throw std::logic_error(made.error().error.detail);
     turns();
     return made->id;
+  }
+  /// The task that was placed last.
+  void runs_and_ends(const std::string& worker) {
+    acknowledges(worker);
+    const auto running = far.at(worker).all<wire::start>().back().operation;
+    starts(worker, running);
+    wire::task_ended m;
+    m.operation = running;
+    m.exit = exit_state{0, {}};
+    m.started_at = m.ended_at = now.wall;
+    reports(worker, m);
+    turns();
   }
   cancel_id cancel(const std::string& scope) {
     cancel_order o;
@@ -256,23 +269,24 @@ TEST_CASE("a removed worker goes when the real ledger has nothing left of it") {
   CHECK(std::count(c.events.begin(), c.events.end(), "worker_removed") == 1);
 }
 
+TEST_CASE("a token gets no more turns by naming many scopes") {
+  whole_world c;
+  auto& w = c.worker_joins("w1", 1);
+  for (int i = 0; i < 20; ++i) c.task("acme/" + std::to_string(i), {}, "token-of-acme");
+  const auto late = c.task("other/1", {}, "token-of-other");
+  for (int i = 0; i < 3; ++i) c.runs_and_ends("w1");
+  const auto starts = w.all<wire::start>();
+  REQUIRE(starts.size() == 4);
+  CHECK(starts[2].operation == late);
+}
+
 TEST_CASE("the tasks of another guild take turns with those of a guild that has many channels waiting") {
   whole_world c;
   auto& w = c.worker_joins("w1", 1);
   std::vector<operation_id> flood, late;
   for (int i = 0; i < 20; ++i) flood.push_back(c.task("discord/g1/c" + std::to_string(i)));
   for (int i = 0; i < 3; ++i) late.push_back(c.task("discord/g2/c" + std::to_string(i)));
-  for (int i = 0; i < 6; ++i) {
-    c.acknowledges("w1");
-    const auto running = w.all<wire::start>().back().operation;
-    c.starts("w1", running);
-    wire::task_ended m;
-    m.operation = running;
-    m.exit = exit_state{0, {}};
-    m.started_at = m.ended_at = c.now.wall;
-    c.reports("w1", m);
-    c.turns();
-  }
+  for (int i = 0; i < 6; ++i) c.runs_and_ends("w1");
   const auto starts = w.all<wire::start>();
   REQUIRE(starts.size() == 7);
   for (std::size_t i = 0; i < 3; ++i) CHECK(starts[2 * i + 2].operation == late[i]);
