@@ -1,4 +1,4 @@
-"""A flame graph (SVG) of what `perf record -g` wrote: flame_graph.py PERF_DATA TITLE > graph.svg
+"""A flame graph (SVG) of what `perf record --call-graph dwarf` wrote: flame_graph.py PERF_DATA TITLE > graph.svg
 
 Width is the share of the processor's time, each row is called by the one below it, the lowest row names the thread. Frames below
 0.3 % are left out, so that the graphs fit into the documentation. Hover a frame for its name and share."""
@@ -30,7 +30,7 @@ def stacks(data):
         frames = []
         for line in reversed(lines[1:]):
             found = re.match(r"\s*[0-9a-f]+ (.*) \(([^()]*)\)$", line)
-            if found:
+            if found and found[1] != "[unknown]":
                 frames.append((short(found[1]), "kernel" in found[2] or "guest" in found[2]))
         yield lines[0].strip(), frames
 

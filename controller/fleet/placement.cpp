@@ -193,7 +193,8 @@ void placement::note_waiting(moment now) {
   if (!notes_due_) return;
   notes_due_ = false;
   std::size_t budget = max_notes;
-  for (auto& [need, q] : queues_) {
+  for (auto& [need, queue] : queues_) {
+    auto& q = queue; // clang's lambdas cannot refer to a part of a pair
     if (!q.blocked) continue;
     q.entries.note(budget, [&](const operation_id& id) { ledger_.note_waiting(id, q.what, q.detail, now); });
     notes_due_ = notes_due_ || !q.entries.all_noted();
