@@ -1,12 +1,12 @@
 """Discord: the gateway, interactions and REST, against a Discord on loopback; signatures judged by npm discord-interactions, shapes by discord.js."""
 import json
 import os
-import subprocess
 import time
 
 import pytest
 
 from harness import processes
+from harness.certificates import make_certificate
 from harness.cluster import free_ports, marker
 from harness.discord import STOP_SIGN, TOKENS, FakeDiscord, interaction
 from harness.peers import Program
@@ -304,10 +304,7 @@ process.stdin.on('end', () => process.exit(0)).resume();
 
 @pytest.mark.parametrize("is_trusted", [True, False])
 def test_the_gateway_is_reached_over_tls_if_its_certificate_is_good(is_trusted, tmp_path):
-    key, cert, other = (str(tmp_path / name) for name in ("key.pem", "cert.pem", "other.pem"))
-    for path in (cert, other):
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-                        "-keyout", key if path == cert else str(tmp_path / "x"), "-out", path], check=True, capture_output=True)
+    (key, cert), (_, other) = ([str(path) for path in make_certificate(tmp_path, name, "DNS:localhost")] for name in ("localhost", "other"))
     port = free_ports(1)[0]
     with FakeDiscord() as d, Program("node", "-e", TLS_PROXY, str(port), str(d.ports[1]), key, cert) as proxy:
         proxy.line("LISTENS")

@@ -2,7 +2,8 @@
 import os
 
 import pytest
-from harness.irc import Client, Ngircd, SaslServer, certificate
+from harness.certificates import make_certificate
+from harness.irc import Client, Ngircd, SaslServer
 from harness.network import Relay
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -176,7 +177,7 @@ def test_a_cut_in_the_net_is_noticed_and_survived(tmp_path):
 
 
 def test_tls_is_checked_and_a_password_is_kept_secret(tmp_path):
-    cert, key = certificate(str(tmp_path))
+    key, cert = (str(path) for path in make_certificate(tmp_path, "localhost", "DNS:localhost,IP:127.0.0.1"))
     secret = tmp_path / "password"
     secret.write_text("very-geheim\n")
     with Ngircd(str(tmp_path), password="very-geheim", tls=(cert, key)) as server, Client(server.port, "mia", "#dev", password="very-geheim") as mia:

@@ -1,16 +1,15 @@
 """A client of a foreign protocol that disconnects at any moment: the turn is cancelled in the ledger, or was never begun."""
-import http.client
 import json
 import os
 import random
 import socket
 import ssl
-import subprocess
 import urllib.parse
 
 import pytest
 
 from harness import processes
+from harness.certificates import any_certificate, make_certificate
 from harness.cluster import marker
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -103,22 +102,14 @@ def test_a_queued_turn_of_a_client_that_leaves_never_starts(world):
     c.check_scope("team")
 
 
-class Encrypted(TurnCluster):
-    def connection(self, timeout):
-        url = urllib.parse.urlsplit(self.url)
-        return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=ssl._create_unverified_context())
-
-
 @pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_an_orderly_end_of_tls_is_a_disconnect_at_once(tmp_path, newest):
-    key, certificate = tmp_path / "key", tmp_path / "crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=any",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    context = ssl._create_unverified_context()
+    key, certificate = make_certificate(tmp_path, "any")
+    context = any_certificate()
     context.maximum_version = newest
     # The model says nothing, so no write can find out that nobody reads.
     silent = [{"steps": [{"delay_ms": 600000}]}]
-    with Encrypted(silent, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
+    with TurnCluster(silent, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
         body = {"model": "main", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
         one = request(c, "/openai/v1/chat/completions", body, wrap=context.wrap_socket)
         assert b"chat.completion.chunk" in one.recv(1 << 16) + one.recv(1 << 16)

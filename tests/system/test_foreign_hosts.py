@@ -3,13 +3,12 @@ import http.client
 import json
 import os
 import shutil
-import socket
-import ssl
 import subprocess
 import urllib.parse
 
 import pytest
 
+from harness.certificates import encrypted, make_certificate
 from harness.cluster import BIN, Cluster, end
 from harness.waiting import until
 
@@ -67,20 +66,10 @@ def test_what_is_no_name_is_refused_as_a_setting():
 
 
 def test_the_names_of_the_certificate_are_own_names(tmp_path):
-    key, certificate = tmp_path / "key", tmp_path / "crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=any",
-                    "-addext", "subjectAltName=IP:127.0.0.1,DNS:cert.example,DNS:*.wild.example"], check=True, capture_output=True)
-    class Encrypted(Cluster):
-        def api(self, method, path, body=None, **options):
-            url = urllib.parse.urlsplit(self.url)
-            connection = http.client.HTTPSConnection(url.hostname, url.port, timeout=30, context=ssl._create_unverified_context())
-            connection.request(method, path, headers={"Authorization": "Bearer " + self.token})
-            return connection.getresponse()
-
-    with Encrypted(workers=0, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
+    key, certificate = make_certificate(tmp_path, "any", "IP:127.0.0.1,DNS:cert.example,DNS:*.wild.example")
+    with Cluster(workers=0, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
         url = urllib.parse.urlsplit(c.url)
-        context = ssl._create_unverified_context()
         for host, wanted in [("cert.example", b"200"), ("a.wild.example", b"200"), ("127.0.0.1", b"200"), ("evil.example", b"421"), ("a.b.wild.example", b"421")]:
-            with context.wrap_socket(socket.create_connection((url.hostname, url.port), timeout=30)) as s:
+            with encrypted(url.hostname, url.port) as s:
                 s.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
                 assert s.recv(64).split()[1] == wanted, host

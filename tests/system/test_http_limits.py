@@ -7,6 +7,7 @@ import urllib.parse
 
 import pytest
 
+from harness.certificates import make_certificate
 from harness.cluster import BIN, Cluster
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -74,22 +75,17 @@ def test_what_is_no_origin_is_refused_at_the_start(origin):
 
 
 def test_the_api_over_tls(tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    key, certificate = make_certificate(tmp_path, "localhost")
+
     class Encrypted(Cluster):
-        def api(self, method, path, body=None, **options):
-            trusted = ssl.create_default_context(cafile=certificate)
-            url = urllib.parse.urlsplit(self.url)
-            assert url.scheme == "https"
-            connection = http.client.HTTPSConnection(url.hostname, url.port, timeout=30, context=trusted)
-            connection.request(method, path, headers={"Authorization": "Bearer " + self.token})
-            return connection.getresponse()
+        trusted = certificate
+
     with Encrypted(workers=0, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
         assert c.api("GET", "/v1/status").status == 200
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, ssl.TLSVersion.TLSv1_1
         url = urllib.parse.urlsplit(c.url)
+        assert url.scheme == "https"
         with pytest.raises((ssl.SSLError, OSError)):
             http.client.HTTPSConnection(url.hostname, url.port, timeout=30, context=old).connect()
         shown = c.quell("status", env={**c.environment(), "QUELL_CA_FILE": str(certificate)}, check=0)

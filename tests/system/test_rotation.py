@@ -1,33 +1,22 @@
 """Certificates and the bootstrap token are replaced while quelld serves."""
-import http.client
 import json
 import os
-import ssl
 import socket
 import subprocess
 import urllib.parse
 
-from harness.certificates import make_certificate
+from harness.certificates import encrypted, make_certificate, served_certificate
 from harness.cluster import BIN, Cluster
 from harness.waiting import until
 
 
 class Encrypted(Cluster):
-    def api(self, method, path, body=None, **options):
+    def address(self):
         url = urllib.parse.urlsplit(self.url)
-        connection = http.client.HTTPSConnection(url.hostname, url.port, timeout=30, context=ssl._create_unverified_context())
-        connection.request(method, path, headers={"Authorization": "Bearer " + self.token})
-        return connection.getresponse()
-
-    def connect(self):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        url = urllib.parse.urlsplit(self.url)
-        return context.wrap_socket(socket.create_connection((url.hostname, url.port), timeout=30))
+        return url.hostname, url.port
 
     def served(self):
-        with self.connect() as s:
-            return ssl.DER_cert_to_PEM_cert(s.getpeercert(True))
+        return served_certificate(*self.address())
 
 
 def test_a_certificate_is_replaced_without_a_restart(tmp_path):
@@ -36,7 +25,7 @@ def test_a_certificate_is_replaced_without_a_restart(tmp_path):
     used_key.write_bytes(key.read_bytes()), used.write_bytes(certificate.read_bytes())
     with Encrypted(workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
         assert c.served() == certificate.read_text()
-        kept = c.connect()  # an open connection keeps its certificate
+        kept = encrypted(*c.address())  # an open connection keeps its certificate
         os.replace(next_certificate, used)  # the new certificate alone does not match the key: the old pair stays
         until(lambda: "stays" in open(os.path.join(c.directory, "quelld.log")).read(), "the half pair to be noticed")
         assert c.served() == certificate.read_text()

@@ -6,13 +6,13 @@ import socket
 import sqlite3
 import ssl
 import struct
-import subprocess
 import termios
 import urllib.parse
 
 import pytest
 
 from harness import processes
+from harness.certificates import make_certificate
 from harness.cluster import Cluster
 from harness.waiting import until
 
@@ -244,9 +244,7 @@ def test_clients_that_never_read_make_room(small):
 
 
 def test_silent_handshakes_make_room(tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    key, certificate = make_certificate(tmp_path, "localhost")
 
     class Encrypted(Cluster):
         def api(self, method, path, body=None, **options):

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from harness.voice import A0, A1, A2, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, READY, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, Peer, VoiceCluster
+from harness.voice import A0, A1, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, VoiceCluster, connected_brain, ready_client
 from harness.waiting import until
 
 # A tenth of a second of sound, whatever the text is.
@@ -19,23 +19,14 @@ def outside():
 
 @pytest.fixture
 def brain(outside):
-    one = Peer(f"unix:{outside.directory}/brain.sock")
-    one.send(A2, "{}")
-    one.wait(READY)
-    yield one
-    one.close()
+    with connected_brain(outside) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
 def builtin():
     with VoiceCluster(SCRIPT) as c:
         yield c
-
-
-def client_of(c, scope):
-    client = c.client(scope)
-    client.wait(READY)
-    return client
 
 
 def voices(c, scope):
@@ -45,7 +36,7 @@ def voices(c, scope):
 
 
 def test_the_speed_of_an_answer_reaches_the_voice(outside, brain):
-    client = client_of(outside, "brain/speed")
+    client = ready_client(outside, "brain/speed")
     for count, text in enumerate(("[SPEED:1.5] Fast.", "Plain.", "[SPEED:0.5]Slow.", "[SPEED:9] Wrong."), 1):
         client.say("hello")
         brain.wait(A0, count=count)
@@ -57,7 +48,7 @@ def test_the_speed_of_an_answer_reaches_the_voice(outside, brain):
 
 
 def test_a_notice_of_a_brain_is_shown_as_one_and_never_taken_for_the_answer_to_a_cancel(outside, brain):
-    client = client_of(outside, "brain/notice")
+    client = ready_client(outside, "brain/notice")
     client.say("hello")
     brain.wait(A0)
     for text in ("looking it up", "cancelled", "exchange cancelled"):
@@ -73,7 +64,7 @@ def test_a_notice_of_a_brain_is_shown_as_one_and_never_taken_for_the_answer_to_a
 
 
 def test_the_longest_answer_of_a_brain_fits_the_frame_to_the_client(outside, brain):
-    client = client_of(outside, "brain/long")
+    client = ready_client(outside, "brain/long")
     client.say("hello")
     brain.wait(A0)
     longest = "xy" + "\u00e4" * 32767
@@ -85,7 +76,7 @@ def test_the_longest_answer_of_a_brain_fits_the_frame_to_the_client(outside, bra
 
 
 def test_a_brain_that_ends_its_session_fails_the_exchange_and_ends_the_client(outside, brain):
-    client = client_of(outside, "brain/ends")
+    client = ready_client(outside, "brain/ends")
     client.say("hello")
     brain.wait(A0)
     brain.send(A3)
@@ -98,7 +89,7 @@ def test_a_brain_that_ends_its_session_fails_the_exchange_and_ends_the_client(ou
 
 
 def test_the_built_in_brain_sums_up_what_was_answered_and_not_cancelled(builtin):
-    client = client_of(builtin, "brain/sum")
+    client = ready_client(builtin, "brain/sum")
     client.send(SUMMARY_REQUEST)
     assert client.wait(SUMMARY) == b"Nothing was answered yet."
     for count, words in enumerate(("one", "two"), 1):
@@ -113,7 +104,7 @@ def test_the_built_in_brain_sums_up_what_was_answered_and_not_cancelled(builtin)
 
 
 def test_a_resume_behind_a_pause_is_heard_on(builtin):
-    client = client_of(builtin, "brain/resume")
+    client = ready_client(builtin, "brain/resume")
     client.send(PAUSE)
     client.send(RESUME)
     client.say("hello")
@@ -125,7 +116,7 @@ def test_the_recogniser_of_a_session_ends_with_it(builtin):
     def recognisers():
         return {o["id"]: o for o in builtin.operations(scope="quell/voice", kind="task")}
     before = set(recognisers())
-    client = client_of(builtin, "brain/ear")
+    client = ready_client(builtin, "brain/ear")
     client.say("hello")
     client.wait(TEXT, "AI: You said hello.")
     mine, = set(recognisers()) - before

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from harness.recording_model import RecordingModel
-from harness.voice import A0, A1, A2, A4, A5, A9, AUDIO, CANCEL, CHOICE, FEEDBACK, INTERRUPT, NOTICE, READY, SPEECH, SPEECH_END, TEXT, Peer, VoiceCluster, encoded
+from harness.voice import A0, A1, A2, A4, A5, A9, AUDIO, CANCEL, CHOICE, FEEDBACK, INTERRUPT, NOTICE, SPEECH, SPEECH_END, TEXT, VoiceCluster, connected_brain, encoded, ready_client
 from harness.waiting import until
 
 CONTEXT = "[The user cancelled the previous exchange. Discard it entirely. Do not refer to it, quote it or follow up on it. Treat the next message as a fresh turn.]\n\n"
@@ -36,17 +36,8 @@ def outside():
 
 @pytest.fixture
 def brain(outside):
-    one = Peer(f"unix:{outside.directory}/brain.sock")
-    one.send(A2, "{}")
-    one.wait(READY)
-    yield one
-    one.close()
-
-
-def client_of(c, scope):
-    client = c.client(scope)
-    client.wait(READY)
-    return client
+    with connected_brain(outside) as one:
+        yield one
 
 
 def status(c, scope, *wanted):
@@ -65,7 +56,7 @@ def next_prompt(c, client, scope, words="next words"):
 
 
 def test_a_cancel_while_speech_is_recognised_discards_all_of_that_utterance(world):
-    client = client_of(world, "bytes/hearing")
+    client = ready_client(world, "bytes/hearing")
     client.send(AUDIO, b"tell me~")
     client.wait(NOTICE, "hearing: tell me")
     client.send(CANCEL)
@@ -78,7 +69,7 @@ def test_a_cancel_while_speech_is_recognised_discards_all_of_that_utterance(worl
 
 
 def test_a_cancel_before_the_first_chunk_and_between_chunks_sends_nothing_more_of_it(outside, brain):
-    client = client_of(outside, "bytes/chunks")
+    client = ready_client(outside, "bytes/chunks")
     for chunks in (0, 1, 3):
         client.say("hello")
         brain.wait(A0, count=len(brain.of(A0)) + 1)
@@ -102,7 +93,7 @@ def test_a_cancel_before_the_first_chunk_and_between_chunks_sends_nothing_more_o
 
 
 def test_a_cancel_after_the_answer_leaves_it_completed_and_tells_the_model_once(world):
-    client = client_of(world, "bytes/after")
+    client = ready_client(world, "bytes/after")
     client.say("hello")
     client.wait(SPEECH_END)
     status(world, "bytes/after", "completed")
@@ -115,7 +106,7 @@ def test_a_cancel_after_the_answer_leaves_it_completed_and_tells_the_model_once(
 
 
 def test_the_cancel_context_survives_a_failed_query(world):
-    client = client_of(world, "bytes/fails")
+    client = ready_client(world, "bytes/fails")
     client.say("a long story")
     client.wait(SPEECH)
     client.send(CANCEL)
@@ -127,7 +118,7 @@ def test_the_cancel_context_survives_a_failed_query(world):
 
 
 def test_an_interruption_alone_ends_the_speech_and_changes_no_context(world):
-    client = client_of(world, "bytes/interrupt")
+    client = ready_client(world, "bytes/interrupt")
     client.say("a long story")
     client.wait(SPEECH)
     client.send(INTERRUPT)
@@ -140,7 +131,7 @@ def test_an_interruption_alone_ends_the_speech_and_changes_no_context(world):
 
 
 def test_a_cancel_with_a_payload_is_a_cancel_and_the_bytes_behind_it_are_read(world):
-    client = client_of(world, "bytes/payload")
+    client = ready_client(world, "bytes/payload")
     client.send_bytes(encoded(CANCEL, b"xyz") + encoded(CANCEL))
     client.cancelled(2)
     assert next_prompt(world, client, "bytes/payload") == ""
@@ -148,7 +139,7 @@ def test_a_cancel_with_a_payload_is_a_cancel_and_the_bytes_behind_it_are_read(wo
 
 
 def test_frames_come_one_byte_at_a_time_or_all_at_once(world):
-    client = client_of(world, "bytes/split")
+    client = ready_client(world, "bytes/split")
     words = encoded(AUDIO, b"hello you\n")
     for i in range(len(words)):
         client.send_bytes(words[i:i + 1])
@@ -160,7 +151,7 @@ def test_frames_come_one_byte_at_a_time_or_all_at_once(world):
 
 
 def test_choices_reach_the_brain_and_an_empty_one_means_continue(outside, brain):
-    client = client_of(outside, "bytes/choices")
+    client = ready_client(outside, "bytes/choices")
     for payload, told in ((b"", b"\1"), (b"\1", b"\1"), (b"\0", b"\0")):
         client.say("book it")
         brain.wait(A0, count=len(brain.of(A0)) + 1)
@@ -180,7 +171,7 @@ def test_choices_reach_the_brain_and_an_empty_one_means_continue(outside, brain)
 
 
 def test_each_answer_has_one_end_of_speech_also_those_that_an_interruption_leaves_unspoken(outside, brain):
-    client = client_of(outside, "bytes/ends")
+    client = ready_client(outside, "bytes/ends")
     client.say("hello")
     brain.wait(A0)
     for text in ("endless", "Second.", "Third."):
@@ -195,7 +186,7 @@ def test_each_answer_has_one_end_of_speech_also_those_that_an_interruption_leave
 
 
 def test_a_cancel_in_the_question_beats_the_retry_context(asking):
-    client = client_of(asking, "bytes/retry")
+    client = ready_client(asking, "bytes/retry")
 
     def question(words, count):
         client.say(words)
@@ -216,7 +207,7 @@ def test_a_cancel_in_the_question_beats_the_retry_context(asking):
 
 
 def test_a_brain_that_begins_twice_or_sends_a_cancel_harms_its_own_client_alone(outside, brain):
-    client = client_of(outside, "bytes/own")
+    client = ready_client(outside, "bytes/own")
     brain.send(A9)
     client.say("hello")
     assert brain.wait(A0) == b"hello", "a cancel that comes from a brain means nothing"
@@ -251,7 +242,7 @@ def told(c, words):
 
 
 def test_a_cancelled_answer_is_never_told_to_the_model_as_an_answer(recorded):
-    client = client_of(recorded, "bytes/model")
+    client = ready_client(recorded, "bytes/model")
     client.say("a long story")
     client.wait(SPEECH)
     client.send_bytes(encoded(INTERRUPT) + encoded(CANCEL))
@@ -266,7 +257,7 @@ def test_a_cancelled_answer_is_never_told_to_the_model_as_an_answer(recorded):
 
 
 def test_a_cancel_behind_the_last_chunk_is_a_cancel_of_audible_speech(recorded):
-    client = client_of(recorded, "bytes/audible")
+    client = ready_client(recorded, "bytes/audible")
     client.say("a tenth of a minute")
     client.wait(SPEECH_END)
     client.send_bytes(encoded(INTERRUPT) + encoded(CANCEL))
@@ -286,7 +277,7 @@ def test_a_cancel_behind_the_last_chunk_is_a_cancel_of_audible_speech(recorded):
 
 
 def test_a_cancel_after_the_answer_takes_it_back_also_after_a_restart(recorded):
-    client = client_of(recorded, "bytes/heard")
+    client = ready_client(recorded, "bytes/heard")
     client.say("a short story")
     client.wait(SPEECH_END)
     status(recorded, "bytes/heard", "completed")
@@ -301,7 +292,7 @@ def test_a_cancel_after_the_answer_takes_it_back_also_after_a_restart(recorded):
     client.wait(SPEECH_END, count=2)
     status(recorded, "bytes/heard", "completed", "completed")
     recorded.restart()
-    again = client_of(recorded, "bytes/heard")
+    again = ready_client(recorded, "bytes/heard")
     again.say("words of the next day")
     again.wait(TEXT, "AI: done")
     messages = told(recorded, "words of the next day")
@@ -310,13 +301,13 @@ def test_a_cancel_after_the_answer_takes_it_back_also_after_a_restart(recorded):
 
 
 def test_an_answer_that_was_heard_stays_one_when_its_client_leaves(recorded):
-    client = client_of(recorded, "bytes/leaves")
+    client = ready_client(recorded, "bytes/leaves")
     client.say("a short story")
     client.wait(SPEECH_END)
     client.close()  # a second before its end: it has all of it
     status(recorded, "bytes/leaves", "completed")
     assert recorded.exchanges("bytes/leaves")[0]["exchange"]["spoken"] is True
-    again = client_of(recorded, "bytes/leaves")
+    again = ready_client(recorded, "bytes/leaves")
     again.say("words of another client")
     again.wait(TEXT, "AI: done")
     assert [m for m in told(recorded, "words of another client") if m == ("assistant", SECOND)]
@@ -324,12 +315,12 @@ def test_an_answer_that_was_heard_stays_one_when_its_client_leaves(recorded):
 
 
 def test_an_answer_whose_client_was_lost_stays_an_answer(recorded):
-    client = client_of(recorded, "bytes/lost")
+    client = ready_client(recorded, "bytes/lost")
     client.say("a lost story")
     client.wait(SPEECH)
     client.close()
     status(recorded, "bytes/lost", "cancelled")
-    again = client_of(recorded, "bytes/lost")
+    again = ready_client(recorded, "bytes/lost")
     again.say("more words")
     again.wait(TEXT, "AI: done")
     assert [m for m in told(recorded, "more words") if m == ("assistant", "Twice endless")], told(recorded, "more words")

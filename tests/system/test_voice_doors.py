@@ -1,14 +1,10 @@
 """Who holds a place at the voice gateway: silent clients give way, a conversation ends with its token, a replaced certificate is served."""
-import http.client
 import json
 import os
-import socket
-import ssl
-import urllib.parse
 
 import pytest
 
-from harness.certificates import make_certificate
+from harness.certificates import make_certificate, served_certificate
 from harness.voice import ERROR, READY, TEXT, Client, VoiceCluster
 from harness.waiting import until
 
@@ -81,29 +77,18 @@ def test_a_conversation_ends_with_its_token(world):
     other.close()
 
 
-def served(address):
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    host, port = address.rsplit(":", 1)
-    with context.wrap_socket(socket.create_connection((host, int(port)), timeout=30)) as s:
-        return ssl.DER_cert_to_PEM_cert(s.getpeercert(True))
+def served(c):
+    host, port = c.voice_address().rsplit(":", 1)
+    return served_certificate(host, int(port))
 
 
 def test_a_replaced_certificate_is_served_by_voice_too(tmp_path):
     (key, certificate), (next_key, next_certificate) = (make_certificate(tmp_path, n) for n in ("first", "second"))
     used_key, used = tmp_path / "used.key", tmp_path / "used.crt"
     used_key.write_bytes(key.read_bytes()), used.write_bytes(certificate.read_bytes())
-
-    class Encrypted(VoiceCluster):
-        def connection(self, timeout):
-            url = urllib.parse.urlsplit(self.url)
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=context)
-
-    with Encrypted(SCRIPT, workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
-        assert served(c.voice_address()) == certificate.read_text()
+    with VoiceCluster(SCRIPT, workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
+        assert served(c) == certificate.read_text()
         os.replace(next_certificate, used)  # alone it does not match the key: the old pair stays
-        assert served(c.voice_address()) == certificate.read_text()
+        assert served(c) == certificate.read_text()
         os.replace(next_key, used_key)
-        assert served(c.voice_address()) == used.read_text()
+        assert served(c) == used.read_text()

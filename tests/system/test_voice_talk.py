@@ -1,16 +1,15 @@
 """`quell talk` with a real sound server, on a terminal: what the loudspeaker plays is recorded while keys are pressed."""
-import http.client
 import os
 import socket
 import ssl
 import struct
 import subprocess
 import time
-import urllib.parse
 import wave
 
 import pytest
 
+from harness.certificates import make_certificate
 from harness.cluster import BIN
 from harness.sound import SoundServer
 from harness.terminal import Terminal
@@ -258,17 +257,13 @@ def test_an_answer_that_says_stop_into_its_own_microphone_stops_nothing():
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
-    key, certificate = folder / "key.pem", folder / "cert.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=elsewhere",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    key, certificate = make_certificate(folder, "elsewhere")
 
     class Encrypted(VoiceCluster):
+        trusted = certificate
+
         def environment(self, **more):
             return super().environment(**{"QUELL_CA_FILE": str(certificate), **more})
-
-        def connection(self, timeout):
-            url = urllib.parse.urlsplit(self.url)
-            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=ssl.create_default_context(cafile=certificate))
 
     with Encrypted(SCRIPT, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
         with wave.open(str(folder / "in.wav"), "wb") as f:
@@ -286,9 +281,7 @@ def test_quell_talk_speaks_tls_as_http_does(encrypted):
 
 
 def test_a_certificate_that_is_not_trusted_ends_the_talk_before_the_token_is_sent(encrypted, tmp_path):
-    other = tmp_path / "other.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", tmp_path / "key.pem", "-out", other, "-days", "2", "-subj", "/CN=other"],
-                   check=True, capture_output=True)
+    _, other = make_certificate(tmp_path, "other")
     talk = ["talk", "--file", encrypted.speech, "--voice"]
     untrusted = encrypted.quell(*talk, encrypted.voice_address(), env=encrypted.environment(QUELL_CA_FILE=str(other)), check=5)
     assert "its certificate is not trusted" in untrusted.stderr.decode(), untrusted

@@ -6,12 +6,14 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import urllib.parse
 import uuid
 
 from . import processes
+from .certificates import any_certificate
 from .waiting import until
 
 BIN = os.environ.get("QUELL_BIN", os.path.join(os.path.dirname(__file__), "../../../build/bin"))
@@ -42,6 +44,8 @@ class Worker:
 
 class Cluster:
     """`with Cluster(workers=2) as c:` — settings are `section.key=value` for quelld, worker_flags go to each quell-worker."""
+
+    trusted = None  # the authority of an HTTPS server (a file); None: whatever certificate it has is taken
 
     def __init__(self, workers=1, slots=16, settings=(), worker_flags=()):
         self.directory = tempfile.mkdtemp(prefix="quell-test-")
@@ -173,7 +177,10 @@ class Cluster:
     # ---- HTTP ---------------------------------------------------------------------------------------------------
     def connection(self, timeout):
         url = urllib.parse.urlsplit(self.url)
-        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+        if url.scheme == "http":
+            return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+        context = ssl.create_default_context(cafile=self.trusted) if self.trusted else any_certificate()
+        return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=context)
 
     def api(self, method, path, body=None, token=None, raw=None, headers=None, timeout=90):
         connection = self.connection(timeout)

@@ -12,14 +12,6 @@ from .cluster import die_with_us, end, free_ports
 from .waiting import until
 
 
-def certificate(folder, name="localhost"):
-    """A certificate for `name` and 127.0.0.1 that is its own authority: (certificate, key)."""
-    cert, key = os.path.join(folder, "tls.crt"), os.path.join(folder, "tls.key")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-keyout", key, "-out", cert,
-                    "-addext", f"subjectAltName=DNS:{name},IP:127.0.0.1"], check=True, capture_output=True)
-    return cert, key
-
-
 class Ngircd:
     """Listens on loopback: a plain port, and a TLS port if there is a certificate."""
 

@@ -1,4 +1,5 @@
 """A voice client and a brain by bytes, and a cluster with `[voice]` whose recogniser reads words out of the audio."""
+import contextlib
 import json
 import os
 import socket
@@ -123,6 +124,22 @@ class Client(Peer):
         began = time.monotonic()
         until(lambda: self.texts(NOTICE).count("cancelled") >= count, f"cancelled number {count}; notices: {self.texts(NOTICE)}")
         return (time.monotonic() - began) * 1000
+
+
+def ready_client(cluster, scope):
+    client = cluster.client(scope)
+    client.wait(READY)
+    return client
+
+
+@contextlib.contextmanager
+def connected_brain(cluster):
+    """A brain at the socket of `[voice] brain = "unix:DIRECTORY/brain.sock"` that has begun its session."""
+    one = Peer(f"unix:{cluster.directory}/brain.sock")
+    one.send(A2, "{}")
+    one.wait(READY)
+    yield one
+    one.close()
 
 
 class VoiceCluster(TurnCluster):
