@@ -99,24 +99,14 @@ void placement::pop_head(waiting_queue& q) {
 // False if the queue is gone or the budget ran out. Call it only for the first entry of `ready_`; it keeps the queue's
 // position there correct.
 bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
-  if (ledger_.is_placeable(q.entries.front().id)) return true;
+  const auto is_stale = [this](const operation_id& id) { return !ledger_.is_placeable(id); };
+  if (!is_stale(q.entries.front().id)) return true;
   ready_.erase({q.head(), &q});
-  while (!q.entries.empty() && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
-    // Whole rows of one line go without a choice, which looks at every guild.
-    bool has_more = true;
-    while (has_more && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
-      --budget;
-      has_more = q.entries.drop_front();
-    }
+  q.head_was_blocked = false;
+  release(q);
+  while (!q.entries.empty() && budget > 0 && is_stale(q.entries.front().id)) {
+    q.entries.drop_stale(turns_, budget, is_stale);
     budget -= std::min(budget, q.entries.guilds() / guilds_in_a_drop);
-    if (has_more) {
-      q.entries.choose_again(turns_);
-      q.head_was_blocked = false;
-      release(q);
-    } else {
-      turns_.take_back(q.entries.turn());
-      pop_head(q);
-    }
   }
   if (q.entries.empty()) {
     forget(q);
@@ -183,7 +173,7 @@ void placement::release(waiting_queue& q) {
 }
 
 void placement::sweep(waiting_queue& q) {
-  q.entries.sweep([&](const operation_id& id) { return !ledger_.is_placeable(id); }); // `ready_` refers to the head
+  q.entries.sweep([this](const operation_id& id) { return !ledger_.is_placeable(id); }); // `ready_` refers to the head
   q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size());
 }
 

@@ -116,37 +116,18 @@ class waiting_lines {
   // Of the chosen task:
   const entry& front() const { return guilds_.at(head_->line.guild).at(head_->line.author).entries.front(); }
   const turn_counts::given& turn() const { return *head_; }
-  /// Drops the chosen task; the next one of its line is chosen in its place. False: it is the last of its line.
-  bool drop_front() {
-    auto& line = guilds_.at(head_->line.guild).at(head_->line.author);
-    if (line.entries.size() < 2) return false;
-    line.entries.pop_front();
-    if (line.noted > 0)
-      --line.noted;
-    else
-      --unnoted_;
-    --size_;
-    return true;
-  }
-  /// The chosen task gives its turn back, and the next one is chosen anew.
-  void choose_again(turn_counts& turns) {
+  /// Drops the chosen task and those behind it in its line, while they are stale and `budget` lasts; then chooses anew.
+  /// So a row of stale tasks costs one choice, which looks at every guild.
+  template <class Test>
+  void drop_stale(turn_counts& turns, std::size_t& budget, Test is_stale) {
     turns.take_back(*head_);
+    for (bool is_left = true; is_left && budget > 0 && is_stale(front().id); --budget) is_left = drop_front();
     head_.reset();
-    choose(turns);
+    if (!empty()) choose(turns);
   }
   void pop() {
-    const auto guild = guilds_.find(head_->line.guild);
-    const auto author = guild->second.find(head_->line.author);
-    auto& line = author->second;
-    line.entries.pop_front();
-    if (line.noted > 0)
-      --line.noted;
-    else
-      --unnoted_;
-    if (line.entries.empty()) guild->second.erase(author);
-    if (guild->second.empty()) guilds_.erase(guild);
+    drop_front();
     head_.reset();
-    --size_;
   }
 
   /// Removes what `is_stale`, except the chosen task.
@@ -184,6 +165,22 @@ class waiting_lines {
     std::deque<entry> entries;
     std::size_t noted = 0; ///< entries from the front that have received the reason
   };
+  /// Drops the first task of the chosen line, with the last one also the line. False: the line is gone.
+  bool drop_front() {
+    const auto guild = guilds_.find(head_->line.guild);
+    const auto author = guild->second.find(head_->line.author);
+    auto& line = author->second;
+    line.entries.pop_front();
+    if (line.noted > 0)
+      --line.noted;
+    else
+      --unnoted_;
+    --size_;
+    if (!line.entries.empty()) return true;
+    guild->second.erase(author);
+    if (guild->second.empty()) guilds_.erase(guild);
+    return false;
+  }
   template <class Test>
   void sweep_line(line& l, const std::optional<std::uint64_t>& chosen, Test& is_stale) {
     std::size_t noted_left = 0, index = 0;

@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "controller/fleet/waiting_lines.hpp"
 #include "tests/controller/fleet_world.hpp"
 
 using namespace quell;
@@ -354,38 +353,4 @@ TEST_CASE("the oldest living head is first, also when an older one of another qu
   c.place();
   CHECK(c.where(second) == "w1");
   CHECK_FALSE(c.where(third));
-}
-
-TEST_CASE("turns that are given back leave nothing behind, in whatever order they come") {
-  turn_counts turns;
-  const line_of_tasks busy{1, 1};
-  std::vector<turn_counts::given> waiting;
-  for (int i = 0; i < 500; ++i) waiting.push_back(turns.give(busy)); // heads of 500 requirements
-  for (const auto& one : waiting) turns.take_back(one);
-  CHECK(turns.rank_of_guild(1) == turns.rank_of_guild(2));
-  CHECK(turns.rank_of_author(busy) == turns.rank_of_author({1, 2}));
-}
-
-TEST_CASE("of guilds that were never served the one with the oldest task is next") {
-  turn_counts turns;
-  waiting_lines lines;
-  const auto older = operation_id::fresh(), newer = operation_id::fresh();
-  lines.push({900, 0}, older, 1);
-  lines.push({3, 0}, newer, 2);
-  lines.choose(turns);
-  CHECK(lines.front().id == older);
-}
-
-TEST_CASE("stale tasks of one line are dropped without a choice, and the turn goes to the oldest guild") {
-  turn_counts turns;
-  waiting_lines lines;
-  for (std::uint64_t i = 0; i < 5; ++i) lines.push({1, 0}, operation_id::fresh(), i);
-  const auto other = operation_id::fresh();
-  lines.push({2, 0}, other, 3);
-  lines.choose(turns);
-  for (int i = 0; i < 4; ++i) CHECK(lines.drop_front());
-  CHECK_FALSE(lines.drop_front()); // the last one of the line
-  CHECK(lines.size() == 2);
-  lines.choose_again(turns);
-  CHECK(lines.front().id == other); // number 3 is older than 4
 }
