@@ -117,16 +117,18 @@ fragment walk(const search& what, const std::string& index, const std::optional<
   fragment f;
   f.add("SELECT " + qualified(what) + " FROM " + what.table +
         (index.empty() ? " NOT INDEXED" : " INDEXED BY " + index));
-  // Ascending from the start is "above 0"; descending begins at the end. There must be only one lower bound: SQLite
-  // walks to the first that it reads, and tests each row against the other.
-  const bool begins_at_end = !what.ascending && what.after == 0;
-  const std::string lowest = last && !what.ascending ? " >= ?" : " > ?";
-  if (begins_at_end)
-    f.add(" WHERE " + qualified(what) + lowest, parameter::of(last.value_or(0)));
-  else
-    f.add(" WHERE " + qualified(what) + (what.ascending ? " > ?" : " < ?"), parameter::of(what.after));
-  if (last && !begins_at_end)
-    f.add(" AND " + qualified(what) + (what.ascending ? " <= ?" : " >= ?"), parameter::of(*last));
+  const char* joint = " WHERE ";
+  const auto bound = [&](const char* how, parameter at) {
+    f.add(std::exchange(joint, " AND ") + qualified(what) + how, std::move(at));
+  };
+  // At most one bound on each side: SQLite walks to the first that it reads, and tests each row against another.
+  if (what.ascending)
+    bound(" > ?", parameter::of(what.after));
+  else if (what.after > 0)
+    bound(" < ?", parameter::of(what.after));
+  else if (!last) // from the end to the beginning; the tests below need a condition before them
+    bound(" > ?", parameter::of(std::uint64_t{0}));
+  if (last) bound(what.ascending ? " <= ?" : " >= ?", parameter::of(*last));
   add_tests(f, what);
   f.add(" ORDER BY " + qualified(what) + (what.ascending ? " ASC" : " DESC"));
   f.add(" LIMIT ?", parameter::of(static_cast<std::uint64_t>(what.limit)));
