@@ -88,10 +88,8 @@ awaitable<response> create_batch(exchange& x) {
       shown_as[place[i]] = made[i]->id;
       fresh.push_back(made[i]->id);
     }
-    if (!fresh.empty()) {
-      auto read = co_await find_rows(gw, std::move(fresh));
-      for (auto& row : read) rows.push_back(std::move(row));
-    }
+    auto read = co_await find_rows(gw, std::move(fresh));
+    for (auto& row : read) rows.push_back(std::move(row));
   }
   if (is_minimal) co_return with_preference(json_answer(results_json(gw, answers, x.req.id)));
   auto shown = co_await present(gw, std::move(rows));

@@ -102,11 +102,6 @@ awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_repor
   const bool is_minimal = x.req.wants_minimal();
   for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i)
     if (!is_minimal || !ended[i]) ids.push_back(reports[i].operation);
-  if (ids.empty()) {
-    std::vector<item_answer> named;
-    for (const auto& r : reports) named.push_back(named_only(r.operation, 200));
-    co_return named;
-  }
   const auto rows = co_await shown_rows(x, std::move(ids));
   std::vector<item_answer> answers;
   for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i) {

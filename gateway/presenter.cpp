@@ -86,6 +86,7 @@ awaitable<std::optional<operation_record>> find_row(thread_context& gw, operatio
 }
 
 awaitable<std::vector<operation_record>> find_rows(thread_context& gw, std::vector<operation_id> ids) {
+  if (ids.empty()) co_return std::vector<operation_record>{};
   auto job = [ids = std::move(ids)](store_reader& q) -> result<std::vector<operation_record>> {
     std::vector<operation_record> rows;
     for (const auto& id : ids) {
@@ -124,12 +125,10 @@ awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<
         ended.push_back(op.row.id);
       ++next;
     }
-    if (!ended.empty()) {
-      auto again = co_await find_rows(gw, ended);
-      for (auto& row : again) {
-        const auto at = std::find_if(shown.begin(), shown.end(), [&](const auto& op) { return op.row.id == row.id; });
-        if (at != shown.end()) at->row = std::move(row);
-      }
+    auto again = co_await find_rows(gw, ended);
+    for (auto& row : again) {
+      const auto at = std::find_if(shown.begin(), shown.end(), [&](const auto& op) { return op.row.id == row.id; });
+      if (at != shown.end()) at->row = std::move(row);
     }
   }
   co_await learn_reasons(gw, shown);
