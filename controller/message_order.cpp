@@ -33,6 +33,7 @@ ordered_json or_null(const std::optional<T>& value) {
 }
 
 constexpr const char* files_member = "files"; // of a stored decision
+constexpr const char* origin_member = "edits";
 
 ordered_json files_json(const attachments& files) {
   auto list = ordered_json::array();
@@ -145,24 +146,24 @@ attachments files_in(const std::string& decision) {
   return files;
 }
 
-std::string decision_with_files(const std::string& decision, const attachments& files) {
-  if (files.empty()) return decision;
+static std::string decision_with(const std::string& decision, const char* member, ordered_json value) {
   auto all = ordered_json::parse(decision, nullptr, false);
   if (!all.is_object()) all = ordered_json::object();
-  all[files_member] = files_json(files);
+  all[member] = std::move(value);
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+std::string decision_with_files(const std::string& decision, const attachments& files) {
+  return files.empty() ? decision : decision_with(decision, files_member, files_json(files));
+}
+
 std::string decision_with_origin(const std::string& decision, const operation_id& turn) {
-  auto all = ordered_json::parse(decision, nullptr, false);
-  if (!all.is_object()) all = ordered_json::object();
-  all["edits"] = turn.text();
-  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return decision_with(decision, origin_member, turn.text());
 }
 
 std::optional<operation_id> origin_in(const std::string& decision) {
   const auto all = json::parse(decision, nullptr, false);
-  const auto at = all.is_object() ? all.find("edits") : all.end();
+  const auto at = all.is_object() ? all.find(origin_member) : all.end();
   if (!all.is_object() || at == all.end() || !at->is_string()) return std::nullopt;
   const auto id = operation_id::parse(at->get<std::string>());
   return id ? std::optional(*id) : std::nullopt;

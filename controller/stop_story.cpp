@@ -30,7 +30,7 @@ std::string words_aloud(stop_telling what, const std::vector<not_known>& some, s
   case stop_telling::stopping:
     return "Okay, stopping.";
   case stop_telling::stopped:
-    return "Stopped.";
+    return stopped_aloud({});
   case stop_telling::unproven:
     return "Still stopping, not proven: " + listed(some, total) + ".";
   case stop_telling::unconfirmed:

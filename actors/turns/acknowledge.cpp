@@ -37,8 +37,13 @@ std::vector<std::string> plain_names(const std::vector<std::string>& names) {
   return all;
 }
 
-audience audience_of(const stop_request_news& stop) {
-  return stop.modality == modality::voice ? audience::listeners : audience::readers;
+audience audience_of(modality how) { return how == modality::voice ? audience::listeners : audience::readers; }
+
+/// quell's own text that the stop is under way, or over.
+std::string words_about(const stop_request_news& stop, stop_telling what) {
+  const auto to = audience_of(stop.modality);
+  if (what == stop_telling::stopped && to == audience::listeners) return stopped_aloud(plain_names(stop.interrupted));
+  return own_words(what, {}, 0, to);
 }
 
 /// One line without surrounding blanks, short enough to be read aloud.
@@ -131,7 +136,7 @@ bool acknowledger::asks_for_words(const stop_request_news& what) const {
 void acknowledger::acknowledge(stop_request_news what) {
   using voice = stop_story::voice;
   const bool asks = asks_for_words(what);
-  const auto to = audience_of(what);
+  const auto to = audience_of(what.modality);
   begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none, to)}),
         asks);
 }
@@ -270,14 +275,9 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, moment n
     case stop_telling::reaction:
       news.all.push_back(acknowledgement_of(s->what, *next, {}));
       break;
-    case stop_telling::stopped:
-      if (audience_of(s->what) == audience::listeners) {
-        news.all.push_back(acknowledgement_of(s->what, *next, stopped_aloud(plain_names(s->what.interrupted))));
-        break;
-      }
-      [[fallthrough]];
     case stop_telling::stopping:
-      news.all.push_back(acknowledgement_of(s->what, *next, own_words(*next, {}, 0, audience_of(s->what))));
+    case stop_telling::stopped:
+      news.all.push_back(acknowledgement_of(s->what, *next, words_about(s->what, *next)));
       break;
     }
   }
@@ -315,7 +315,7 @@ void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<s
                                  total](store_reader& store) {
     auto text =
         own_words(what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store),
-                  total, audience_of(s->what));
+                  total, audience_of(s->what.modality));
     self->runtime_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
       const bool is_last = what == stop_telling::unconfirmed;
       if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
@@ -352,8 +352,8 @@ void acknowledger::make_up_for(const std::vector<records::message_record>& left,
   for (const auto& m : left) {
     const auto kept = read_kept(m.decision);
     if (!kept.cancel) continue;
-    const auto to = kept.modality == modality::voice ? audience::listeners : audience::readers;
-    auto s = std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none, to)});
+    auto s =
+        std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none, audience_of(kept.modality))});
     s->what.message = m.id;
     s->what.cancel = *kept.cancel;
     s->what.scope = m.scope;

@@ -32,8 +32,7 @@ struct stored_history {
 result<stored_history> read_history(store_reader& store, const scope_path& scope,
                                     const std::optional<operation_id>& turn, const reading_limits& limits = {});
 
-/// The newest message of this scope with this client id, or its newest edit (client id `<id>/…`) if that is among the
-/// messages that follow it closely.
+/// The newest message of this scope with this client id, or its newest edit (client id `<id>/…`) if there is one.
 result<std::optional<records::message_record>> with_newest_edit(store_reader& store, const scope_path& scope,
                                                                 const std::string& client_id);
 

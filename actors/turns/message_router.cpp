@@ -94,10 +94,12 @@ void message_router::look_for_repeat(message_order order, answer done) {
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](store_reader& store) mutable {
         if (order.client_id.empty()) return self->decide(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
-        // A stop is decided all the same: done twice it is harmless, and an error of the disk must not lose it.
-        const bool is_stop = self->words_->of(order.scope).look(order.text, order.bot_names).has_value();
-        if (!known && is_stop) return self->decide(std::move(order), std::move(done));
-        if (!known) return done(refused_with(error_code::storage_unavailable, known.error().detail));
+        if (!known) {
+          // A stop is decided all the same: done twice it is harmless, and an error of the disk must not lose it.
+          const bool is_stop = self->words_->of(order.scope).look(order.text, order.bot_names).has_value();
+          if (is_stop) return self->decide(std::move(order), std::move(done));
+          return done(refused_with(error_code::storage_unavailable, known.error().detail));
+        }
         const auto now = self->runtime_->core.now().wall;
         if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));
         self->decide(std::move(order), std::move(done));
@@ -159,7 +161,7 @@ void message_router::decide(message_order order, answer done) {
       return self->runtime_->priority_reads->run(
           [self, order, taken = std::move(taken), done](store_reader& store) mutable {
             taken.answer->interrupted = names_of(taken.kept, store);
-            self->say_stopped(order, *taken.answer, taken.kept, requests_of(taken.kept, store), done);
+            self->say_stopped(order, *taken.answer, taken.kept, store, done);
           });
     done(taken.answer);
     if (taken.next == then::begin_turn) self->queue_.begin(*taken.answer->turn, order.scope);
@@ -167,9 +169,9 @@ void message_router::decide(message_order order, answer done) {
   runtime_->core.execute_unless_withdrawn({std::move(what), std::move(over), entered}, std::move(claim));
 }
 
-/// The stop is under way: its author is answered first, then the watchers.
+/// The stop is under way: its author is answered first, before anything else is read, then the watchers.
 void message_router::say_stopped(const message_order& order, message_answer a, const kept_decision& kept,
-                                 std::vector<records::kept_message> requests, answer done) {
+                                 store_reader& store, answer done) {
   done(a);
   stop_request_news what;
   what.message = *a.message;
@@ -177,7 +179,7 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
   what.scope = order.scope;
   what.text = order.text;
   what.author = order.author;
-  what.requests = std::move(requests);
+  what.requests = requests_of(kept, store);
   what.modality = order.modality;
   what.interrupted = a.interrupted;
   what.agent = order.agent;

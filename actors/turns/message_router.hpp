@@ -47,8 +47,8 @@ class message_router final : public std::enable_shared_from_this<message_router>
   void ignore(std::string why, answer done);
   void look_for_repeat(message_order order, answer done);
   void decide(message_order order, answer done);
-  void say_stopped(const message_order& order, message_answer a, const kept_decision& kept,
-                   std::vector<records::kept_message> requests, answer done);
+  void say_stopped(const message_order& order, message_answer a, const kept_decision& kept, store_reader& store,
+                   answer done);
   void repeat(const records::message_record& known, store_reader& store, const message_order& order, answer done);
 
   std::shared_ptr<agent_runtime> runtime_;

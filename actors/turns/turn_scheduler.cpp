@@ -165,17 +165,12 @@ void real_turn_scheduler::stop() {
 
 result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_options o) {
   auto runtime = std::make_shared<agent_runtime>();
-  auto later = blocking_executor::open(o.open_store);
-  if (!later) return tl::unexpected(later.error());
-  runtime->background_reads = std::move(*later);
-  auto lookups = blocking_executor::open(o.open_store);
-  if (!lookups) return tl::unexpected(lookups.error());
-  runtime->priority_reads = std::move(*lookups);
-  auto speech = blocking_executor::open(o.open_store);
-  if (!speech) return tl::unexpected(speech.error());
-  runtime->speech_work = std::move(*speech);
-  auto repeats = blocking_executor::open(o.open_store);
-  if (!repeats) return tl::unexpected(repeats.error());
+  std::unique_ptr<blocking_executor> repeats;
+  for (auto* each : {&runtime->background_reads, &runtime->priority_reads, &runtime->speech_work, &repeats}) {
+    auto opened = blocking_executor::open(o.open_store);
+    if (!opened) return tl::unexpected(opened.error());
+    *each = std::move(*opened);
+  }
   auto models = integrations::model_client::make();
   if (!models) return tl::unexpected(models.error());
   runtime->models = std::move(*models);
@@ -197,7 +192,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   runtime->project = std::make_shared<project_memory>();
   runtime->searches = std::make_shared<integrations::search_client>();
   runtime->background_reads->run([runtime](store_reader& store) { clear_workspace_rows(runtime, store); });
-  return make(std::move(runtime), std::move(*repeats));
+  return make(std::move(runtime), std::move(repeats));
 }
 
 std::unique_ptr<turn_scheduler> turn_scheduler::make(std::shared_ptr<agent_runtime> runtime,
