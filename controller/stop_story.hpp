@@ -82,7 +82,7 @@ std::string why_not_known(receipt how);
 /// voice would spell.
 std::string own_words(stop_telling what, const std::vector<not_known>& some, std::uint64_t total,
                       audience to = audience::readers);
-/// What is said to listeners once a stop is proven: `Stopped: exec, 2 crawl and 3 more.`
+/// The words for listeners once a stop is proven: `Stopped: exec, 2 crawl and 3 more.`
 std::string stopped_aloud(const std::vector<std::string>& interrupted);
 
 } // namespace quell::controller::turns

@@ -15,7 +15,7 @@ using parsed_message = boost::beast::http::request<boost::beast::http::string_bo
 void take_fields(const parsed_message& from, request& into);
 /// Everything exactly as it was sent, since signatures cover it.
 void take_whole(const parsed_message& from, request& into);
-/// What decides whether the head is ambiguous.
+/// The fields that decide whether the head is ambiguous.
 request_head head_of(const parsed_message& from);
 
 } // namespace quell::controller::http

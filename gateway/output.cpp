@@ -56,7 +56,7 @@ awaitable<bool> has_no_stream(thread_context& gw, operation_id id, const output_
   co_return row && !is_terminal(row->hot.now);
 }
 
-/// What the head of an answer says, with its first bytes.
+/// The range that the head of an answer gives, with its first bytes.
 struct beginning {
   std::uint64_t start = 0, until = 0; ///< as asked for; `start` may lie before the oldest byte that is kept
   std::uint64_t size = 0;

@@ -50,7 +50,7 @@ enum class failure_code : std::uint8_t {
   too_deep,            ///< no further sub-agent below this one
   too_many_background, ///< commands that run on
   too_many_sub_agents,
-  tool_broken,       ///< a tool of quell's answered with what is no result
+  tool_broken,       ///< a tool of quell's answered with something that is not a result
   tool_failed,       ///< the server's own words follow
   agent_unreachable, ///< an ACP agent
   mcp_unreachable,

@@ -144,7 +144,7 @@ void committer::prune(std::span<const pending_batch> group) {
   events_since_prune_ = 0;
 }
 
-/// Whatever came of it: a commit of which the disk reported an error can stand there all the same.
+/// Counts a failed commit, too: it can be on the disk although the disk reported an error.
 void committer::count_changes(std::span<const pending_batch> group) {
   if (!options_.changes) return;
   for (const auto& batch : group)

@@ -51,7 +51,7 @@ standing_rule read_rule(const json& from) {
   return r;
 }
 
-/// What is full for one more in this scope, in words; "" = nothing.
+/// The limit that leaves no room for one more rule in this scope, in words; "" = none.
 std::string why_full(const std::map<std::string, standing_rule>& rules, const scope_path& scope) {
   if (rules.size() >= standing_rules::most_rules) return std::to_string(standing_rules::most_rules) + " calls";
   const auto guild = scope.guild();

@@ -18,7 +18,7 @@ struct end_local {
   operation_id id;
   own_outcome end;
   enum class reach : bool { itself, with_all_below } what = reach::itself; ///< actors below whose agents are gone, too
-  /// What a turn says last, stored with its end; also if a stop came first.
+  /// The last answer of a turn, stored with its end; also if a stop came first.
   std::optional<records::message_record> last_answer{};
 };
 

@@ -15,7 +15,7 @@ namespace quell::controller::http::a2a {
 
 class push_index {
  public:
-  /// What is known of the task of a config.
+  /// The place of a config's task in the tree.
   struct places {
     operation_id task;
     std::optional<operation_id> root{}; ///< of its tree

@@ -190,7 +190,7 @@ void task_view::take_parts(const json& parts, json& into) {
   }
 }
 
-/// A file for which there is no room leaves a line.
+/// A file that exceeds a limit leaves a line.
 void task_view::add_file(const json& part, std::string raw, json& into) {
   if (blocks_ >= a2a_limits::parts) {
     truncated_ = true;

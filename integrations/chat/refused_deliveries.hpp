@@ -18,7 +18,7 @@
 
 namespace quell::integrations::chat {
 
-/// What an edit or a deletion of a refused request does.
+/// The effect of an edit or a deletion on a refused request.
 enum class refused_change : std::uint8_t {
   none,
   leave_out, ///< it is not begun when it comes again
@@ -64,7 +64,7 @@ class refused_deliveries {
     std::vector<std::string> keys;
     std::size_t requests = 0; ///< of these
   };
-  /// What a stop of this scope covers that was said before `said`, in order; it is forgotten here.
+  /// Forgets the requests below this scope that were posted before `posted`, a stop, and returns them in order.
   covered stop(const scope_path& scope, const std::string& posted) {
     return leave_out_if([&](const entry& e) {
       return e.what.scope.is_at_or_below(scope) && handled_marks::by_number{}(e.what.posted, posted);

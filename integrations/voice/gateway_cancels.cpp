@@ -71,7 +71,7 @@ void gateway_side::tell_cancelled() {
   if (owed_.empty()) release_held();
 }
 
-/// What is audible of the frames that leave now is heard from now on.
+/// The audible part of the frames that leave now is heard from now on.
 void gateway_side::release_held() {
   for (const auto& e : live_) {
     const auto samples = e.is_audible() ? held_samples(e.n) : 0;

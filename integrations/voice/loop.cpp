@@ -314,8 +314,8 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
   return port;
 }
 
-/// Who has said nothing gives way, the oldest first: otherwise anybody who connects and stays silent could keep all
-/// others out.
+/// A full entrance closes the oldest connection that has said nothing: otherwise anybody who connects and stays silent
+/// could keep all others out.
 bool asio_loop::has_room(entrance& e) {
   std::erase_if(e.open, [](const auto& one) { return one.expired(); });
   if (e.open.size() < e.at.most) return true;

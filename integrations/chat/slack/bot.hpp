@@ -45,8 +45,8 @@ class bot final : public web_connector {
   void take_event(const web_call& call, const answer& done);
   enum class delivery : std::uint8_t { comes_again, last }; ///< if it is not taken
   void take_message(message m, const answer& done, delivery how);
-  /// A stop was said there at `said`: earlier messages that Slack brings again are not begun, which is told below the
-  /// message `answers`.
+  /// A stop was posted there at `posted`: earlier messages that Slack brings again are not begun, which is told below
+  /// the message `answers`.
   void stop_refused(const scope_path& where, const std::string& answers, const std::string& posted);
   /// Slack brings it again, with the same key.
   void refused(const std::string& key, const message& m, const classified& what);
