@@ -51,21 +51,55 @@ test('children are counted and inserted, and ends take them back', () => {
   assert.deepEqual(keys(tree), ['o:a']);
 });
 
-test('what was missed is put right when its place is read again', () => {
+test('what was missed is put right when its place is read again, and the rest keeps its place', () => {
   const tree = new TreeModel('parent');
   tree.add_page(tree.root, page({ operations: [entry(operation('a')), entry(operation('b'), 1)] }));
   tree.toggle(tree.nodes.get('o:b')!);
-  tree.forget(tree.root);
-  tree.add_page(tree.root, page({ operations: [entry(operation('c'))] }));
-  assert.deepEqual(keys(tree), ['o:c']);
-  assert.equal(tree.nodes.size, 1);
+  tree.begin_reading(tree.root, true);
+  tree.add_page(tree.root, page({ operations: [entry(operation('c'))], next_cursor: 'more' }));
+  assert.deepEqual(keys(tree), ['o:a', 'o:b', 'o:c'], 'nothing goes before all is read');
+  tree.add_page(tree.root, page({ operations: [entry(operation('b'))] }));
+  tree.end_reading(tree.root);
+  assert.deepEqual(keys(tree), ['o:b', 'o:c']);
+  assert.ok(tree.nodes.get('o:b')!.is_open);
+  assert.equal(tree.nodes.size, 2);
+});
+
+test('a place that could not be read again stays as it was', () => {
+  const tree = new TreeModel('parent');
+  tree.add_page(tree.root, page({ operations: [entry(operation('a')), entry(operation('b'))] }));
+  tree.begin_reading(tree.root, true);
+  tree.add_page(tree.root, page({ operations: [entry(operation('a'))], next_cursor: 'more' }));
+  tree.end_reading(tree.root, true);
+  assert.deepEqual(keys(tree), ['o:a', 'o:b']);
+});
+
+test('what is heard while a page is on its way is newer than the page', () => {
+  const tree = new TreeModel('scope', 'team');
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => operation(id, { scope: 'team' }));
+  tree.begin_reading(tree.root, true);
+  tree.apply([
+    event('operation_completed', { ...a!, status: 'completed' }), event('operation_cancelling', { ...b!, status: 'cancelling' }),
+    event('operation_created', c!), event('operation_created', d!), event('operation_completed', { ...d!, status: 'completed' }),
+  ], 0);
+  tree.add_page(tree.root, page({ live: 2, operations: [entry(a!), entry(b!)] }));
+  tree.end_reading(tree.root);
+  assert.deepEqual(tree.rows().map((n) => [n.key, n.operation!.status]), [['o:b', 'cancelling'], ['o:c', 'running']]);
+});
+
+test('of a long list the counts are read alone', () => {
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 2, scopes: [scope('team', 2)], operations: [entry(operation('a'))], next_cursor: 'more' }));
+  tree.add_counts(tree.root, page({ live: 9, cancelling: 1, scopes: [scope('team', 5)], operations: [entry(operation('a'), 3, 4), entry(operation('b'))] }));
+  assert.deepEqual([tree.root.children, tree.root.cancelling, tree.nodes.get('s:team')!.children, tree.nodes.get('o:a')!.below], [9, 1, 5, 4]);
+  assert.deepEqual([keys(tree), tree.root.cursor], [['s:team', 'o:a'], 'more']);
 });
 
 test('a page goes on behind the one before', () => {
   const tree = new TreeModel('scope', 'team');
   assert.equal(tree.path_of(tree.root, 2), '/v1/tree?limit=2&by=scope&scope=team');
   tree.add_page(tree.root, page({ operations: [entry(operation('a'))], next_cursor: 'more' }));
-  assert.match(tree.path_of(tree.root), /cursor=more/);
+  assert.match(tree.path_of(tree.root, 2, 'more'), /cursor=more/);
   tree.add_page(tree.root, page({ operations: [entry(operation('b'))] }));
   assert.deepEqual(keys(tree), ['o:a', 'o:b']);
 });

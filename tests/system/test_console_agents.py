@@ -156,6 +156,21 @@ def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser
     assert not any((m["summary"] or {}).get("clear") for m in cluster.messages("past/a"))
 
 
+def test_a_turn_whose_end_was_not_heard_is_over(cluster, browser):
+    """The page reads the beginning of a turn, which ends before the page's stream is open."""
+    turn = cluster.ask("asks/unheard", "deploy unheard")
+    browser.sign_in(cluster)
+    browser(r"""globalThis.may_open = new Promise((open) => (globalThis.let_open = open));
+        await page.route(/\/v1\/events\?scope=/, async (route) => { await globalThis.may_open; await route.continue().catch(() => {}); });""")
+    browser.go("/conversation?scope=asks/unheard")
+    browser("await page.locator('.message.of-assistant[aria-busy=true]').waitFor()")
+    browser.press("Deny", ".talk")
+    assert cluster.ended(turn)["status"] == "completed"
+    browser("globalThis.let_open(); await page.unrouteAll()")
+    browser.sees("done", ".message.of-assistant")
+    browser("await page.getByRole('button', { name: 'Fork…' }).and(page.locator(':enabled')).waitFor()")
+
+
 def test_a_message_is_edited_and_asked_again_or_deleted_with_its_answer(cluster, browser):
     for text in ("first", "second"):
         assert cluster.ended(cluster.say("past/edited", text))["status"] == "completed"

@@ -274,6 +274,9 @@ def test_an_operation_is_replayed_downloaded_and_copied(cluster, browser):
     assert (again.returncode, again.stdout) == (0, b"one\ntwo  three\n"), (copied, again)
 
 
+PLACE = "return await page.locator('.virtual').first().evaluate((el) => [el.scrollTop, el.scrollHeight])"
+
+
 def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/tree?scope=crowd")
@@ -285,13 +288,23 @@ def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
         assert answer.status == 200, answer.body
         ids += [r["operation"]["id"] for r in answer.json["results"]]
     browser.sees("10,000 live", ".tree-count")
+    # Rows are read as they are scrolled to: at the end of those that are there, the next ones come.
     browser("""const box = page.locator('.virtual').first();
-        for (let i = 0; i < 1000 && !(await page.getByText('number 9000', { exact: true }).count()); ++i) {
-          await box.evaluate((el) => el.scrollBy(0, 400));
-          await page.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
-        }
+        await box.evaluate(async (el, until) => {
+          const is_shown = () => [...el.querySelectorAll('[role=treeitem]')].some((row) => row.textContent.includes('number 9000'));
+          while (!is_shown() && Date.now() < until) {
+            el.scrollBy(0, el.clientHeight * 0.9);
+            await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+          }
+        }, Date.now() + 120_000);
         await page.getByText('number 9000', { exact: true }).waitFor();""")
     assert browser("return await page.locator('[role=treeitem]').count()") < 200, "only what is in view is in the page"
+    place = browser(PLACE)
+    browser("void (globalThis.read_again = page.waitForResponse(async (r) => r.url().includes('/v1/tree?') && r.ok() && (await r.json()).next_cursor === null)).catch(() => {})")
+    cluster.kill_controller()
+    cluster.start_controller()
+    browser("await globalThis.read_again; await page.getByText('number 9000', { exact: true }).waitFor()")
+    assert browser(PLACE) == place, "what is read again keeps its place"
     browser.press("Stop crowd…")
     browser.sees("10,000 operations, at least 1,000 of them external", ".preview")
     confirm(browser)

@@ -1,5 +1,6 @@
 // A conversation as it grows: what is kept of it, and what the events of its turns add. Pure.
-import type { ApiEvent, Message, ModelUsage } from '../api/types.ts';
+import type { ApiEvent, Message, ModelUsage, Operation } from '../api/types.ts';
+import { is_terminal } from './tree.ts';
 
 export interface ToolRun {
   call: string;
@@ -101,8 +102,14 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
   }
 }
 
-/** A turn whose words are in the kept history needs no live one. */
-export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[]): LiveTurn[] {
+/** Ended turns whose end was not heard are shown as their rows say; a turn whose words are in the kept history needs no live one. */
+export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[], rows: readonly Operation[]): LiveTurn[] {
   const told = new Set(kept.filter((m) => m.role === 'assistant').map((m) => m.turn));
-  return [...turns.values()].filter((t) => t.end === '' || !told.has(t.turn));
+  const ends = new Map(rows.filter((op) => is_terminal(op.status)).map((op) => [op.id, op.status]));
+  const as_kept = (turn: LiveTurn): LiveTurn => {
+    const status = ends.get(turn.turn);
+    if (turn.end !== '' || status === undefined) return turn;
+    return status === 'completed' ? { ...turn, end: 'complete' } : { ...turn, end: 'aborted', reason: status };
+  };
+  return [...turns.values()].map(as_kept).filter((t) => t.end === '' || !told.has(t.turn));
 }

@@ -41,6 +41,10 @@ export class TreeModel {
   /** Shown for a while after their end, in its order. */
   private over: TreeNode[] = [];
   private readonly scopes = new Set<TreeNode>();
+  /** Nodes whose list is being read, with the ids of what began there meanwhile. */
+  private readonly begun = new Map<TreeNode, string[]>();
+  /** What was heard meanwhile: a page can be older. */
+  private readonly news = new Map<string, Operation>();
 
   constructor(by: 'scope' | 'parent', scope = '') {
     this.by = by;
@@ -48,45 +52,60 @@ export class TreeModel {
     this.root.is_open = true;
   }
 
-  /** The request for the next page of this node. */
-  path_of(at: TreeNode, limit = 200): string {
+  /** The request for the page of this node behind `cursor`. */
+  path_of(at: TreeNode, limit: number, cursor: string | null = null): string {
     const query = new URLSearchParams({ limit: String(limit) });
     if (at.operation) query.set('parent', at.operation.id);
     else {
       query.set('by', this.by);
       if (at.scope) query.set('scope', at.scope);
     }
-    if (at.is_loaded && at.cursor) query.set('cursor', at.cursor);
+    if (cursor) query.set('cursor', cursor);
     return `/v1/tree?${query}`;
   }
 
+  /** Before the first of some pages. `anew`: they are of the list's beginning, and what stands in none of them goes at the end. */
+  begin_reading(at: TreeNode, anew: boolean): void {
+    this.begun.set(at, []);
+    if (anew) for (const one of at.nodes) one.is_stale = true;
+  }
+
   add_page(at: TreeNode, page: TreePage): void {
-    if (!at.is_loaded) this.clear(at);
     at.is_loaded = true;
     at.cursor = page.next_cursor;
-    if (!at.operation) {
-      at.children = page.live;
-      at.cancelling = page.cancelling;
-    }
+    this.add_counts(at, page);
     for (const scope of page.scopes) this.put_scope(at, scope);
     for (const { operation, children, below } of page.operations) {
-      const one = this.put_operation(at, operation);
+      const now = this.news.get(operation.id) ?? operation;
+      if (is_terminal(now.status) && !this.nodes.has(operation_key(now.id))) continue;
+      const one = this.put_operation(at, now);
       one.children = children;
       one.below = below;
     }
-    if (!at.cursor) this.drop_stale(at);
+    this.flat = null;
+  }
+
+  /** Of a list that is too long to be read again: its sum, and the counts of the rows that are there. */
+  add_counts(at: TreeNode, page: TreePage): void {
+    if (!at.operation) Object.assign(at, { children: page.live, cancelling: page.cancelling });
+    for (const { scope, live, cancelling } of page.scopes) Object.assign(this.nodes.get(scope_key(scope)) ?? {}, { children: live, cancelling });
+    for (const { operation, children, below } of page.operations) Object.assign(this.nodes.get(operation_key(operation.id)) ?? {}, { children, below });
+  }
+
+  /** `failed`: the pages are not all there, so nothing goes. */
+  end_reading(at: TreeNode, failed = false): void {
+    const begun = this.begun.get(at) ?? [];
+    this.begun.delete(at);
+    if (failed) for (const one of at.nodes) one.is_stale = false;
+    this.drop_stale(at);
+    if (at.is_loaded && !at.cursor) for (const id of begun) if (!is_terminal(this.news.get(id)!.status)) this.put_operation(at, this.news.get(id)!);
+    if (this.begun.size === 0) this.news.clear();
     this.flat = null;
   }
 
   /** The open nodes, from above, to be read again. */
   open_nodes(): TreeNode[] {
     return [this.root, ...[...this.nodes.values()].filter((n) => n.is_open)];
-  }
-
-  /** What was there before is forgotten; who is open stays so, if it still lives. */
-  forget(at: TreeNode): void {
-    at.is_loaded = false;
-    at.cursor = null;
   }
 
   toggle(at: TreeNode, open = !at.is_open): void {
@@ -101,6 +120,7 @@ export class TreeModel {
 
   private apply_one(op: Operation, type: string, now: number): void {
     this.seen_seq = Math.max(this.seen_seq, op.seq);
+    if (this.begun.size > 0) this.news.set(op.id, op);
     const known = this.nodes.get(operation_key(op.id));
     if (type === 'operation_created') {
       if (!known) this.created(op);
@@ -120,11 +140,14 @@ export class TreeModel {
     if (parent) {
       parent.children += 1;
       for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below += 1;
-      if (parent.is_loaded) this.put_operation(parent, op, 'first');
+      if (parent.is_loaded || this.begun.has(parent)) this.put_operation(parent, op, 'first');
       if (this.by === 'parent' || parent.scope === op.scope) return;
     } else if (op.parent) return;
     const home = this.by === 'parent' ? this.root : this.home_of(op.scope);
-    if (home?.is_loaded && !home.cursor) this.put_operation(home, op);
+    if (!home) return;
+    const begun = this.begun.get(home);
+    if (begun) begun.push(op.id);
+    else if (home.is_loaded && !home.cursor) this.put_operation(home, op);
   }
 
   /** The node of this scope, made if the one above it is there. */
@@ -134,9 +157,8 @@ export class TreeModel {
     if (known) return known;
     const cut = scope.lastIndexOf('/');
     const above = cut > 0 ? this.home_of(scope.slice(0, cut)) : this.root.scope === '' ? this.root : null;
-    if (!above?.is_loaded) return null;
-    const made = this.put_scope(above, { scope, live: 1, cancelling: 0, cutoff_seq: null, last_cancel: null });
-    return made;
+    if (!above || !(above.is_loaded || this.begun.has(above))) return null;
+    return this.put_scope(above, { scope, live: 1, cancelling: 0, cutoff_seq: null, last_cancel: null });
   }
 
   private ended(op: Operation, known: TreeNode | undefined, now: number): void {
@@ -186,14 +208,6 @@ export class TreeModel {
     return rows;
   }
 
-  private clear(at: TreeNode): void {
-    for (const one of at.nodes) {
-      one.is_stale = true;
-      if (!one.is_open) this.drop(one); // who is open is read again by itself, and keeps its place
-    }
-    at.nodes = at.nodes.filter((one) => one.is_open);
-  }
-
   private drop(one: TreeNode): void {
     for (const below of one.nodes) this.drop(below);
     this.nodes.delete(one.key);
@@ -201,8 +215,9 @@ export class TreeModel {
   }
 
   private drop_stale(at: TreeNode): void {
-    for (const one of at.nodes) if (one.is_stale) this.drop(one);
-    at.nodes = at.nodes.filter((one) => !one.is_stale);
+    const goes = (one: TreeNode) => one.is_stale && !one.ended_at; // what has ended is swept
+    for (const one of at.nodes) if (goes(one)) this.drop(one);
+    at.nodes = at.nodes.filter((one) => !goes(one));
   }
 
   private put_scope(at: TreeNode, view: ScopeView): TreeNode {

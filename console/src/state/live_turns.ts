@@ -50,7 +50,10 @@ export function use_live_turns(scope: string, running: string | null, changed: (
     void follow_stream(stop.signal, {
       path: () => `/v1/events?${new URLSearchParams({ scope, types: turn_types.join(','), ...(last_id ? { after: last_id } : {}) })}`,
       // Also when it is open again: nobody has heard what happened before.
-      opened: () => latest.current(),
+      opened: () => {
+        if (last_id === '') set_gaps((n) => n + 1);
+        latest.current();
+      },
       heard: ({ id, data }) => {
         last_id = id || last_id;
         const event = JSON.parse(data) as ApiEvent;
@@ -72,8 +75,9 @@ export function use_live_turns(scope: string, running: string | null, changed: (
   }, [scope]);
   const is_known = running === null || turns.value.has(running);
   useEffect(() => {
-    if (running === null || (is_known && filled.current === gaps)) return;
+    const is_whole = is_known && filled.current === gaps;
     filled.current = gaps;
+    if (running === null || is_whole) return;
     const stop = new AbortController();
     held.current = [];
     const end = (before: readonly ApiEvent[]) => {

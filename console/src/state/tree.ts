@@ -11,6 +11,12 @@ const sweep_ms = 1000;
 const refresh_ms = 30_000;
 /** Changes are shown so often at most; more nobody can read, and each costs layout and paint. */
 const show_ms = 100;
+const page_rows = 200;
+const reread_page_rows = 1000;
+/** A list as long as this is read again now and then; of a longer one only the counts. */
+const most_refreshed_rows = 1000;
+/** Events were missed: so much of a list is read again, and the rest as somebody scrolls there. */
+const most_reread_rows = 10_000;
 
 export class LiveTree {
   readonly model: TreeModel;
@@ -19,6 +25,7 @@ export class LiveTree {
   readonly trouble = signal('');
   readonly is_loading = signal(true);
   private readonly reading = new Set<TreeNode>();
+  private readonly over = new AbortController();
   private readonly ends: (() => void)[] = [];
   private showing: ReturnType<typeof setTimeout> | undefined;
   private shown_at = 0;
@@ -33,36 +40,69 @@ export class LiveTree {
     }));
     const sweeper = setInterval(() => this.model.sweep(Date.now() - shown_after_end_ms) && this.changed(), sweep_ms);
     // Counts of what is not open are carried along from events; now and then they are read.
-    const refresher = setInterval(() => !document.hidden && void this.reload(), refresh_ms);
+    const refresher = setInterval(() => !document.hidden && void this.refresh(), refresh_ms);
     const seen = resync.value;
     this.ends.push(() => clearInterval(sweeper), () => clearInterval(refresher), resync.subscribe((n) => n !== seen && void this.reload()));
   }
 
   close(): void {
     clearTimeout(this.showing);
+    this.over.abort();
     for (const end of this.ends) end();
   }
 
   /** The next page of this node. */
   async load(at: TreeNode): Promise<void> {
-    if (this.reading.has(at) || (at.is_loaded && !at.cursor)) return;
-    this.reading.add(at);
-    try {
-      this.model.add_page(at, await get<TreePage>(this.model.path_of(at)));
-      this.trouble.value = '';
-    } catch (error) {
-      this.trouble.value = words_of(error);
-    } finally {
-      this.reading.delete(at);
-      this.is_loading.value = false;
-      this.changed();
+    if (at.is_loaded && !at.cursor) return;
+    await this.read(at, async () => this.model.add_page(at, await this.page(at, page_rows, at.is_loaded ? at.cursor : null)));
+  }
+
+  /** All that is open is read again, in its place: nobody loses the row that they look at. */
+  async reload(): Promise<void> {
+    for (const at of this.model.open_nodes()) await this.reread(at);
+  }
+
+  private async refresh(): Promise<void> {
+    for (const at of this.model.open_nodes()) {
+      if (at.nodes.length <= most_refreshed_rows) await this.reread(at);
+      else await this.read(at, async () => this.model.add_counts(at, await this.page(at, page_rows, null)));
     }
   }
 
-  async reload(): Promise<void> {
-    for (const at of this.model.open_nodes()) {
-      this.model.forget(at);
-      await this.load(at);
+  private reread(at: TreeNode): Promise<void> {
+    const rows = Math.min(at.nodes.length, most_reread_rows);
+    const pages = async () => {
+      let cursor: string | null = null, got = 0;
+      do {
+        const page: TreePage = await this.page(at, reread_page_rows, cursor);
+        this.model.add_page(at, page);
+        got += page.scopes.length + page.operations.length;
+        cursor = page.next_cursor;
+      } while (cursor && got < rows);
+    };
+    return this.read(at, pages, true);
+  }
+
+  private page(at: TreeNode, rows: number, cursor: string | null): Promise<TreePage> {
+    return get<TreePage>(this.model.path_of(at, rows, cursor), this.over.signal);
+  }
+
+  private async read(at: TreeNode, pages: () => Promise<void>, anew = false): Promise<void> {
+    if (this.reading.has(at)) return;
+    this.reading.add(at);
+    this.model.begin_reading(at, anew);
+    let is_done = false;
+    try {
+      await pages();
+      is_done = true;
+      this.trouble.value = '';
+    } catch (error) {
+      if (!this.over.signal.aborted) this.trouble.value = words_of(error);
+    } finally {
+      this.model.end_reading(at, !is_done);
+      this.reading.delete(at);
+      this.is_loading.value = false;
+      this.changed();
     }
   }
 

@@ -133,7 +133,7 @@ function Talk({ scope }: { scope: string }) {
   // A model call of the scope itself writes a summary: turns wait for it.
   const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
   const turns = use_live_turns(scope, running?.kind === 'turn' ? running.id : null, changed);
-  const live = still_live(turns.value, messages);
+  const live = still_live(turns.value, messages, all_turns);
   const newest = messages.at(-1)?.seq ?? 0;
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { still_live, type LiveTurn } from '../src/model/conversation.ts';
+import type { Message } from '../src/api/types.ts';
+import { operation } from './made.ts';
+
+const live = (turn: string, more: Partial<LiveTurn> = {}): [string, LiveTurn] => [turn, { turn, agent: 'main', model: 'm', text: 'So far', tools: [], end: '', reason: '', usage: null, ...more }];
+const words_of_turn = (turn: string) => ({ role: 'assistant', turn, text: 'All of it' }) as Message;
+const ends_of = (turns: readonly LiveTurn[]) => turns.map((t) => [t.turn, t.end, t.reason]);
+
+test('a turn is shown as live until its words are kept', () => {
+  const turns = new Map([live('runs'), live('told', { end: 'complete' }), live('not read yet', { end: 'complete' })]);
+  assert.deepEqual(ends_of(still_live(turns, [words_of_turn('told')], [])), [['runs', '', ''], ['not read yet', 'complete', '']]);
+});
+
+test('a turn whose end was not heard ends as its row says', () => {
+  const turns = new Map([live('told'), live('done'), live('stopped'), live('runs')]);
+  const rows = [operation('told', { status: 'completed' }), operation('done', { status: 'completed' }), operation('stopped', { status: 'cancelled' }), operation('runs')];
+  assert.deepEqual(ends_of(still_live(turns, [words_of_turn('told')], rows)), [['done', 'complete', ''], ['stopped', 'aborted', 'cancelled'], ['runs', '', '']]);
+});
