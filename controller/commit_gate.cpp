@@ -72,6 +72,14 @@ void commit_gate::unsupported_version(const std::string& route, const std::strin
   absorb(now);
 }
 
+/// What a fenced cancel stops is told at once, and its row follows. Other stops wait for their rows. Everything that
+/// was submitted before the cancel is on disk, so nothing that waits is of the same operation.
+void commit_gate::add_signals(ledger_effects& l) {
+  for (auto& s : l.signals) (s.is_fenced ? fenced_signals_ : transaction_.signals).push_back(std::move(s));
+  for (auto& s : l.owner_signals)
+    (s.is_fenced ? fenced_owner_signals_ : transaction_.owner_signals).push_back(std::move(s));
+}
+
 /// Passes effects on until neither side has more. Order matters: a stop reaches the fleet before anything is placed
 /// after it.
 void commit_gate::absorb(moment now) {
@@ -89,8 +97,7 @@ void commit_gate::absorb(moment now) {
       for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
       for (auto& s : l.stored) transaction_.stored.push_back(std::move(s));
       for (auto& e : l.ended) transaction_.ended.push_back(std::move(e));
-      for (auto& s : l.signals) transaction_.signals.push_back(std::move(s));
-      for (auto& s : l.owner_signals) transaction_.owner_signals.push_back(std::move(s));
+      add_signals(l);
       for (const auto& move : l.forbidden) {
         edges_.move_forbidden(move, requested_by_);
         ledger_->stop_forbidden(move, now);
@@ -111,6 +118,8 @@ void commit_gate::absorb(moment now) {
     }
     if (quiet && f.empty()) break;
   }
+  for (const auto& s : std::exchange(fenced_signals_, {})) edges_.signal(s);
+  for (const auto& s : std::exchange(fenced_owner_signals_, {})) edges_.tell_owner(s);
   if (batch_.empty() && transaction_.frames.empty() && transaction_.stored.empty()) return;
   dirty_ = true;
   expects_more_ = false; // an order that expects more says so itself, behind this

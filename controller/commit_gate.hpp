@@ -46,7 +46,8 @@ class commit_gate_edges {
   /// The operation is terminal and that is durable: its output is complete once it has the number of bytes that the
   /// worker counted.
   virtual void output_closes(const operation_id& id) = 0;
-  /// The stop of an operation of this process is durable, or is performed although it could not be made durable.
+  /// The stop of an operation of this process is durable, or is performed although it could not be made durable. Its
+  /// row may follow.
   virtual void signal(const actor_signal& s) = 0;
   /// The same for an external operation: its owner must be notified.
   virtual void tell_owner(const external_signal& s) = 0;
@@ -156,6 +157,7 @@ class commit_gate {
   template <class Command, class Answer, class Done>
   void await_disk(Answer answer, Done done, moment now);
   void absorb(moment now);
+  void add_signals(ledger_effects& l);
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();
   void note_stall(moment now);
@@ -177,6 +179,8 @@ class commit_gate {
   gated transaction_;
   std::vector<records::entry> batch_;
   std::deque<gated> gate_;
+  std::vector<actor_signal> fenced_signals_; ///< leave at the end of `absorb`
+  std::vector<external_signal> fenced_owner_signals_;
   refused_batches refused_batches_;        ///< cancels and ends that a full disk refused; retried at each tick
   std::optional<std::uint64_t> reserving_; ///< a limit of reserved numbers that can still be missing on disk
   std::uint64_t submitted_ = 0;

@@ -30,7 +30,8 @@ struct external_signal {
   std::optional<records::person> by;
   wall_time since{}; ///< when the owner was first notified
   milliseconds grace{0};
-  wall_time kill_at{}; ///< end of the owner's grace; ten seconds later the operation ends on our side
+  wall_time kill_at{};    ///< end of the owner's grace; ten seconds later the operation ends on our side
+  bool is_fenced = false; ///< as in `actor_signal`
 };
 
 enum class owner_word : std::uint8_t { complete, fail, stopped };

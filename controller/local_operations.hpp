@@ -23,6 +23,7 @@ struct actor_signal {
   std::optional<cancel_id> cancel;
   std::string reason; ///< of the cancel
   milliseconds grace{0};
+  bool is_fenced = false; ///< its cancel is on disk, or cannot be: nothing has to be stored before this leaves
 };
 
 /// An operation became terminal. Sent once that is durable.

@@ -141,7 +141,10 @@ void live_ledger::close_call(index x, records::call_outcome outcome) {
 void live_ledger::signal(index x, milliseconds grace) {
   const operation_node& n = operations_[x];
   actor_signal s{n.id, n.details->stop->cause, n.details->stop->cancel, n.details->stop->reason, grace};
-  if (const cancel_run* run = runs_.find(n.details->stop->seq)) s.reason = run->record.reason;
+  if (const cancel_run* run = runs_.find(n.details->stop->seq)) {
+    s.reason = run->record.reason;
+    s.is_fenced = run->is_fenced;
+  }
   effects_.signals.push_back(std::move(s));
 }
 

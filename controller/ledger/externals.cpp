@@ -260,6 +260,7 @@ external_signal live_ledger::signal_to_owner(index x) const {
   if (const cancel_run* run = runs_.find(stop.seq)) {
     s.reason = run->record.reason;
     s.by = run->record.by;
+    s.is_fenced = run->is_fenced;
   }
   s.since = stop.signalled_at.value_or(wall_time{});
   s.grace = n.external->grace;

@@ -232,6 +232,39 @@ TEST_CASE("external work that begins as it is registered is one row", "[core]") 
   CHECK(events == std::vector<std::string>{"operation_created", "operation_started"});
 }
 
+TEST_CASE("a stop is told when its cancel is on disk, and not only when the stopped rows are", "[core]") {
+  world w;
+  const auto begin = [&](kind as) {
+    create_order o;
+    o.by.role = role::admin;
+    o.kind = as;
+    o.scope = *scope_path::parse("a");
+    const auto id = operation_id::fresh();
+    if (as == kind::external)
+      w.c->execute({commands::create_operation{std::move(o), id}, [](outcome<created>) {}}, w.now);
+    else
+      w.c->execute({commands::create_local{std::move(o), id}, [](outcome<created>) {}}, w.now);
+    return id;
+  };
+  const std::vector<operation_id> all{begin(kind::external), begin(kind::exchange)};
+  w.c->end_burst(w.now);
+  w.commit();
+  w.cancel();
+  w.c->end_burst(w.now);
+  CHECK(w.edges.signalled.empty());
+  const auto of_cancel = w.edges.tickets;
+  const bool is_stored = GENERATE(true, false); // by a full disk: then it is performed all the same
+  if (is_stored)
+    w.c->committed({of_cancel, {}}, w.now);
+  else
+    w.refuse(of_cancel);
+  w.c->end_burst(w.now);
+  CHECK(w.edges.tickets > of_cancel); // the rows of what it stops, which are not on disk
+  CHECK(std::is_permutation(all.begin(), all.end(), w.edges.signalled.begin(), w.edges.signalled.end()));
+  w.commit();
+  CHECK(w.edges.signalled.size() == all.size());
+}
+
 TEST_CASE("a forbidden move is named with its asker, and ends its operation, not the process", "[core]") {
   world w;
   w.worker_joins();

@@ -25,6 +25,7 @@ class recording_edges final : public commit_gate_edges {
   std::vector<wire::message> sent;
   std::vector<std::string> published;
   std::map<operation_id, int> ends;
+  std::vector<operation_id> signalled; ///< of this process, and external ones
   std::optional<fault> failure;
   bool low = false;
   command_counts counts;
@@ -50,8 +51,8 @@ class recording_edges final : public commit_gate_edges {
   }
   void refusal_known(std::uint64_t) override {}
   void output_counted(const operation_id&, const std::string&, const output_counts&) override {}
-  void signal(const actor_signal&) override {}
-  void tell_owner(const external_signal&) override {}
+  void signal(const actor_signal& s) override { signalled.push_back(s.operation); }
+  void tell_owner(const external_signal& s) override { signalled.push_back(s.operation); }
   void ended(const ended_operation&) override {}
   void fail_stop(const fault& why) override { failure = why; }
 
