@@ -60,6 +60,20 @@ event_loop::handle api::call(const std::string& method, const std::string& path,
     r.body = to_line(body);
     r.headers.emplace_back("Content-Type: application/json");
   }
+  return send(std::move(r), path, std::move(done));
+}
+
+event_loop::handle api::send_file(const std::string& path, const std::string& type, std::string bytes,
+                                  milliseconds timeout, callback done) {
+  auto r = request("POST", path);
+  r.timeout = timeout;
+  r.headers.emplace_back("Accept: application/json");
+  r.headers.emplace_back("Content-Type: " + type);
+  r.body = std::move(bytes);
+  return send(std::move(r), path, std::move(done));
+}
+
+event_loop::handle api::send(http_request r, const std::string& path, callback done) {
   auto text = std::make_shared<std::string>();
   http_sink sink;
   sink.body = [text](std::string_view bytes) {

@@ -32,6 +32,9 @@ class api {
   /// Asynchronous; `done` runs inside the loop. `body` null = none.
   event_loop::handle call(const std::string& method, const std::string& path, const nlohmann::json& body,
                           milliseconds timeout, callback done);
+  /// The same with bytes of this media type as the body of a POST.
+  event_loop::handle send_file(const std::string& path, const std::string& type, std::string bytes,
+                               milliseconds timeout, callback done);
   /// A request with address and token, for streams and raw bytes.
   http_request request(const std::string& method, const std::string& path) const;
   /// The problem for a transfer that ended like this; `body` is the part that arrived.
@@ -40,6 +43,7 @@ class api {
   void find_again();
 
  private:
+  event_loop::handle send(http_request r, const std::string& path, callback done);
   answer<nlohmann::json> wait_for(const std::string& method, const std::string& path, const nlohmann::json& body);
 
   event_loop& loop_;

@@ -36,6 +36,7 @@ struct new_blob {
   /// Reserved before the bytes were there: a message names it already. Then the bytes are stored as they are, also if
   /// the scope has the same file.
   std::optional<blob_id> id{};
+  milliseconds keep{0}; ///< if that is less than other files are kept; 0 = as they
 };
 
 struct put_blob {

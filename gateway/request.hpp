@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct request {
   std::vector<name_value> headers; ///< all of them, names in lower case
   bool is_relayed = false;         ///< it came over the Unix socket
   boot_time received{};            ///< when its last byte had been read
+  std::shared_ptr<void> upload{};  ///< the place of a large body; a handler that is done with it may give it back
   client_link* client = nullptr;   ///< valid while the answer is made; null in tests
 
   bool wants_event_stream() const;

@@ -76,9 +76,9 @@ class session_loop final : public client_link {
       const bool chunks_possible = parser_->get().version() >= 11;
       const bool head_only = req.method == "HEAD";
       req.client = this;
+      req.upload = std::move(upload_);
       place_->move(connection::phase::at_work);
       auto answer = co_await answer_request(*gw_, std::move(req));
-      upload_.reset();
       if (place_->must_go) {
         if (answer.owned) answer.owned->goes_on(owned_turn::made_room);
         co_return;
@@ -209,7 +209,7 @@ class session_loop final : public client_link {
   awaitable<> refuse(beast::error_code error, request_id id) {
     problem p;
     if (error == beast::http::error::body_limit)
-      p = too_large_body(upload_ ? most_body_bytes(gw_->options) : gw_->options.max_body_bytes);
+      p = too_large_body(*gw_, *parser_, upload_ != nullptr);
     else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
       p = {.code = error_code::too_large,
            .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};

@@ -14,23 +14,43 @@ namespace {
 
 constexpr std::size_t most_uploads_of_one = most_uploads / 2; // with one token: a slow one leaves room for others
 
-bool is_upload(const body_head& head) {
-  return head.method == "POST" && head.target.substr(0, head.target.find('?')) == "/v1/blobs";
+enum class large_body : std::uint8_t { none, file, images };
+
+large_body large_body_at(std::string_view target) {
+  const auto path = target.substr(0, target.find('?'));
+  if (path == "/v1/blobs") return large_body::file;
+  return path == "/openai/v1/chat/completions" || path == "/v1/ui/chat" ? large_body::images : large_body::none;
 }
 
 } // namespace
 
+std::size_t most_body_with_images(const gateway_options& options) {
+  return options.max_body_bytes +
+         2 * options.max_blob_bytes; // one of full size, since base64 adds a third, and smaller
+}
+
 std::size_t most_body_bytes(const gateway_options& options) {
-  return options.blobs ? std::max(options.max_body_bytes, options.max_blob_bytes) : options.max_body_bytes;
+  return options.blobs ? most_body_with_images(options) : options.max_body_bytes;
+}
+
+std::size_t most_body_at(const gateway_options& options, std::string_view target) {
+  const auto kind = options.blobs ? large_body_at(target) : large_body::none;
+  if (kind == large_body::none) return options.max_body_bytes;
+  return kind == large_body::file ? options.max_blob_bytes : most_body_with_images(options);
 }
 
 body_admission admit_body(gateway_context& gw, const body_head& head) {
   const auto& options = gw.options;
   body_admission admitted{options.max_body_bytes};
-  if (options.blobs && is_upload(head)) {
-    admitted.limit = options.max_blob_bytes;
+  const auto kind = options.blobs && head.method == "POST" ? large_body_at(head.target) : large_body::none;
+  if (kind != large_body::none) {
+    admitted.limit = most_body_at(options, head.target);
     const bool is_large = !head.length || *head.length > options.max_body_bytes;
-    const auto refuse = [&admitted] {
+    const auto refuse = [&] {
+      if (!head.length && kind == large_body::images) { // most likely an ordinary one
+        admitted.limit = options.max_body_bytes;
+        return;
+      }
       admitted.refused = problem{.code = error_code::rate_limited,
                                  .detail = "too many large files are being uploaded; come again in a second",
                                  .headers = {{"Retry-After", "1"}}};

@@ -1,5 +1,6 @@
-// How large a request's body may be, decided when its head is there. Only a file for `POST /v1/blobs` may be larger
-// than other bodies: from a caller with a token, and a few at once, because a body is in memory until it is stored.
+// How large a request's body may be, decided when its head is there. Only a file for `POST /v1/blobs`, and
+// messages with images in them, may be larger than other bodies: from a caller with a token, and a few at once, because
+// a body is in memory until it is stored.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,10 @@ struct body_admission {
   std::optional<problem> refused = {};
 };
 
+/// Of a request that holds the images of a conversation.
+std::size_t most_body_with_images(const gateway_options& options);
+/// With a place for a large body; of an ordinary route as of all.
+std::size_t most_body_at(const gateway_options& options, std::string_view target);
 /// The largest of all limits, for a parser that has not seen the head yet.
 std::size_t most_body_bytes(const gateway_options& options);
 body_admission admit_body(gateway_context& gw, const body_head& head);
@@ -45,6 +50,14 @@ std::optional<problem> check_length(gateway_context& gw, Parser& parser, std::sh
   parser.body_limit(admitted.limit);
   slot = std::move(admitted.slot);
   return std::move(admitted.refused);
+}
+
+/// The problem of a body that turned out larger than its limit.
+template <class Parser>
+problem too_large_body(gateway_context& gw, Parser& parser, bool has_place) {
+  const auto target = parser.get().target();
+  return too_large_body(has_place ? most_body_at(gw.options, {target.data(), target.size()})
+                                  : gw.options.max_body_bytes);
 }
 
 } // namespace quell::controller::http

@@ -17,12 +17,17 @@ namespace {
 
 /// Decodes these digits, which have no padding; nullopt for any other character.
 std::optional<std::string> bytes_of_digits(std::string_view text, std::string_view digits) {
+  std::array<std::int16_t, 256> values{};
+  values.fill(-1);
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    values[static_cast<unsigned char>(digits[i])] = static_cast<std::int16_t>(i);
   std::string bytes;
+  bytes.reserve(text.size() / 4 * 3 + 3);
   std::uint32_t bits = 0;
   int held = 0;
   for (const char c : text) {
-    const auto value = digits.find(c);
-    if (value == std::string_view::npos) return std::nullopt;
+    const auto value = values[static_cast<unsigned char>(c)];
+    if (value < 0) return std::nullopt;
     bits = (bits << 6) | static_cast<std::uint32_t>(value);
     held += 6;
     if (held >= 8) {

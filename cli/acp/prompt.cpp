@@ -5,6 +5,7 @@
 
 #include "cli/fields.hpp"
 #include "cli/instant.hpp"
+#include "cli/url.hpp"
 
 namespace quell::cli::acp {
 namespace {
@@ -13,6 +14,7 @@ constexpr milliseconds default_grace{2'000};
 constexpr milliseconds beyond_grace{10'000}; ///< DESIGN 3.5: from then on it is unproven
 constexpr milliseconds last_look{3'000};
 constexpr milliseconds decision_timeout{30'000};
+constexpr milliseconds upload_timeout{60'000};
 
 /// How long until the last of its work that is not proven is killed.
 milliseconds until_killed(const json& cancel) {
@@ -27,10 +29,39 @@ milliseconds until_killed(const json& cancel) {
 
 } // namespace
 
-prompt::prompt(api& controller, json message, milliseconds reconnect, callbacks c)
-    : api_(controller), tell_(std::move(c)), updates_(std::make_unique<turn_updates>("")),
-      scope_(text_of(message, "scope")) {
-  message["on_disconnect"] = "cancel";
+prompt::prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, callbacks c)
+    : api_(controller), tell_(std::move(c)), message_(std::move(message)), images_(std::move(images)),
+      reconnect_(reconnect), updates_(std::make_unique<turn_updates>("")), scope_(text_of(message_, "scope")) {
+  message_["on_disconnect"] = "cancel";
+}
+
+void prompt::start() { upload(0); }
+
+/// One after the other. Until all are there nothing was said, so that a cancel has nothing to stop.
+void prompt::upload(std::size_t index) {
+  if (index == images_.size()) {
+    images_.clear();
+    return begin();
+  }
+  auto& image = images_[index];
+  const auto path = "/v1/blobs?scope=" + percent_encoded(scope_) + "&name=" + percent_encoded(image.name);
+  auto bytes = std::exchange(image.bytes, {});
+  keep(api_.send_file(path, image.type, std::move(bytes), upload_timeout, [this, index](answer<json> a) {
+    if (is_over_) return;
+    if (!a) return fail(a.error());
+    message_["attachments"].push_back({{"blob", text_of(*a, "id")}});
+    upload(index + 1);
+  }));
+}
+
+void prompt::fail(const problem& p) {
+  if (is_over_) return;
+  is_over_ = true;
+  api_.loop().forget(bound_);
+  tell_.failed(p.detail, {{"code", p.code}, {"turn", stream_ ? stream_->turn() : ""}});
+}
+
+void prompt::begin() {
   turn_stream::callbacks from;
   from.decided = [this](const json& decision) {
     updates_ = std::make_unique<turn_updates>(text_of(member(decision, "turn"), "id"));
@@ -39,13 +70,9 @@ prompt::prompt(api& controller, json message, milliseconds reconnect, callbacks 
   from.contact = [this](const std::string& lost) { tell_.warn(lost.empty() ? "the controller answers again" : lost); };
   from.stopping = [this](const json& cancel) { stopping(cancel); };
   from.ended = [this](const json& operation) { ended(operation); };
-  from.failed = [this](const problem& p) {
-    if (is_over_) return;
-    is_over_ = true;
-    api_.loop().forget(bound_);
-    tell_.failed(p.detail, {{"code", p.code}, {"turn", stream_->turn()}});
-  };
-  stream_ = std::make_unique<turn_stream>(controller, std::move(message), reconnect, std::move(from));
+  from.failed = [this](const problem& p) { fail(p); };
+  stream_ = std::make_unique<turn_stream>(api_, std::move(message_), reconnect_, std::move(from));
+  stream_->start();
 }
 
 prompt::~prompt() {
@@ -89,6 +116,8 @@ void prompt::decide(const permission_question& q, const json& outcome) {
 void prompt::cancel(const std::string& reason) {
   if (is_over_ || is_cancelled_) return;
   is_cancelled_ = true;
+  if (!stream_)
+    return respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", json()}, {"proven", true}}}}}});
   stream_->stop(reason);
   bound_by(default_grace + beyond_grace);
 }
@@ -119,7 +148,7 @@ void prompt::respond(json result) {
   if (is_over_) return;
   is_over_ = true;
   api_.loop().forget(bound_);
-  result["_meta"]["quell"]["turn"] = stream_->turn().empty() ? json() : json(stream_->turn());
+  result["_meta"]["quell"]["turn"] = !stream_ || stream_->turn().empty() ? json() : json(stream_->turn());
   result["_meta"]["quell"]["scope"] = scope_;
   tell_.answered(std::move(result));
 }

@@ -27,19 +27,22 @@ class prompt {
     std::function<void(const std::string& words)> warn;
   };
 
-  /// `message`: body of POST /v1/messages.
-  prompt(api& controller, json message, milliseconds reconnect, callbacks c);
+  /// `message`: body of POST /v1/messages; the images become files of its scope first.
+  prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, callbacks c);
   ~prompt();
   prompt(const prompt&) = delete;
   prompt& operator=(const prompt&) = delete;
 
-  void start() { stream_->start(); }
+  void start();
   /// Stops the turn with everything below it. It answers `cancelled` when the cancel settles, at the latest 10 s after
   /// the last grace: then with what is not proven.
   void cancel(const std::string& reason);
   bool is_over() const { return is_over_; }
 
  private:
+  void upload(std::size_t index);
+  void begin();
+  void fail(const problem& p);
   void take(const json& event);
   void ask_person(const json& event);
   void decide(const permission_question& q, const json& outcome);
@@ -53,7 +56,10 @@ class prompt {
 
   api& api_;
   callbacks tell_;
-  std::unique_ptr<turn_stream> stream_;
+  json message_;                     ///< until it is sent
+  std::vector<prompt_image> images_; ///< those that are not uploaded yet
+  const milliseconds reconnect_;
+  std::unique_ptr<turn_stream> stream_; ///< null: nothing was said yet, the images are on their way
   std::unique_ptr<turn_updates> updates_;
   std::string scope_;
   json cancel_;                     ///< the last known state of our cancel

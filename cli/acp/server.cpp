@@ -14,15 +14,15 @@ namespace quell::cli::acp {
 namespace {
 
 constexpr int protocol_version = 1;
-constexpr std::size_t most_line_bytes = 4 * 1024 * 1024;
-constexpr milliseconds goodbye_within{15'000}; ///< grace + 10 s, and a little for the way
+constexpr std::size_t most_line_bytes = 24 * 1024 * 1024; ///< a prompt with images in base64
+constexpr milliseconds goodbye_within{15'000};            ///< grace + 10 s, and a little for the way
 constexpr milliseconds flush_within{1'000};
 
 json who_we_are() { return {{"name", "quell"}, {"title", "quell"}, {"version", QUELL_VERSION}}; }
 
 json abilities() {
   return {{"loadSession", true},
-          {"promptCapabilities", {{"image", false}, {"audio", false}, {"embeddedContext", true}}},
+          {"promptCapabilities", {{"image", true}, {"audio", false}, {"embeddedContext", true}}},
           {"mcpCapabilities", {{"http", false}, {"sse", false}}},
           {"sessionCapabilities", {{"resume", json::object()}, {"close", json::object()}}}};
 }
@@ -44,7 +44,7 @@ int server::serve() {
   channel_.emplace(s_.loop, STDIN_FILENO, STDOUT_FILENO, most_line_bytes,
                    mcp::stdio_channel::callbacks{
                        [this](std::string_view line) { take_line(line); },
-                       [this] { refuse(nullptr, mcp::parse_error, "the line is longer than 4 MiB; it was not read"); },
+                       [this] { refuse(nullptr, mcp::parse_error, "the line is longer than 24 MiB; it was not read"); },
                        [this] { cancel_all("the end of the input"); }});
   if (::isatty(STDIN_FILENO) == 1)
     s_.hint("acp: this speaks ACP on standard input and output; put it into an editor's configuration");

@@ -10,12 +10,14 @@ void server::begin_prompt(mcp::message m) {
   if (one->work) return refuse(m.id, mcp::invalid_request, "a prompt of this session is open: cancel it, or wait");
   if (is_leaving_) return refuse(m.id, mcp::invalid_request, "quell acp is ending");
   std::string why;
-  const auto text = prompt_text(member(m.params, "prompt"), why);
-  if (!text) return refuse(m.id, mcp::invalid_params, why);
-  if (text->find_first_not_of(" \t\r\n") == std::string::npos || text->size() > most_message_text)
-    return refuse(m.id, mcp::invalid_params, "a prompt has 1 byte to 64 KiB of text");
+  auto content = prompt_content_of(member(m.params, "prompt"), why);
+  if (!content) return refuse(m.id, mcp::invalid_params, why);
+  const auto& text = content->text;
+  const bool is_empty = text.find_first_not_of(" \t\r\n") == std::string::npos && content->images.empty();
+  if (is_empty || text.size() > most_message_text)
+    return refuse(m.id, mcp::invalid_params, "a prompt has 1 byte to 64 KiB of text, or an image");
   const bool is_automatic = one->mode == "auto";
-  auto message = message_body(one->scope, *text, is_automatic ? std::nullopt : std::optional(one->mode), s_.env,
+  auto message = message_body(one->scope, text, is_automatic ? std::nullopt : std::optional(one->mode), s_.env,
                               "queue"); // an editor waits for an answer of its own
   const auto session = one->scope;
   one->request = m.id;
@@ -38,7 +40,7 @@ void server::begin_prompt(mcp::message m) {
     end_prompt(session);
   };
   to.warn = [this](const std::string& words) { s_.warn("acp: " + words); };
-  one->work = std::make_unique<prompt>(api_, std::move(message), reconnect_, std::move(to));
+  one->work = std::make_unique<prompt>(api_, std::move(message), std::move(content->images), reconnect_, std::move(to));
   one->work->start();
 }
 

@@ -6,6 +6,8 @@
 
 #include "cli/fields.hpp"
 #include "cli/turn_view.hpp"
+#include "protocol/attachment.hpp"
+#include "protocol/encoding.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::cli::acp {
@@ -129,7 +131,18 @@ std::vector<json> replayed(const json& message) {
   const auto role = text_of(message, "role"), text = text_of(message, "text");
   const auto turn = text_of(message, "turn");
   std::vector<json> updates;
-  if (role == "user") updates.push_back(chunk("user_message_chunk", text));
+  if (role == "user") {
+    auto shown = text;
+    if (const auto& files = member(message, "attachments"); files.is_array())
+      for (const auto& file : files) {
+        const attachment one{.blob = {},
+                             .name = text_of(file, "name"),
+                             .type = text_of(file, "type"),
+                             .bytes = static_cast<std::uint64_t>(number_of(file, "bytes"))};
+        shown += (shown.empty() ? "" : "\n") + attachment_line(one);
+      }
+    updates.push_back(chunk("user_message_chunk", shown));
+  }
   if (role == "assistant" && !text.empty()) updates.push_back(chunk("agent_message_chunk", text));
   if (const auto& calls = member(message, "tool_calls"); calls.is_array())
     for (const auto& call : calls)
@@ -142,8 +155,34 @@ std::vector<json> replayed(const json& message) {
   return updates;
 }
 
-std::optional<std::string> prompt_text(const json& blocks, std::string& why) {
-  std::string text;
+namespace {
+
+/// The image of a block; nullopt with `why`. `number`: in its prompt, from 1.
+std::optional<prompt_image> image_of(const json& block, std::size_t number, std::string& why) {
+  prompt_image found;
+  const auto which = "image " + std::to_string(number) + " ";
+  found.type = plain_media_type(text_of(block, "mimeType"));
+  if (media_kind_of(found.type) != media_kind::image) {
+    why = which + "has a mimeType that is not taken; there are image/png, image/jpeg, image/gif and image/webp";
+    return std::nullopt;
+  }
+  auto bytes = from_base64(text_of(block, "data"));
+  if (!bytes || !check_media(found.type, *bytes)) {
+    why = which + (bytes ? "holds bytes that are not " + found.type + ", as their beginning shows"
+                         : "has data that is not padded base64");
+    return std::nullopt;
+  }
+  const auto kind = found.type.substr(found.type.find('/') + 1);
+  found.name = "image-" + std::to_string(number) + "." + (kind == "jpeg" ? "jpg" : kind);
+  found.bytes = std::move(*bytes);
+  return found;
+}
+
+} // namespace
+
+std::optional<prompt_content> prompt_content_of(const json& blocks, std::string& why) {
+  prompt_content found;
+  auto& text = found.text;
   const auto part = [&text](const std::string& more) { text += (text.empty() ? "" : "\n") + more; };
   if (!blocks.is_array()) {
     why = "prompt must be a list of content blocks";
@@ -158,12 +197,21 @@ std::optional<std::string> prompt_text(const json& blocks, std::string& why) {
       part("[" + text_of(block, "name") + "](" + text_of(block, "uri") + ")");
     else if (type == "resource" && member(resource, "text").is_string())
       part("<file uri=\"" + text_of(resource, "uri") + "\">\n" + text_of(resource, "text") + "\n</file>");
-    else {
-      why = "a prompt may hold text, links and embedded texts, not " + (type.empty() ? "that" : type.substr(0, 32));
+    else if (type == "image") {
+      auto image = image_of(block, found.images.size() + 1, why);
+      if (!image) return std::nullopt;
+      if (found.images.size() == most_attachments) {
+        why = "a prompt has at most " + std::to_string(most_attachments) + " images";
+        return std::nullopt;
+      }
+      found.images.push_back(std::move(*image));
+    } else {
+      why = "a prompt may hold text, images, links and embedded texts, not " +
+            (type.empty() ? "that" : type.substr(0, 32));
       return std::nullopt;
     }
   }
-  return text;
+  return found;
 }
 
 std::string stop_reason_of(const std::string& ours) {

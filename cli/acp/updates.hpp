@@ -45,8 +45,16 @@ class turn_updates {
 /// A stored message (GET /v1/messages) as updates, for a session that is loaded.
 std::vector<json> replayed(const json& message);
 
-/// The text of a prompt. Links are named, embedded texts are part of it; nullopt for what cannot be sent, with `why`.
-std::optional<std::string> prompt_text(const json& blocks, std::string& why);
+/// An image of a prompt, decoded and checked.
+struct prompt_image {
+  std::string type, name, bytes;
+};
+struct prompt_content {
+  std::string text; ///< links are named, embedded texts are part of it
+  std::vector<prompt_image> images;
+};
+/// What a prompt holds; nullopt for what cannot be sent, with `why`.
+std::optional<prompt_content> prompt_content_of(const json& blocks, std::string& why);
 
 /// `end_turn`, `max_tokens` or `refusal`.
 std::string stop_reason_of(const std::string& ours);

@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gateway/compat/stored_images.hpp"
 #include "gateway/rights.hpp"
 
 namespace quell::controller::http {
@@ -87,7 +88,8 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   order.text = std::move(wanted.conversation.text);
   // In a fresh scope there is nothing to stop.
   const auto& is_stop = gw.options.is_stop_word;
-  if (x.too_often && !(wanted.scope && is_stop && is_stop(order.scope, order.text, {}))) throw *x.too_often;
+  const bool stops = wanted.scope && is_stop && is_stop(order.scope, order.text, {});
+  if (x.too_often && !stops) throw *x.too_often;
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
   order.during = turns::during_turn::queue; // these clients wait for an answer of their own
@@ -95,7 +97,11 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   order.via_channel = wanted.channel;
   order.client_id = std::move(wanted.client_id);
   if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
-  // A conversation that quell keeps has its history already.
+  // A conversation that quell keeps has its history already, with its images. A stop waits for no disk.
+  auto images = shown_images(wanted.conversation, !wanted.scope);
+  const auto keep = wanted.scope ? milliseconds{0} : keep_files_of_one_request;
+  if (!stops) co_await store_images(x, order, std::move(images), keep);
+  x.req.upload.reset();
   if (!wanted.scope) order.context = context_text(wanted.conversation.before);
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   begun.after = co_await gw.read<std::uint64_t>(newest, lane::urgent);

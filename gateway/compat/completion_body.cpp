@@ -12,27 +12,36 @@ namespace {
 
 using nlohmann::json;
 
-/// A string, or a list of parts of which those of type `text` count.
-std::string text_of_content(const json& message, const std::string& pointer, std::vector<field_error>& errors) {
+/// A string, or a list of parts: texts, and images of a user.
+void read_content(const json& message, const std::string& pointer, prior_message& into,
+                  std::vector<field_error>& errors) {
   const auto at = message.find("content");
-  if (at == message.end() || at->is_null()) return {}; // an assistant's message with calls alone
-  if (at->is_string()) return at->get<std::string>();
+  if (at == message.end() || at->is_null()) return; // an assistant's message with calls alone
+  if (at->is_string()) {
+    into.text = at->get<std::string>();
+    return;
+  }
   if (!at->is_array()) {
     errors.push_back({error_code::invalid_field, pointer + "/content", "must be a text or a list of parts"});
-    return {};
+    return;
   }
-  std::string text;
+  std::size_t index = 0;
   for (const auto& part : *at) {
+    const auto place = pointer + "/content/" + std::to_string(index++);
     const auto type = part.is_object() ? part.value("type", json()) : json();
     const auto words = part.is_object() ? part.find("text") : part.end();
     if ((type == "text" || type == "refusal") && words != part.end() && words->is_string())
-      text += words->get_ref<const std::string&>();
-    else {
-      errors.push_back({error_code::invalid_field, pointer + "/content", "only parts of type text are taken"});
+      into.text += words->get_ref<const std::string&>();
+    else if (type == "image_url") {
+      const auto image = part.find("image_url");
+      const auto* url =
+          image != part.end() && image->is_object() && image->contains("url") ? &(*image)["url"] : nullptr;
+      add_image(url, place + "/image_url/url", into, errors);
+    } else {
+      errors.push_back({error_code::invalid_field, place, "only parts of type text and image_url are taken"});
       break;
     }
   }
-  return text;
 }
 
 struct refused_member {
@@ -95,7 +104,7 @@ tl::expected<completion_request, problem> read_completion(std::string_view text)
   }
   check_refused(*body, errors);
   const auto messages = body->find("messages");
-  found.conversation = read_conversation(messages == body->end() ? nullptr : &*messages, text_of_content, errors);
+  found.conversation = read_conversation(messages == body->end() ? nullptr : &*messages, read_content, errors);
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return found;
 }

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/attachment.hpp"
+
 namespace quell::controller::http {
 
 namespace {
 
+constexpr std::size_t most_wrong_messages = 64;
 constexpr std::array roles{"system", "developer", "user", "assistant", "tool", "function"};
 
 bool is_instruction(const prior_message& m) { return m.role == "system" || m.role == "developer"; }
@@ -35,7 +38,19 @@ std::string context_text(const std::vector<prior_message>& before) {
   return text;
 }
 
-sent_conversation read_conversation(const nlohmann::json* messages, message_text text_of,
+void add_image(const nlohmann::json* url, const std::string& pointer, prior_message& into,
+               std::vector<field_error>& errors) {
+  if (errors.size() >= most_wrong_messages) return;
+  const auto wrong = [&](std::string why) { errors.push_back({error_code::invalid_field, pointer, std::move(why)}); };
+  if (into.role != "user") return wrong("only messages of a user may hold images");
+  if (!url || !url->is_string()) return wrong("must be a data: URL");
+  auto image = read_data_url(url->get_ref<const std::string&>());
+  if (!image) return wrong(std::move(image.error()));
+  image->pointer = pointer;
+  into.images.push_back(std::move(*image));
+}
+
+sent_conversation read_conversation(const nlohmann::json* messages, message_content read_content,
                                     std::vector<field_error>& errors) {
   sent_conversation found;
   if (!messages || !messages->is_array() || messages->empty()) {
@@ -50,10 +65,11 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
     if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
       errors.push_back(
           {error_code::invalid_field, pointer + "/role", "must be system, developer, user, assistant or tool"});
-      if (errors.size() >= 64) return found;
+      if (errors.size() >= most_wrong_messages) return found;
       continue;
     }
-    found.before.push_back({role, text_of(one, pointer, errors)});
+    found.before.push_back({.role = role});
+    read_content(one, pointer, found.before.back(), errors);
     total += found.before.back().text.size();
   }
   if (!errors.empty()) return found;
@@ -64,8 +80,12 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
     return found;
   }
   found.text = std::move(found.before.back().text);
+  found.images = std::move(found.before.back().images);
   found.before.pop_back();
-  if (found.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
+  if (found.images.size() > most_attachments)
+    errors.push_back({error_code::invalid_field, found.images[most_attachments].pointer,
+                      "a message has at most " + std::to_string(most_attachments) + " images"});
+  if (found.images.empty() && found.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
     errors.push_back({error_code::invalid_field, last, "has no text"});
   if (found.text.size() > max_message_bytes)
     errors.push_back({error_code::invalid_field, last, "is larger than 64 KiB"});

@@ -8,13 +8,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/compat/sent_images.hpp"
 #include "gateway/problem.hpp"
 
 namespace quell::controller::http {
 
 struct prior_message {
   std::string role; ///< system, user, assistant or tool
-  std::string text;
+  std::string text{};
+  std::vector<sent_image> images{}; ///< of a user's message
 };
 
 /// The most bytes of the earlier messages of one request; nothing of them is dropped silently.
@@ -28,13 +30,17 @@ std::string context_text(const std::vector<prior_message>& before);
 struct sent_conversation {
   std::vector<prior_message> before;
   std::string text;
+  std::vector<sent_image> images{}; ///< of the newest message
 };
 
-/// `text_of` gives the text of one message's member `from`, or notes why it has none. Every wrong message is noted in
-/// `errors`, below the pointer `/messages`.
-using message_text = std::string (*)(const nlohmann::json& message, const std::string& pointer,
-                                     std::vector<field_error>& errors);
-sent_conversation read_conversation(const nlohmann::json* messages, message_text text_of,
+/// Adds the text and the images of one message to what is known of it (its role), or notes why it has none.
+using message_content = void (*)(const nlohmann::json& message, const std::string& pointer, prior_message& into,
+                                 std::vector<field_error>& errors);
+/// Every wrong message is noted in `errors`, below the pointer `/messages`.
+sent_conversation read_conversation(const nlohmann::json* messages, message_content read_content,
                                     std::vector<field_error>& errors);
+/// The image at the `data:` URL `url`, added to its message; otherwise the error is noted.
+void add_image(const nlohmann::json* url, const std::string& pointer, prior_message& into,
+               std::vector<field_error>& errors);
 
 } // namespace quell::controller::http

@@ -1,4 +1,5 @@
-// Reads UI messages: the text of their parts. What tools and reasoning have shown is not sent to a model again.
+// Reads UI messages: the text and the images of their parts. What tools and reasoning have shown is not sent to a model
+// again.
 #include "gateway/compat/ui_body.hpp"
 
 #include "gateway/body.hpp"
@@ -9,23 +10,22 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of_parts(const json& message, const std::string& pointer, std::vector<field_error>& errors) {
+void read_parts(const json& message, const std::string& pointer, prior_message& into,
+                std::vector<field_error>& errors) {
   const auto parts = message.find("parts");
   if (parts == message.end() || !parts->is_array()) {
     errors.push_back({error_code::invalid_field, pointer + "/parts", "must be a list of parts"});
-    return {};
+    return;
   }
-  std::string text;
+  std::size_t index = 0;
   for (const auto& part : *parts) {
+    const auto place = pointer + "/parts/" + std::to_string(index++);
     if (!part.is_object()) continue;
     const auto type = part.find("type"), words = part.find("text");
     if (type == part.end() || !type->is_string()) continue;
-    if (*type == "text" && words != part.end() && words->is_string()) text += words->get_ref<const std::string&>();
-    if (*type != "file") continue;
-    errors.push_back({error_code::invalid_field, pointer + "/parts", "files are not taken"});
-    break;
+    if (*type == "text" && words != part.end() && words->is_string()) into.text += words->get_ref<const std::string&>();
+    if (*type == "file") add_image(part.contains("url") ? &part["url"] : nullptr, place + "/url", into, errors);
   }
-  return text;
 }
 
 } // namespace
@@ -40,7 +40,7 @@ tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
   found.scope = fields.scope("scope");
   found.author = fields.person("author");
   for (const auto* sent_by_use_chat : {"id", "trigger", "messageId"}) fields.take(sent_by_use_chat);
-  found.conversation = read_conversation(fields.take("messages"), text_of_parts, errors);
+  found.conversation = read_conversation(fields.take("messages"), read_parts, errors);
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return found;

@@ -31,9 +31,10 @@ constexpr std::size_t most_header = 4096;
 
 std::uint64_t charge_of(std::uint64_t bytes) { return std::max(bytes, least_charge); }
 
-std::string header_of(const blob_facts& f) {
-  const json all = {{"scope", f.scope.text()}, {"holder", f.holder}, {"type", f.type},
-                    {"name", f.name},          {"bytes", f.bytes},   {"sha256", f.sha256}};
+std::string header_of(const blob_facts& f, milliseconds keep) {
+  json all = {{"scope", f.scope.text()}, {"holder", f.holder}, {"type", f.type},
+              {"name", f.name},          {"bytes", f.bytes},   {"sha256", f.sha256}};
+  if (keep.count() > 0) all["keep_ms"] = keep.count();
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -119,6 +120,8 @@ void blob_files::load(const std::string& path, const blob_id& id) {
   one.facts.name = text("name");
   one.facts.sha256 = text("sha256");
   one.facts.at = id.time();
+  if (const auto keep = header.find("keep_ms"); keep != header.end() && keep->is_number_unsigned())
+    one.keep = milliseconds(keep->get<std::int64_t>());
   one.header_bytes = end + 1;
   one.used_at = wall_time{milliseconds{found.st_mtim.tv_sec * 1000 + found.st_mtim.tv_nsec / 1'000'000}};
   add(std::move(one));
@@ -152,9 +155,15 @@ void blob_files::remove(const blob_id& id) {
   all_.erase(at);
 }
 
+milliseconds blob_files::keep_of(const kept& one) const {
+  if (one.keep.count() == 0) return options_.keep;
+  return options_.keep.count() > 0 ? std::min(one.keep, options_.keep) : one.keep;
+}
+
 blob_facts blob_files::shown(const kept& one) const {
   auto facts = one.facts;
-  facts.kept_until = options_.keep.count() > 0 ? one.used_at + options_.keep : wall_time::max();
+  const auto keep = keep_of(one);
+  facts.kept_until = keep.count() > 0 ? one.used_at + keep : wall_time::max();
   return facts;
 }
 
@@ -211,7 +220,8 @@ result<put_blob> blob_files::write(new_blob what) {
   f.name = what.name;
   f.bytes = what.bytes.size();
   f.at = one.used_at = options_.now();
-  const auto header = header_of(f);
+  one.keep = what.keep;
+  const auto header = header_of(f, one.keep);
   one.header_bytes = header.size();
   if (header.size() > most_header)
     return failure(error_code::invalid_field, "the names of the scope and the file are too long");
@@ -298,13 +308,12 @@ void blob_files::use(const std::vector<blob_id>& ids) {
 }
 
 std::size_t blob_files::sweep() {
-  if (options_.keep.count() == 0) return 0;
   std::vector<blob_id> old;
   {
     const std::lock_guard lock(guard_);
-    const auto before = options_.now() - options_.keep;
+    const auto now = options_.now();
     for (const auto& [id, one] : all_)
-      if (one.used_at < before) old.push_back(id);
+      if (const auto keep = keep_of(one); keep.count() > 0 && one.used_at < now - keep) old.push_back(id);
     for (const auto& id : old) remove(id);
   }
   for (const auto& id : old) ::unlink(path_of(id).c_str());

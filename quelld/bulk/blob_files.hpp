@@ -47,6 +47,7 @@ class blob_files final : public blob_store {
     blob_facts facts;
     std::uint64_t header_bytes = 0;
     wall_time used_at{};
+    milliseconds keep{0}; ///< of this file, at most; 0 = as long as others
   };
   using same_file = std::tuple<std::string, std::string, std::string, std::string>; ///< scope, type, name, sha256
 
@@ -56,6 +57,8 @@ class blob_files final : public blob_store {
   void remove(const blob_id& id);
   std::string path_of(const blob_id& id) const { return options_.directory + "/" + id.text(); }
   blob_facts shown(const kept& one) const;
+  /// 0 = for ever.
+  milliseconds keep_of(const kept& one) const;
   std::optional<fault> why_no_room(const new_blob& what) const;
   result<put_blob> write(new_blob what);
   void later(std::function<void()> job);

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "cli/acp/updates.hpp"
+#include "protocol/attachment.hpp"
+#include "protocol/base64.hpp"
 
 using namespace quell::cli::acp;
 
@@ -46,13 +48,45 @@ TEST_CASE("a call that waits for a human is pending, and asks once it is known")
   CHECK(to.take(event("tool_start", call("op"))).at(0)["status"] == "in_progress");
 }
 
-TEST_CASE("a prompt's links and embedded texts become its text, and images are refused") {
+TEST_CASE("a prompt's links and embedded texts become its text") {
   std::string why;
   const json blocks = {{{"type", "text"}, {"text", "look at"}},
                        {{"type", "resource_link"}, {"name", "a"}, {"uri", "file:///a"}},
                        {{"type", "resource"}, {"resource", {{"uri", "file:///b"}, {"text", "beta"}}}}};
-  CHECK(prompt_text(blocks, why) == "look at\n[a](file:///a)\n<file uri=\"file:///b\">\nbeta\n</file>");
-  CHECK_FALSE(prompt_text({{{"type", "image"}}}, why));
-  CHECK_FALSE(prompt_text("text", why));
+  const auto content = prompt_content_of(blocks, why);
+  REQUIRE(content);
+  CHECK(content->text == "look at\n[a](file:///a)\n<file uri=\"file:///b\">\nbeta\n</file>");
+  CHECK(content->images.empty());
+  CHECK_FALSE(prompt_content_of({{{"type", "audio"}}}, why));
+  CHECK_FALSE(prompt_content_of("text", why));
   CHECK_FALSE(why.empty());
+}
+
+TEST_CASE("a prompt's images are decoded and checked") {
+  const std::string png = std::string("\x89PNG\r\n\x1a\n") + "a picture of a cat";
+  const auto image = [](const std::string& type, const std::string& data) {
+    return json{{"type", "image"}, {"mimeType", type}, {"data", data}};
+  };
+  std::string why;
+  const auto content =
+      prompt_content_of({{{"type", "text"}, {"text", "what is it"}}, image("image/png", quell::base64(png))}, why);
+  REQUIRE(content);
+  REQUIRE(content->images.size() == 1);
+  CHECK((content->images[0].bytes == png && content->images[0].name == "image-1.png"));
+  const auto refused = [&](const json& block) {
+    why.clear();
+    return !prompt_content_of(json::array({block}), why) && !why.empty();
+  };
+  CHECK(refused(image("image/jpeg", quell::base64(png))));
+  CHECK(refused(image("image/svg+xml", quell::base64(png))));
+  CHECK(refused(image("image/png", "not base64")));
+  CHECK(refused({{"type", "image"}}));
+  CHECK(prompt_content_of(json(quell::most_attachments, image("image/png", quell::base64(png))), why));
+  CHECK_FALSE(prompt_content_of(json(quell::most_attachments + 1, image("image/png", quell::base64(png))), why));
+}
+
+TEST_CASE("a replayed message names its files") {
+  const json file = {{"name", "cat.png"}, {"type", "image/png"}, {"bytes", 26}};
+  const auto shown = replayed({{"role", "user"}, {"text", ""}, {"attachments", {file}}});
+  CHECK(shown.at(0)["content"]["text"] == "[attached: cat.png (image/png, 26 bytes)]");
 }

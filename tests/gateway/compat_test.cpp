@@ -78,6 +78,7 @@ TEST_CASE("what would change the meaning of a completion is refused, every fault
   CHECK_FALSE(read_completion(completion(json::array({message("assistant", "x")}))));
   CHECK_FALSE(read_completion(completion({message("user", "  ")})));
   CHECK_FALSE(read_completion(completion({message("user", {{{"type", "image_url"}}})})));
+  CHECK_FALSE(read_completion(completion({message("user", {{{"type", "input_audio"}}})})));
   CHECK_FALSE(read_completion(completion({message("user", std::string(max_message_bytes + 1, 'x'))})));
   const auto much =
       read_completion(completion({message("user", std::string(max_prior_bytes + 1, 'x')), message("user", "x")}));

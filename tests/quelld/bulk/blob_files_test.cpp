@@ -48,6 +48,29 @@ struct blob_world {
 
 } // namespace
 
+TEST_CASE("a file of one request is kept for a shorter time, also over a restart", "[blobs]") {
+  blob_world w;
+  w.limits.keep = 30min;
+  const auto usual = w.put(png);
+  const auto put = [&w](const std::string& name, milliseconds keep) {
+    if (!w.files) w.open();
+    std::promise<result<put_blob>> answer;
+    w.files->put({*scope_path::parse("team"), "t1", "image/png", name, png, std::nullopt, keep},
+                 [&](result<put_blob> done) { answer.set_value(std::move(done)); });
+    return answer.get_future().get();
+  };
+  const auto brief = put("b.png", 1min), longer = put("c.png", 2h);
+  REQUIRE((usual && brief && longer));
+  CHECK(brief->facts.kept_until == w.now + 1min);
+  CHECK(longer->facts.kept_until == w.now + 30min);
+  w.open();
+  CHECK(w.files->find(brief->facts.id)->kept_until <= w.files->find(usual->facts.id)->kept_until - 28min);
+  w.now += 2min;
+  CHECK(w.files->sweep() == 1);
+  CHECK_FALSE(w.files->find(brief->facts.id));
+  CHECK((w.files->find(usual->facts.id) && w.files->find(longer->facts.id)));
+}
+
 TEST_CASE("a reserved blob gets its own id, also beside the same file, and once", "[blobs]") {
   blob_world w;
   const auto first = w.put(png);
