@@ -24,11 +24,12 @@ def answer(result):
 def acp():
     home = installed("acp-2.4.0", ["@agentclientprotocol/sdk@2.4.0", "zod@4"])
     script = [{"when": {"user": f"{agent} {task}"}, "steps": [{"calls": [spawn(agent, task)]}]}
-              for agent in ("free", "ruled", "other", "broken", "stays") for task in ("quick", "slow", "ask", "choose")]
+              for agent in ("free", "ruled", "other", "broken", "stays", "deaf") for task in ("quick", "slow", "ask", "choose")]
     script += [{"when": {"result": ""}, "text": "Done: {{results}}"}, {"text": "You said {{text}}."}]
     config = "".join(f'[[agents]]\nname = "{name}"\nacp = true\nworkspace = "WORKSPACE"\n'
                      f'command = ["env", "SEEN=WORKSPACE/seen-{name}", "node", "{ACP_AGENT}", "{home}"]\n' for name in ("free", "ruled", "other"))
     config += f'[[agents]]\nname = "stays"\nacp = true\ncommand = ["env", "STAYS=1", "node", "{ACP_AGENT}", "{home}", "seen-stays"]\n'
+    config += f'[[agents]]\nname = "deaf"\nacp = true\nworkspace = "WORKSPACE"\ncommand = ["env", "DEAF=1", "SEEN=WORKSPACE/seen-deaf", "node", "{ACP_AGENT}", "{home}"]\n'
     config += '[[agents]]\nname = "broken"\nacp = true\nworkspace = "WORKSPACE"\ncommand = ["sh", "-c", "echo hello; read line; exit 4"]\n'
     config += '[[approval]]\ntool = "acp:ruled"\nmatch = "delete*"\n[[approval]]\ntool = "acp:other"\nmatch = "create*"\n'
     with TurnCluster(script, config) as c:
@@ -90,6 +91,22 @@ def test_a_cancelled_acp_agent_is_asked_first_and_is_gone(acp):
     assert result["cancelled"], result
     acp.next_message_is_taken("cancel")
     acp.check_scope("cancel")
+
+
+def test_one_that_ignores_its_cancel_and_signals_is_killed_at_the_grace_with_proof(acp):
+    turn = acp.say("deaf", "deaf slow")
+    until(lambda: agents_alive(acp, "deaf"), "the agent to run")
+    task = until(lambda: acp.below(turn, kind="task", status="running"), "its task to run")[0]
+    until(lambda: b"word" in acp.api("GET", f"/v1/operations/{task['id']}/output").body, "it to talk")
+    done = acp.cancel(operation=turn, grace_ms=500)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    assert processes.read(os.path.join(acp.workspace, "seen-deaf")) == b"cancel\n"  # it was asked, and went on
+    assert not agents_alive(acp, "deaf")
+    task = acp.operation(task["id"])
+    assert task["status"] == "cancelled" and task["stop"]["receipt"] == "killed", task
+    result, = acp.results("deaf", turn)
+    assert result["cancelled"], result
+    acp.check_scope("deaf")
 
 
 def test_a_cancel_before_the_handshake_needs_no_answer(acp):

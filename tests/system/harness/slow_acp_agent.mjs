@@ -7,14 +7,15 @@ import { pathToFileURL } from 'node:url';
 
 const acp = await import(pathToFileURL(join(process.argv[2], 'node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js')).href);
 const stopped = new Set();
-if (process.env.STAYS) setInterval(() => {}, 1000);
+if (process.env.STAYS || process.env.DEAF) setInterval(() => {}, 1000);
+if (process.env.DEAF) for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {}); // only a kill ends it
 const { initialize, session } = acp.methods.agent;
 
 acp.agent({ name: 'slow' })
   .onRequest(initialize, () => ({ protocolVersion: 1, agentCapabilities: {}, agentInfo: { name: 'slow', version: '1' } }))
   .onRequest(session.new, () => ({ sessionId: 'session-1' }))
   .onNotification(session.cancel, ({ params }) => {
-    stopped.add(params.sessionId);
+    if (!process.env.DEAF) stopped.add(params.sessionId);
     if (process.env.SEEN) fs.appendFileSync(process.env.SEEN, 'cancel\n');
   })
   .onRequest(session.prompt, async ({ params, client }) => {
