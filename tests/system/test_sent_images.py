@@ -2,6 +2,8 @@
 import base64
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -119,22 +121,28 @@ def test_pages_with_usechat_send_images_as_file_parts(world):
 class Acp(Program):
     """An editor that writes JSON-RPC by itself."""
 
-    def __init__(self, cluster):
-        super().__init__("env", f"QUELL_URL={cluster.url}", f"QUELL_TOKEN={cluster.token}", f"{BIN}/quell", "acp", "--scope", "edit", "--agent", "openai")
+    def __init__(self, url, token):
+        super().__init__("env", f"QUELL_URL={url}", f"QUELL_TOKEN={token}", f"{BIN}/quell", "acp", "--scope", "edit", "--agent", "openai")
         self.asked = 0
 
-    def call(self, method, **params):
+    def begin(self, method, **params):
         self.asked += 1
         self.say(json.dumps({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}))
+        return self.asked
+
+    def answer(self, id):
         def answered():
             found = [json.loads(line) for line in self.all('{"') if '"id":' in line]
-            return next((a for a in found if a.get("id") == self.asked and "method" not in a), None)
-        return until(answered, f"the answer to {method}", 30)
+            return next((a for a in found if a.get("id") == id and "method" not in a), None)
+        return until(answered, f"the answer to request {id}", 30)
+
+    def call(self, method, **params):
+        return self.answer(self.begin(method, **params))
 
 
 def test_an_editors_images_reach_the_model(world):
     c, player = world
-    with Acp(c) as editor:
+    with Acp(c.url, c.token) as editor:
         ready = editor.call("initialize", protocolVersion=1, clientCapabilities={})["result"]
         assert ready["agentCapabilities"]["promptCapabilities"]["image"] is True
         session = editor.call("session/new", cwd="/", mcpServers=[])["result"]["sessionId"]
@@ -152,3 +160,56 @@ def test_an_editors_images_reach_the_model(world):
         assert not player.asked("wrong") and not player.asked("too large")
         assert prompt(block)["result"]["stopReason"] == "end_turn"
     c.check_scope(session)
+
+
+class SlowStore:
+    """A controller that never finishes to take a file."""
+
+    def __init__(self):
+        self.posts, self.release = [], threading.Event()
+        store = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                body = json.dumps({"object": "list", "data": []}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                store.posts.append(self.path)
+                store.release.wait(60)
+                self.close_connection = True
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def close(self):
+        self.release.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def test_a_cancel_while_an_editors_image_is_on_its_way_has_nothing_to_stop():
+    store = SlowStore()
+    try:
+        with Acp(store.url, "qk_any") as editor:
+            editor.call("initialize", protocolVersion=1, clientCapabilities={})
+            session = editor.call("session/new", cwd="/", mcpServers=[])["result"]["sessionId"]
+            asked = editor.begin("session/prompt", sessionId=session, prompt=[words("look"), {"type": "image", "mimeType": "image/png", "data": encoded(CAT)}])
+            until(lambda: store.posts, "the image to be on its way")
+            editor.say(json.dumps({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}))
+            done = editor.answer(asked)["result"]
+            assert done["stopReason"] == "cancelled" and done["_meta"]["quell"]["proven"] is True and done["_meta"]["quell"]["cancel"] is None, done
+            assert [p.partition("?")[0] for p in store.posts] == ["/v1/blobs"], store.posts
+    finally:
+        store.close()
