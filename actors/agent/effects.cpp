@@ -28,6 +28,7 @@ void agent::held_up_no_more() {
 bool agent::perform(turn_effects::ask_model& e) {
   if (is_over()) return false;
   call_number_ = e.number;
+  port_.expect_request(e.messages);
   port_.open_model_call(e.number,
                         back<result<operation_id>>([this, number = e.number, messages = std::move(e.messages)](
                                                        const result<operation_id>& opened) mutable {

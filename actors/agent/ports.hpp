@@ -64,6 +64,8 @@ class agent_port {
   /// A human approved the call with the input that it has now.
   virtual void input_changed(const tool_call& /*what*/) {}
 
+  /// The conversation with which the next model call will be asked, so that it can be let in with what it will cost.
+  virtual void expect_request(const conversation& /*messages*/) {}
   /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
   /// Messages that were stored with that call: they steer the turn, and this call is the first to be told of them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "actors/turns/context_fit.hpp"
+#include "actors/turns/expected_request.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -62,6 +63,7 @@ void summary_call::start(std::function<void(const outcome<created>&)> accepted,
   order.as_of_seq = order_.as_of;
   order.name = order_.model.name;
   order.title = summary_title;
+  order.kind_data = expected_use_of(order_.agent, order_.model, estimated_tokens(order_.plan.to_read));
   // Before the core knows the call, so that a stop always finds who runs it.
   runtime_->who.add_call(order_.id, order_.stopped_by, true);
   auto opened = [self = shared_from_this()](const outcome<created>& made) { self->opened(made); };

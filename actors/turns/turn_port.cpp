@@ -130,6 +130,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   order.parent = who_.operation;
   order.name = who_.model.name;
   order.title = "model call " + std::to_string(number);
+  order.kind_data = std::exchange(expected_, {});
   const auto id = operation_id::fresh();
   expect_call(id, true);
   {

@@ -74,6 +74,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
 
   actors::tool_traits traits(const tool_call& call) override;
   void input_changed(const tool_call& what) override;
+  void expect_request(const conversation& messages) override; // expected_request.cpp
   void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
   std::vector<user_message> take_steering() override;
   std::unique_ptr<actors::model_stream> ask_model(conversation messages,
@@ -132,6 +133,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   model_usage past_usage_;      ///< from before a restart, as far as the messages know it
   kept_context kept_;
   std::vector<user_message> steering_;    ///< stored with the newest model call, and not told yet
+  std::string expected_;                  ///< use of the next model call; the agent's thread
   std::optional<operation_id> open_call_; ///< the open model call
   std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up; said already
   struct begun_call {

@@ -267,6 +267,7 @@ class live_ledger final : public ledger,
   bool stop_turn(const operation_id& turn, const std::string& why, moment now);
   void close_tree(index x, records::operation_hot& hot);
   void recover_costs(const records::recovered_state& recovered, moment now);
+  void charge_cut_call(const records::operation_record& call, moment now);
   void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
                        const stop_words* words = nullptr);
   void add_stop_below(stop_messages& messages, index x) const;

@@ -1,5 +1,6 @@
 // Model calls and their budgets: a call is let in and its cost is added in transactions of the ledger. A stop for a
 // budget goes the way of every other stop, so the turn ends only with proof for what ran below it.
+#include "controller/costs/expected_use.hpp"
 #include "controller/json/json_writer.hpp"
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/refused_with.hpp"
@@ -16,16 +17,28 @@ std::string with_member(const std::string& json, std::string_view name, const st
   return json.substr(0, end) + (is_empty ? "\"" : ",\"") + std::string(name) + "\":" + value + "}";
 }
 
-std::string usage_text(const costs::tree_costs::account& of) {
-  http::json_writer to;
-  const auto& used = of.used;
-  to.open_object().field("model_calls", of.calls);
+/// The members of an object that is open.
+void write_usage(http::json_writer& to, const model_usage& used) {
   to.field("input_tokens", used.input_tokens).field("output_tokens", used.output_tokens);
   to.field("cached_input_tokens", used.cached_input_tokens);
   if (used.cache_written_tokens > 0) to.field("cache_written_tokens", used.cache_written_tokens);
   if (used.cost_nanos > 0) to.key("cost").raw(costs::amount_text(used.cost_nanos));
   if (used.estimated) to.field("estimated", true);
+}
+
+std::string usage_text(const costs::tree_costs::account& of) {
+  http::json_writer to;
+  to.open_object().field("model_calls", of.calls);
+  write_usage(to, of.used);
   return to.close_object().take();
+}
+
+/// The result of a call that has no answer.
+std::string cut_result(const model_usage& used) {
+  http::json_writer to;
+  to.open_object().key("usage").open_object();
+  write_usage(to, used);
+  return to.close_object().close_object().take();
 }
 
 } // namespace
@@ -126,6 +139,23 @@ void live_ledger::recover_costs(const records::recovered_state& recovered, momen
     else
       effects_.journal.emplace_back(records::drop_turn_cost{row.turn});
   }
+  for (const auto& row : recovered.live)
+    if (row.kind == quell::kind::model_call && !row.hot.self_status) charge_cut_call(row, now);
+}
+
+/// Its process is gone, and nobody will say what it used: what was expected counts. Its end is in the same transaction
+/// (`interrupt_actors`), so it is charged once, however often quelld dies here.
+void live_ledger::charge_cut_call(const records::operation_record& call, moment now) {
+  const index x = find(call.id);
+  const auto expected = costs::read_expected(call.kind_data);
+  if (x == none || !expected) return;
+  add_cost({call.scope, call.owner.id, expected->agent, call.name, expected->usage}, now);
+  details(x).result = cut_result(expected->usage);
+  index turn = operation_parent(x);
+  while (turn != none && operations_[turn].kind != quell::kind::turn) turn = operation_parent(turn);
+  if (turn == none || operations_[turn].is_over()) return; // a summary that a person asked for
+  const auto& of = tree_costs_.add(operations_[turn].id, expected->usage);
+  effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.calls, of.used}});
 }
 
 } // namespace quell::controller::live

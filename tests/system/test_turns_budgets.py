@@ -200,3 +200,47 @@ def test_the_budget_of_a_day_holds_after_kill_9(world):
         assert world.ended(world.say("other/room", "more", agent="free"))["status"] == "completed"
         world.restart()
     assert world.cost("paid")["input_tokens"] == 1800
+
+
+def cut(world, scope, text, agent):
+    """Kills quelld while the model is asked with this text; the model answers from then on."""
+    gate = world.model.held[text] = threading.Event()
+    turn = world.say(scope, text, agent=agent)
+    until(lambda: (text, 0) in world.model.asked, "the model to be asked")
+    assert world.cost(scope)["model_calls"] == 0
+    world.kill_controller()
+    gate.set()
+    world.start_controller()
+    return turn
+
+
+def test_a_model_call_that_kill_9_cuts_counts_once_with_an_estimate_of_its_input(world):
+    text = marker("cut") + " word" * 200
+    world.model.plan[text] = [(300, "done")]
+    turn = cut(world, "cut/turn", text, "free")
+    assert world.ended(turn, 60)["status"] == "completed"
+    lost = [o for o in world.below(turn, kind="model_call") if o["status"] == "failed"]
+    assert len(lost) == 1 and lost[0]["error"]["code"] == "interrupted", lost
+    usage = world.operation(lost[0]["id"])["result"]["usage"]
+    assert usage["estimated"] is True and usage["input_tokens"] >= len(text) // 4 and usage["output_tokens"] == 0, usage
+    total = world.cost("cut/turn")
+    assert (total["model_calls"], total["estimated_calls"], total["input_tokens"]) == (2, 1, 300 + usage["input_tokens"]), total
+    world.restart()
+    assert world.cost("cut/turn") == total
+    world.check_scope("cut/turn")
+
+
+def test_what_a_cut_model_call_used_can_use_a_budget_up(world):
+    text = marker("cut") + " word" * 1000
+    world.model.plan[text] = [(1, "done")]
+    turn = cut(world, "cut/poor", text, "poor")
+    end = world.ended(turn, 60)
+    assert end["status"] == "failed" and end["error"]["code"] == "budget" and end["stop"]["cause"] == "budget", end
+    assert world.model.asked.count((text, 0)) == 1, "a model was asked beyond the budget"
+    world.check_scope("cut/poor")
+    much = marker("day") + " word" * 1000
+    world.model.plan[much] = [(1, "done")]
+    turn = cut(world, "paid/room", much, "free")
+    assert world.ended(turn, 60)["error"]["code"] == "budget"
+    refused = world.post("paid/room", "more", agent="free")
+    assert refused.status == 429 and refused.json["code"] == "budget", refused.body

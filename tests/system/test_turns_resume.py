@@ -270,7 +270,9 @@ def test_usage_goes_on_and_nothing_is_counted_twice(world):
     assert used() == {"input_tokens": 105, "output_tokens": 11}, c.operation(turn)
     c.again(signal.SIGTERM)
     c.completed(turn, "go", "Counted.")
-    assert used() == {"input_tokens": 305, "output_tokens": 31}, c.operation(turn)
+    cut = [c.operation(o["id"])["result"]["usage"] for o in c.below(turn, kind="model_call", status="failed")]
+    assert len(cut) == 2 and all(u["estimated"] and u["input_tokens"] > 0 and u["output_tokens"] == 0 for u in cut), cut
+    assert used() == {"input_tokens": 305 + sum(u["input_tokens"] for u in cut), "output_tokens": 31}, c.operation(turn)
     assert c.operation(turn)["turn"]["tool_calls"] == 1
 
 

@@ -54,6 +54,12 @@ void remembered_store::apply(const std::vector<records::entry>& batch) {
           ++terminal_events[*event->record.operation] > 1)
         broken.push_back("an operation ended twice");
       events.push_back(event->record);
+    } else if (const auto* cost = std::get_if<records::add_cost>(&e)) {
+      costs.push_back(cost->record);
+    } else if (const auto* sum = std::get_if<records::put_turn_cost>(&e)) {
+      turn_costs.insert_or_assign(sum->record.turn, sum->record);
+    } else if (const auto* closed = std::get_if<records::drop_turn_cost>(&e)) {
+      turn_costs.erase(closed->turn);
     } else if (const auto* reserve = std::get_if<records::reserve_seq>(&e)) {
       if (reserve->limit <= seq_limit) broken.push_back("a reservation went back");
       seq_limit = reserve->limit;
@@ -73,6 +79,8 @@ records::recovered_state remembered_store::recovered() const {
   std::sort(r.open_cancels.begin(), r.open_cancels.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });
   for (const auto& [scope, record] : cutoffs) r.cutoffs.push_back(record);
   for (const auto& [id, record] : tombstones) r.tombstones.push_back(record);
+  for (const auto& [id, record] : turn_costs) r.turn_costs.push_back(record);
+  r.costs = costs;
   return r;
 }
 

@@ -23,6 +23,8 @@ struct remembered_store {
   std::map<operation_id, records::tombstone_record> tombstones;
   std::vector<records::event_record> events;
   std::map<operation_id, int> terminal_events;
+  std::map<operation_id, records::turn_cost_record> turn_costs;
+  std::vector<records::cost_record> costs;
   std::uint64_t seq_limit = 1, next_event = 1;
   std::vector<std::string> broken; ///< sentences; empty = every rule held
 

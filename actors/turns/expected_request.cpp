@@ -1,0 +1,28 @@
+// The estimate is the one by which conversations are fitted into a model's context.
+#include "actors/turns/expected_request.hpp"
+
+#include <algorithm>
+
+#include "actors/turns/context_fit.hpp"
+#include "actors/turns/turn_port.hpp"
+#include "controller/costs/expected_use.hpp"
+
+namespace quell::controller::turns {
+
+std::string expected_use_of(const std::string& agent, const integrations::model_settings& model, std::size_t tokens) {
+  costs::expected_use what;
+  what.agent = agent;
+  what.usage.input_tokens = model.context > 0 ? std::min<std::size_t>(tokens, model.context) : tokens;
+  what.usage.cost_nanos = integrations::cost_of(model.prices, what.usage);
+  return costs::text_of_expected(what);
+}
+
+/// On the agent's thread, right before `open_model_call`.
+void turn_port::expect_request(const conversation& messages) {
+  auto tokens = estimated_tokens(who_.agent.instructions) + estimated_tokens(messages);
+  for (const auto& tool : who_.tools.offers())
+    tokens += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
+  expected_ = expected_use_of(who_.agent.name, who_.model, tokens);
+}
+
+} // namespace quell::controller::turns
