@@ -107,6 +107,24 @@ def test_large_images_fit_into_a_request_and_a_stop_needs_no_room(world):
     assert not any(m.get("attachments") for m in c.messages("team/quiet"))
 
 
+def test_the_place_of_a_large_body_is_free_while_its_turn_is_answered(world):
+    c, player = world
+    token = c.api("POST", "/v1/tokens", {"name": "album", "role": "chat", "scope": "album"}).json["token"]
+    large = image(CAT + os.urandom(1_000_000))
+    held = []
+    try:
+        for i in range(9):  # eight large bodies at once are one token's share
+            body = json.dumps({"model": "openai", "messages": [{"role": "user", "content": [words(f"silent {i}"), large]}]})
+            held.append(c.connection(60))
+            held[-1].request("POST", "/openai/v1/chat/completions", body, {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+            until(lambda: player.of(f"silent {i}"), f"the model to be asked for request {i}")
+        assert len(c.operations(kind="turn", status="running", scope="album")) == 9
+    finally:
+        for connection in held:
+            connection.close()
+    until(lambda: not c.operations(kind="turn", status="running", scope="album"), "the turns of clients that are gone to end")
+
+
 def test_pages_with_usechat_send_images_as_file_parts(world):
     c, player = world
     def page(url):
