@@ -1,7 +1,8 @@
 # Thin: every target is one line of cmake, ninja or a script. `make help` lists them.
 BUILD ?= build
 JOBS ?= $(shell nproc)
-TEST_JOBS ?= $(JOBS)
+# Most tests wait more than they compute.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 .DEFAULT_GOAL := build
 .PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench bench-compare soak demo lint tidy format clean install
 

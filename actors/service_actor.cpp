@@ -120,16 +120,16 @@ class actor_service final : public service {
                     reply<result<worker_view>> done) override {
     give(commands::enrol_worker{std::move(name), std::move(public_key), std::move(labels)}, std::move(done));
   }
-  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
-                    reply<result<worker_view>> done) override {
-    give(commands::drain_worker{std::move(name), std::move(reason), deadline, cancel, std::move(by.owner)},
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, worker_tasks tasks,
+                    caller by, reply<result<worker_view>> done) override {
+    give(commands::drain_worker{std::move(name), std::move(reason), deadline, tasks, std::move(by.owner)},
          std::move(done));
   }
   void resume_worker(std::string name, reply<result<worker_view>> done) override {
     give(commands::resume_worker{std::move(name)}, std::move(done));
   }
-  void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override {
-    give(commands::remove_worker{std::move(name), cancel, std::move(by.owner)}, std::move(done));
+  void remove_worker(std::string name, worker_tasks tasks, caller by, reply<result<worker_view>> done) override {
+    give(commands::remove_worker{std::move(name), tasks, std::move(by.owner)}, std::move(done));
   }
 
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override {
@@ -146,8 +146,9 @@ class actor_service final : public service {
   }
 
   void drop_old(old_things what, reply<bool> done) override {
-    give(commands::drop_old_rows{std::move(what.operations), std::move(what.cancels), what.events_up_to, what.insist},
-         std::move(done));
+    give(
+        commands::drop_old_rows{std::move(what.operations), std::move(what.cancels), what.events_up_to, what.gives_way},
+        std::move(done));
   }
 
   void on_event(std::function<void(const committed_event&)> listener) override {

@@ -17,6 +17,7 @@
 #include "cli/turn_stream.hpp"
 #include "cli/turn_view.hpp"
 #include "cli/url.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/failure_code.hpp"
 
 namespace quell::cli {
@@ -27,12 +28,6 @@ namespace {
 
 constexpr std::size_t most_waiting = 100;
 constexpr milliseconds call_timeout{30'000};
-
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
@@ -116,7 +111,7 @@ int chat_room::execute(const json& before) {
 void chat_room::line(const std::string& typed) {
   screen_.clear();
   editor_.drop();
-  const auto text = trimmed(typed);
+  const std::string text(trimmed(typed));
   if (text.empty() || leaving_) return;
   history_.add(text);
   editor_.add_history(text);
@@ -127,7 +122,8 @@ void chat_room::line(const std::string& typed) {
   if (is_command(text))
     command(text);
   else if (!open.empty() && (lower(text) == "y" || lower(text) == "yes" || is_no))
-    decide(open.front(), !is_no, text.find(' ') == std::string::npos ? "" : trimmed(text.substr(text.find(' '))));
+    decide(open.front(), !is_no,
+           text.find(' ') == std::string::npos ? "" : std::string(trimmed(text.substr(text.find(' ')))));
   else if (lower(text) == "stop" && runs)
     stop_running("stopped by " + login_name(s_.env));
   else
@@ -140,7 +136,7 @@ void chat_room::command(const std::string& typed) {
   if (name == "/help") return screen_.add_line(help);
   if (name == "/history") return show_conversation();
   if (name == "/clear" || name == "/compact" || name == "/retry" || name == "/fork") {
-    const auto to = typed.find(' ') == std::string::npos ? "" : trimmed(typed.substr(typed.find(' ')));
+    const auto to = typed.find(' ') == std::string::npos ? "" : std::string(trimmed(typed.substr(typed.find(' '))));
     if ((name == "/fork") == to.empty())
       return note(name == "/fork" ? "where to? /fork NAME" : printable(name) + " takes no more words");
     return change(name.substr(1), to);

@@ -13,7 +13,7 @@
 
 namespace quell::cli {
 
-output_sink::output_sink(event_loop& loop, int descriptor, std::function<void()> gone)
+output_sink::output_sink(event_loop& loop, int descriptor, gone_callback gone)
     : loop_(loop), descriptor_(descriptor), gone_(std::move(gone)), step_(PIPE_BUF) {
   struct stat about {};
   if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) step_ = 256 * 1024;
@@ -24,7 +24,7 @@ output_sink::~output_sink() {
 }
 
 bool output_sink::write(std::string_view bytes, std::function<void()> ready) {
-  if (is_gone_) return true;
+  if (error_ != 0) return true;
   if (!pending_.empty()) {
     ready_ = std::move(ready);
     return false;
@@ -35,7 +35,7 @@ bool output_sink::write(std::string_view bytes, std::function<void()> ready) {
 }
 
 void output_sink::append(std::string_view bytes) {
-  if (is_gone_) return;
+  if (error_ != 0) return;
   pending_.append(bytes);
   pump();
 }
@@ -49,7 +49,7 @@ void output_sink::pump() {
     if (n > 0) {
       written += static_cast<std::size_t>(n);
     } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
-      is_gone_ = true;
+      error_ = errno;
       written = pending_.size();
     } else if (n < 0 && errno == EAGAIN) {
       break;
@@ -64,7 +64,7 @@ void output_sink::pump() {
       loop_.unwatch(descriptor_);
   }
   if (!pending_.empty()) return;
-  if (is_gone_ && gone_) std::exchange(gone_, nullptr)();
+  if (error_ != 0 && gone_) std::exchange(gone_, nullptr)(error_);
   if (ready_) std::exchange(ready_, nullptr)();
 }
 

@@ -11,8 +11,10 @@ namespace quell::cli {
 
 class output_sink {
  public:
-  /// `gone` is called once when the reader is gone; from then on bytes are taken and dropped.
-  output_sink(event_loop& loop, int descriptor, std::function<void()> gone);
+  /// Called once, with the error number of the write that failed; from then on bytes are taken and dropped. EPIPE: the
+  /// reader has closed its end.
+  using gone_callback = std::function<void(int error)>;
+  output_sink(event_loop& loop, int descriptor, gone_callback gone);
   ~output_sink();
   output_sink(const output_sink&) = delete;
   output_sink& operator=(const output_sink&) = delete;
@@ -31,11 +33,11 @@ class output_sink {
 
   event_loop& loop_;
   int descriptor_;
-  std::function<void()> gone_;
+  gone_callback gone_;
   std::function<void()> ready_;
   std::string pending_;
   bool watching_ = false;
-  bool is_gone_ = false;
+  int error_ = 0;    ///< of the failed write, after which nothing is written any more
   std::size_t step_; ///< a write of this size after POLLOUT does not block
 };
 

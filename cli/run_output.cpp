@@ -18,7 +18,7 @@ constexpr std::array<const char*, 2> names{"stdout", "stderr"};
 
 run_output::run_output(session& s, api& controller, std::string operation, callbacks c)
     : s_(s), api_(controller), id_(std::move(operation)), callbacks_(std::move(c)) {
-  sinks_[0] = std::make_unique<output_sink>(s_.loop, STDOUT_FILENO, callbacks_.reader_gone);
+  sinks_[0] = std::make_unique<output_sink>(s_.loop, STDOUT_FILENO, callbacks_.not_written);
   sinks_[1] = std::make_unique<output_sink>(s_.loop, STDERR_FILENO, nullptr);
 }
 

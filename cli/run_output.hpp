@@ -20,7 +20,7 @@ class run_output {
  public:
   struct callbacks {
     /// Standard output has no reader any more.
-    std::function<void()> reader_gone;
+    output_sink::gone_callback not_written; ///< of standard output
     /// Both streams have reached their end (the reader can still lag behind, see `drained`).
     std::function<void()> whole;
     std::function<std::optional<milliseconds>()> lost;

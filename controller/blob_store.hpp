@@ -53,7 +53,7 @@ class blob_store {
   /// `storage_unavailable`.
   virtual void put(new_blob what, std::function<void(result<put_blob>)> done) = 0;
   /// Of one file.
-  virtual std::uint64_t most_bytes() const { return 10 << 20; }
+  virtual std::uint64_t most_bytes() const = 0;
   /// Never blocks.
   virtual std::optional<blob_facts> find(const blob_id& id) const = 0;
   /// Reads from the disk. Fault: `blob_not_found`.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "controller/ledger.hpp"
+#include "controller/orders.hpp"
 #include "controller/records/entries.hpp"
 #include "protocol/channel.hpp"
 #include "protocol/lease.hpp"
@@ -86,12 +87,12 @@ class fleet {
   virtual result<worker_view> enrol(const std::string& name, const std::string& public_key,
                                     std::map<std::string, std::string> labels, moment now) = 0;
   virtual result<worker_view> drain(const std::string& name, const std::string& reason,
-                                    std::optional<milliseconds> deadline, bool cancel, moment now,
+                                    std::optional<milliseconds> deadline, worker_tasks tasks, moment now,
                                     std::optional<records::person> by = {}) = 0;
   virtual result<worker_view> resume(const std::string& name, moment now) = 0;
-  /// Fault worker_busy with live work unless `cancel`: then its work is stopped and the worker is removed when that has
+  /// Fault worker_busy with live work that goes on. Cancelled work is stopped, and the worker is removed when that has
   /// settled (a lost worker: when its lease ends).
-  virtual result<worker_view> remove(const std::string& name, bool cancel, moment now,
+  virtual result<worker_view> remove(const std::string& name, worker_tasks tasks, moment now,
                                      std::optional<records::person> by = {}) = 0;
   virtual result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows,
                               std::uint16_t columns, moment now) = 0;

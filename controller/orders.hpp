@@ -16,6 +16,12 @@
 
 namespace quell::controller {
 
+/// What happens to the live tasks of a worker that is drained or removed.
+enum class worker_tasks : std::uint8_t { go_on, are_cancelled };
+
+/// The work that the dropping of old rows waits for.
+enum class gives_way_to : std::uint8_t { all_work, cancels };
+
 /// How far the time in a client-chosen operation id may be from now. It ensures that no id outlives its tombstone, and
 /// that a row with an older id can be dropped, since a repeated create of it is refused.
 inline constexpr std::chrono::hours id_window{12};

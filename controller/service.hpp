@@ -71,10 +71,10 @@ class service {
   virtual void worker(std::string name, reply<std::optional<worker_view>> done) = 0;
   virtual void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
                             reply<result<worker_view>> done) = 0;
-  virtual void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
-                            caller by, reply<result<worker_view>> done) = 0;
+  virtual void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline,
+                            worker_tasks tasks, caller by, reply<result<worker_view>> done) = 0;
   virtual void resume_worker(std::string name, reply<result<worker_view>> done) = 0;
-  virtual void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) = 0;
+  virtual void remove_worker(std::string name, worker_tasks tasks, caller by, reply<result<worker_view>> done) = 0;
 
   virtual void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) = 0;
 
@@ -84,12 +84,11 @@ class service {
   virtual void audit(std::string action, std::string target, caller by, std::string via) = 0;
 
   /// Drops old rows of ended things unless more urgent work waits; answers, once that is durable, whether it did.
-  /// `insist`: gives way only to a cancel that waits for its commit.
   struct old_things {
     std::vector<operation_id> operations; ///< children before their parents
     std::vector<cancel_id> cancels;
     std::uint64_t events_up_to = 0; ///< 0 = none
-    bool insist = false;
+    gives_way_to gives_way = gives_way_to::all_work;
   };
   virtual void drop_old(old_things what, reply<bool> done) = 0;
 

@@ -47,11 +47,8 @@ class store_reader {
   virtual result<std::uint64_t> newest_event() = 0;
   /// Entries of the audit with a number above `after`, oldest first, at most `limit`.
   virtual result<std::vector<audit_record>> audit(std::uint64_t after, std::uint32_t limit) = 0;
-  /// The use of model calls, summed up by group; a reader without such rows has none.
-  virtual result<cost_page> costs(const cost_filter& f) {
-    (void)f;
-    return cost_page{};
-  }
+  /// The use of model calls, summed up by group.
+  virtual result<cost_page> costs(const cost_filter& f) = 0;
 };
 
 /// The budget after which a read is given up.

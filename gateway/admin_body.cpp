@@ -49,7 +49,7 @@ tl::expected<drain_request, problem> read_drain(std::string_view text) {
   drain_request request;
   request.reason = fields.text("reason", 0, max_reason).value_or("");
   request.deadline = fields.duration("deadline_ms");
-  request.cancel = fields.flag("cancel").value_or(false);
+  if (fields.flag("cancel").value_or(false)) request.tasks = worker_tasks::are_cancelled;
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return request;

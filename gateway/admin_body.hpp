@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "controller/orders.hpp"
 #include "controller/records/records.hpp"
 #include "gateway/problem.hpp"
 
@@ -22,7 +23,7 @@ tl::expected<enrol_request, problem> read_enrol(std::string_view body);
 struct drain_request {
   std::string reason;
   std::optional<milliseconds> deadline;
-  bool cancel = false;
+  worker_tasks tasks = worker_tasks::go_on;
 };
 tl::expected<drain_request, problem> read_drain(std::string_view body);
 

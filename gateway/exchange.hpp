@@ -26,7 +26,7 @@ class stream_writer {
   /// True once the client has closed its side, which also notifies `wake_on_close`.
   virtual bool closed() const = 0;
   /// True if we closed it, to make room for other connections.
-  virtual bool made_room() const { return false; }
+  virtual bool made_room() const = 0;
   virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
   /// A field after the last chunk, for a value known only at the end. Its name is in the head's `Trailer`.
   virtual void end_with(std::string name, std::string value) = 0;

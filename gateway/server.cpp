@@ -77,7 +77,7 @@ class running_gateway : public gateway {
     auto& options = context_->options;
     if (options.task_token_key.empty())
       return failure("bad_options", "the gateway needs a key for task tokens; none was given");
-    auto tls = load_tls(options.tls_cert, options.tls_key);
+    auto tls = load_own_tls(options.tls_cert, options.tls_key);
     if (!tls) return tl::unexpected(tls.error());
     tls_ = *tls;
     auto bound = listen_tcp(tcp_, options.listen);
@@ -304,7 +304,7 @@ class running_gateway : public gateway {
   }
 
   void take_tls(const gateway_options& o) {
-    auto fresh = load_tls(o.tls_cert, o.tls_key);
+    auto fresh = load_own_tls(o.tls_cert, o.tls_key);
     if (!fresh) { // probably one of the two files is still to come
       spdlog::warn("the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);
       return;

@@ -1,18 +1,13 @@
 // Loads the certificate and key for HTTPS.
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include <boost/asio/ssl/context.hpp>
-
-#include "protocol/fault.hpp"
+#include "integrations/net/tls_files.hpp"
 
 namespace quell::controller::http {
 
-using tls_context = std::shared_ptr<boost::asio::ssl::context>;
+using integrations::tls_context;
 
-/// Both paths empty: null, no TLS. Fault `bad_tls`: an unusable file, or a key that does not belong to the certificate.
-result<tls_context> load_tls(const std::string& certificate, const std::string& key);
+/// Both paths empty: null, no TLS. Faults of `load_tls`, and if only one is set.
+result<tls_context> load_own_tls(const std::string& certificate, const std::string& key);
 
 } // namespace quell::controller::http

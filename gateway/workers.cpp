@@ -104,7 +104,7 @@ awaitable<response> drain_worker(exchange& x) {
   const auto name = x.arguments.at(0);
   const auto requested = value_or_throw(read_drain(x.req.body));
   auto call = [&gw, &requested, &x, name](auto reply) {
-    gw.controller.drain_worker(name, requested.reason, requested.deadline, requested.cancel, x.who, std::move(reply));
+    gw.controller.drain_worker(name, requested.reason, requested.deadline, requested.tasks, x.who, std::move(reply));
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
@@ -131,11 +131,9 @@ awaitable<response> remove_worker(exchange& x) {
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
   query_reader query(x.req);
-  const bool cancel = query.flag("cancel").value_or(false);
+  const auto tasks = query.flag("cancel").value_or(false) ? worker_tasks::are_cancelled : worker_tasks::go_on;
   query.finish();
-  auto call = [&gw, &x, name, cancel](auto reply) {
-    gw.controller.remove_worker(name, cancel, x.who, std::move(reply));
-  };
+  auto call = [&gw, &x, name, tasks](auto reply) { gw.controller.remove_worker(name, tasks, x.who, std::move(reply)); };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
   auto entry = audited(x, "worker_remove", "worker " + name, x.who);

@@ -100,15 +100,15 @@ class client_socket {
   virtual void reset() = 0;
 
   /// True while a connection is up with its handshake done, as far as `receive`, `send` and this call have seen.
-  virtual bool connected() { return true; }
+  virtual bool connected() = 0;
   /// The other end refused the handshake: it does not know our key, or has a different key from the one we expect.
-  virtual bool refused() { return false; }
+  virtual bool refused() = 0;
   /// Handshakes completed since `reset`: more than 1 means that the connection broke and ZeroMQ repaired it.
-  virtual std::uint64_t connections() { return 0; }
+  virtual std::uint64_t connections() = 0;
   /// The obstacle between this worker and the controller, as a sentence for people (no listener, our key is not
   /// enrolled, a wrong controller key, connection lost); nullopt while connected and before the first attempt has
   /// failed.
-  virtual std::optional<std::string> trouble() { return std::nullopt; }
+  virtual std::optional<std::string> trouble() = 0;
 };
 
 } // namespace quell

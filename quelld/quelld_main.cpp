@@ -14,6 +14,7 @@
 #include "integrations/host/kept_memory.hpp"
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
+#include "protocol/standard_streams.hpp"
 #include "quelld/loaded.hpp"
 #include "quelld/secrets.hpp"
 #include "quelld/settings/reach.hpp"
@@ -122,6 +123,7 @@ bool wait_for_end(quell::controller::controller_process& controller, const sigse
 } // namespace
 
 int main(int argc, char** argv) {
+  quell::fill_standard_streams();
   CLI::App app{"quelld: the controller of a quell cluster"};
   flags f;
   declare(app, f);

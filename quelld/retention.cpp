@@ -130,7 +130,7 @@ class pass {
   /// Drops one slice: asks until the controller has room, waits until it is durable, and rests in proportion.
   bool drop(service::old_things slice) {
     for (int tries = 0; tries < gives_up_after; ++tries) {
-      slice.insist = tries >= insists_after;
+      if (tries >= insists_after) slice.gives_way = gives_way_to::cancels;
       const auto began = std::chrono::steady_clock::now();
       if (ask(slice)) {
         const auto took = std::chrono::steady_clock::now() - began;

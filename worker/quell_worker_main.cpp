@@ -13,6 +13,7 @@
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
 #include "protocol/join.hpp"
+#include "protocol/standard_streams.hpp"
 #include "worker/announced_states.hpp"
 #include "worker/command_line.hpp"
 #include "worker/guardian/client.hpp"
@@ -150,6 +151,7 @@ result<void> check_open_files() {
 } // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
   const auto parsed = parse_command_line(argc, argv, version);
   hide_join_line(argc, argv);
   if (!parsed.line) return parsed.exit_code;

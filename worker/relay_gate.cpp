@@ -3,18 +3,14 @@
 
 #include <algorithm>
 
+#include "protocol/blanks.hpp"
+
 namespace quell::worker {
 namespace {
 
 bool same_letters(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
 }
 
 /// The token from the head's `Authorization: Bearer`, if present.

@@ -23,7 +23,7 @@ class model_stream {
   /// After this returns, no event is delivered; `closed` is called when the connection is gone.
   virtual void hang_up(std::function<void()> closed) = 0;
   /// After `hang_up`: the tokens that the cut call has used, partly estimated.
-  virtual model_usage used() const { return {}; }
+  virtual model_usage used() const = 0;
 };
 
 /// The end of a tool's work, as the model will see it unless the call was stopped before.
@@ -62,21 +62,19 @@ class agent_port {
   /// Any thread.
   virtual tool_traits traits(const tool_call& call) = 0;
   /// A human approved the call with the input that it has now.
-  virtual void input_changed(const tool_call& /*what*/) {}
+  virtual void input_changed(const tool_call& what) = 0;
 
   /// The conversation with which the next model call will be asked, so that it can be let in with what it will cost.
   virtual void expect_request(const conversation& /*messages*/) {}
   /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
   /// Messages that were stored with that call: they steer the turn, and this call is the first to be told of them.
-  virtual std::vector<user_message> take_steering() { return {}; }
+  virtual std::vector<user_message> take_steering() = 0;
   /// `listener` is called on any thread.
   virtual std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) = 0;
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
   /// The same for the call with which the agent's own work ends.
-  virtual void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
-    close_model_call(id, std::move(failed), usage);
-  }
+  virtual void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
 
   /// Stores the answer; its calls become operations that are still pending. `usage` is the answer's token count.
   virtual void store_answer(const assistant_message& what, const std::vector<tool_traits>& traits,
@@ -95,11 +93,9 @@ class agent_port {
   /// Calls `done` when the text has been sent; until then the agent collects further text.
   virtual void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) = 0;
   /// As `say_text`, for what the model thinks aloud.
-  virtual void say_thinking(std::uint64_t /*offset*/, const std::string& /*text*/, std::function<void()> done) {
-    done();
-  }
+  virtual void say_thinking(std::uint64_t offset, const std::string& text, std::function<void()> done) = 0;
   /// An event in place of an answer: a wait, another try, another model.
-  virtual void say_model_note(const model_note& /*what*/) {}
+  virtual void say_model_note(const model_note& what) = 0;
   /// Reports that the agent's own work is over: no text follows. `answer` is stored with the end, both or neither; if
   /// it cannot be stored, the turn has failed, whatever end it reports.
   virtual void end(const turn_effects::end& how, const std::optional<last_answer>& answer, std::uint64_t tool_calls,

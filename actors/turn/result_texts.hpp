@@ -25,9 +25,7 @@ class result_texts {
     return failed(std::string(name_of(code)), message);
   }
   /// `result` with a note of quell for the model.
-  virtual std::string noted(const std::string& result, const std::string& note) const {
-    return result + " [quell: " + note + "]";
-  }
+  virtual std::string noted(const std::string& result, const std::string& note) const = 0;
 };
 
 } // namespace quell::actors

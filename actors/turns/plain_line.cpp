@@ -1,6 +1,8 @@
 // Takes a line apart of which nothing is left to a shell's interpretation but the operators between its commands.
 #include "actors/turns/approval.hpp"
 
+#include "protocol/blanks.hpp"
+
 namespace quell::controller::turns {
 namespace {
 
@@ -11,19 +13,13 @@ bool is_plain_of_line(char c) {
          plain_marks.find(c) != std::string_view::npos;
 }
 
-std::string without_blanks(std::string_view text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
-}
-
 } // namespace
 
 std::optional<std::vector<std::string>> plain_commands(std::string_view line) {
   std::vector<std::string> commands;
   std::size_t begin = 0;
   const auto add = [&](std::size_t end) {
-    commands.push_back(without_blanks(line.substr(begin, end - begin)));
+    commands.emplace_back(trimmed(line.substr(begin, end - begin)));
     return !commands.back().empty();
   };
   for (std::size_t i = 0; i < line.size(); ++i) {

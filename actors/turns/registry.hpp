@@ -17,7 +17,7 @@ namespace quell::controller::turns {
 class operation_watcher {
  public:
   virtual ~operation_watcher() = default;
-  virtual void started(const std::string& worker) { (void)worker; }
+  virtual void started(const std::string& worker) = 0;
   virtual void ended(const ended_operation& e) = 0;
 };
 

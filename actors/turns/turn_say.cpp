@@ -121,12 +121,14 @@ void turn_port::keep_remote_task(const operation_id& call, const tool_call& what
 
 /// The late outcome can arrive before the end that it is kept beside, so this waits for that end.
 void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
-  runtime_->core.execute({commands::note_call_outcome{call, R"({"server":")" + late + R"("})", tries == 0},
-                          [self = shared_from_this(), call, late, tries](bool is_kept) {
-                            if (is_kept) return;
-                            self->later(std::chrono::milliseconds{100},
-                                        [self, call, late, tries] { self->record_late(call, late, tries - 1); });
-                          }});
+  runtime_->core.execute(
+      {commands::note_call_outcome{call, R"({"server":")" + late + R"("})",
+                                   tries == 0 ? commands::noted_call::any : commands::noted_call::ended},
+       [self = shared_from_this(), call, late, tries](bool is_kept) {
+         if (is_kept) return;
+         self->later(std::chrono::milliseconds{100},
+                     [self, call, late, tries] { self->record_late(call, late, tries - 1); });
+       }});
 }
 
 void turn_port::later(std::chrono::milliseconds wait, std::function<void()> what) {

@@ -55,7 +55,7 @@ class turn_scheduler {
   /// Whether a token of role chat may decide, by its id.
   virtual bool may_decide(const std::string& token) const = 0;
   /// Calls `what` on a thread that can wait, with what approvers have allowed for good; nullptr: nothing can be.
-  virtual void with_rules(std::function<void(standing_rules*)> what) { what(nullptr); }
+  virtual void with_rules(std::function<void(standing_rules*)> what) = 0;
   /// Whether a cancel with this id was ever accepted, including in an earlier life.
   virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
   /// The message that was decided with this client id in the first of these scopes that has one, its newest edit

@@ -24,9 +24,9 @@ class brain_port {
   virtual void take(const integrations::voice::frame& f) = 0;
   /// Its last answer was cancelled after it had been heard: no later prompt may have it as an answer. `done` once that
   /// is durable; at once if it has no answer of ours. A brain that is a program keeps its own history.
-  virtual void retract(std::function<void()> done) { done(); }
+  virtual void retract(std::function<void()> done) = 0;
   /// An event of the session's scope.
-  virtual void on_event(const records::event_record& e) { (void)e; }
+  virtual void on_event(const records::event_record& e) = 0;
 };
 
 } // namespace quell::controller::voice

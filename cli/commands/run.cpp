@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,7 +46,7 @@ class run_command {
     ::signal(SIGPIPE, SIG_IGN);
     signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGWINCH}, [this](int n) { on_signal(n); });
     run_output::callbacks c;
-    c.reader_gone = [this] { cancel("the reader of the output is gone", std::nullopt); };
+    c.not_written = [this](int error) { output_lost(error); };
     c.whole = [this] { conclude(); };
     c.lost = [this] { return lost_contact(); };
     c.contact = [this] { contact_.contact(); };
@@ -53,10 +55,20 @@ class run_command {
     create();
     s_.loop.run_until([this] { return code_ && (given_up_ || output_->drained()); });
     terminal_.reset();
-    return *code_;
+    const bool is_own_end = *code_ != exit_code::done && *code_ != exit_code::run_cancelled;
+    return output_is_lost_ && !is_own_end ? exit_code::run_failed : *code_;
   }
 
  private:
+  /// A reader that has enough (`| head`) ends the run; a file that takes no more makes it a failure, too.
+  void output_lost(int error) {
+    if (error == EPIPE) return cancel("the reader of the output is gone", std::nullopt);
+    output_is_lost_ = true;
+    const std::string why = std::string("standard output cannot be written: ") + std::strerror(error);
+    s_.warn(code_ ? why : why + "; the run is cancelled");
+    if (!code_) cancel(why, std::nullopt);
+  }
+
   // --- create
   void create() {
     call_ = api_.call("POST", "/v1/operations", body_, milliseconds{30'000}, [this](answer<json> a) {
@@ -241,6 +253,7 @@ class run_command {
   std::unique_ptr<input_forwarder> input_;
   std::unique_ptr<raw_terminal> terminal_;
   std::optional<json> operation_;
+  bool output_is_lost_ = false;
   std::optional<int> code_;
   std::string output_tail_;
   event_loop::handle call_ = 0, timer_ = 0;

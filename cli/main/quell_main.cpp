@@ -6,6 +6,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "protocol/standard_streams.hpp"
 
 namespace {
 
@@ -23,6 +24,7 @@ void hide_token(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+  quell::fill_standard_streams();
   using namespace quell::cli;
   const auto line = parse_command_line({argv + 1, argv + argc});
   hide_token(argc, argv);

@@ -16,7 +16,7 @@ struct drain_worker {
   std::string worker;
   std::string reason;
   std::optional<milliseconds> deadline;
-  bool cancel = false;
+  worker_tasks tasks = worker_tasks::go_on;
   std::optional<records::person> by;
 };
 

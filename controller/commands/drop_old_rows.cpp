@@ -19,7 +19,7 @@ std::string describe(const drop_old_rows& command) {
       .count("operations", command.operations.size())
       .count("cancels", command.cancels.size())
       .count("events_up_to", command.events_up_to)
-      .flag("insist", command.insist)
+      .flag("only_to_cancels", command.gives_way == gives_way_to::cancels)
       .done();
 }
 

@@ -17,7 +17,7 @@ struct drop_old_rows {
   std::vector<operation_id> operations; ///< children before their parents
   std::vector<cancel_id> cancels;
   std::uint64_t events_up_to = 0; ///< 0 = none
-  bool insist = false;            ///< gives way only to a cancel that waits for its commit
+  gives_way_to gives_way = gives_way_to::all_work;
 };
 
 drop_old_rows::answer apply(const drop_old_rows& command, const context& with);

@@ -114,7 +114,8 @@ void commit_gate::execute(command_request&& request, moment now) {
       }
     } else if constexpr (std::is_same_v<given, commands::drop_old_rows>) {
       const bool is_idle = gate_.empty() && batch_.empty() && !sweeping_;
-      if (!(what.insist ? may_sweep() : is_idle)) return takers.done ? takers.done(false) : void();
+      if (!(what.gives_way == gives_way_to::cancels ? may_sweep() : is_idle))
+        return takers.done ? takers.done(false) : void();
     }
     if constexpr (std::is_same_v<given, commands::order_cancel>)
       cancel(what, std::move(takers.done), now);

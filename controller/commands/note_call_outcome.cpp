@@ -9,7 +9,7 @@ namespace quell::controller::commands {
 
 note_call_outcome::answer apply(const note_call_outcome& command, const context& with) {
   const auto seen = with.operations.view(command.call, with.now);
-  if (seen && !is_terminal(seen->hot.now) && !command.insist) return false;
+  if (seen && !is_terminal(seen->hot.now) && command.which == noted_call::ended) return false;
   with.operations.actors()->note_outcome(command.call, command.json);
   return true;
 }
@@ -18,7 +18,7 @@ std::string describe(const note_call_outcome& command) {
   return description(note_call_outcome::name)
       .shown("call", command.call.text())
       .redacted("outcome", command.json)
-      .flag("insist", command.insist)
+      .flag("also_if_it_goes_on", command.which == noted_call::any)
       .done();
 }
 

@@ -8,13 +8,16 @@
 
 namespace quell::controller::commands {
 
+/// Whose outcome is noted: of a call that has ended, or also of one that goes on.
+enum class noted_call : std::uint8_t { ended, any };
+
 struct note_call_outcome {
   using answer = bool;
   static constexpr std::string_view name = "note_call_outcome";
 
   operation_id call;
   std::string json;
-  bool insist = false; ///< also if the call has not ended yet
+  noted_call which = noted_call::ended;
 };
 
 note_call_outcome::answer apply(const note_call_outcome& command, const context& with);

@@ -7,12 +7,12 @@
 namespace quell::controller::commands {
 
 remove_worker::answer apply(const remove_worker& command, const context& with) {
-  return with.workers.remove(command.worker, command.cancel, with.now, command.by);
+  return with.workers.remove(command.worker, command.tasks, with.now, command.by);
 }
 
 std::string describe(const remove_worker& command) {
   description text(remove_worker::name);
-  text.shown("worker", command.worker).flag("cancel", command.cancel);
+  text.shown("worker", command.worker).flag("cancel", command.tasks == worker_tasks::are_cancelled);
   if (command.by) text.shown("by", command.by->id);
   return text.done();
 }

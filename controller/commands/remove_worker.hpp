@@ -15,7 +15,7 @@ struct remove_worker {
   static constexpr std::string_view name = "remove_worker";
 
   std::string worker;
-  bool cancel = false;
+  worker_tasks tasks = worker_tasks::go_on;
   std::optional<records::person> by;
 };
 

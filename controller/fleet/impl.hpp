@@ -34,9 +34,9 @@ class fleet_impl final : public fleet {
   result<worker_view> enrol(const std::string& name, const std::string& public_key,
                             std::map<std::string, std::string> labels, moment now) override;
   result<worker_view> drain(const std::string& name, const std::string& reason, std::optional<milliseconds> deadline,
-                            bool cancel, moment now, std::optional<records::person> by) override;
+                            worker_tasks tasks, moment now, std::optional<records::person> by) override;
   result<worker_view> resume(const std::string& name, moment now) override;
-  result<worker_view> remove(const std::string& name, bool cancel, moment now,
+  result<worker_view> remove(const std::string& name, worker_tasks tasks, moment now,
                              std::optional<records::person> by) override;
   result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows, std::uint16_t columns,
                       moment now) override;

@@ -75,7 +75,7 @@ result<worker_view> fleet_impl::enrol(const std::string& name, const std::string
 }
 
 result<worker_view> fleet_impl::drain(const std::string& name, const std::string& reason,
-                                      std::optional<milliseconds> deadline, bool cancel, moment now,
+                                      std::optional<milliseconds> deadline, worker_tasks tasks, moment now,
                                       std::optional<records::person> by) {
   now_ = now;
   member* m = find(name);
@@ -95,7 +95,7 @@ result<worker_view> fleet_impl::drain(const std::string& name, const std::string
   put(*m);
   placement_.roster_changed();
   announce(event_type::worker_draining, *m, now);
-  if (cancel) {
+  if (tasks == worker_tasks::are_cancelled) {
     m->drain_at.reset();
     stop_drained(*m, now);
   }
@@ -126,7 +126,7 @@ void fleet_impl::stop_drained(member& m, moment now) {
     ledger_.stop_worker(m.name(), stop_cause::drain, now);
 }
 
-result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, moment now,
+result<worker_view> fleet_impl::remove(const std::string& name, worker_tasks tasks, moment now,
                                        std::optional<records::person> by) {
   now_ = now;
   member* m = find(name);
@@ -137,7 +137,7 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
     drop(*m, now);
     return last;
   }
-  if (!cancel && !m->record.lost)
+  if (tasks == worker_tasks::go_on && !m->record.lost)
     return failure(error_code::worker_busy, std::to_string(live) + " operations live on worker " + name +
                                                 "; drain it first, or remove it with cancel=true");
   const bool again = std::exchange(m->leaving, true);
@@ -148,7 +148,7 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
   placement_.roster_changed();
   if (!again) announce(event_type::worker_draining, *m, now);
   // The work of a lost host gets no stop: it is dead by rule when its lease is over, and settles then.
-  if (cancel) stop_drained(*m, now);
+  if (tasks == worker_tasks::are_cancelled) stop_drained(*m, now);
   const worker_view last = view(*m, now);
   tidy_leaving(now);
   return last;

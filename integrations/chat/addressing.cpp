@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/blanks.hpp"
+
 namespace quell::integrations::chat {
 namespace {
 
@@ -11,12 +13,6 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 bool starts_with_name(std::string_view text, std::string_view name) {
   return !name.empty() && text.size() >= name.size() &&
          std::equal(name.begin(), name.end(), text.begin(), [](char a, char b) { return lower(a) == lower(b); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 } // namespace

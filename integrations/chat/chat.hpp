@@ -171,11 +171,8 @@ class connector {
   virtual std::string_view name() const = 0;
   /// Events in commit order, each once. Any thread.
   virtual void on_event(const event& e) = 0;
-  /// Any thread; replies once, from any thread. By default every path is unknown (404).
-  virtual void called(web_call call, std::function<void(web_answer)> done) {
-    (void)call;
-    done({404, "there is nothing here\n"});
-  }
+  /// Any thread; replies once, from any thread: 404 if the service calls nobody here.
+  virtual void called(web_call call, std::function<void(web_answer)> done) = 0;
   /// One line for display: "connected as clanky", "retrying in 8 s: connection refused". Any thread.
   virtual std::string state() const = 0;
   /// Ends its thread and closes its connections; anything queued for sending is dropped. No callback runs afterwards.

@@ -375,6 +375,7 @@ class linked_connector : public connector {
       : name_(std::move(name)), link_(std::move(link)) {}
   std::string_view name() const override { return name_; }
   void on_event(const event& e) override { link_->on_event(e); }
+  void called(web_call, std::function<void(web_answer)> done) override { done({404, "there is nothing here\n"}); }
   std::string state() const override { return link_->state(); }
   void stop() override { link_->stop(); }
 

@@ -138,10 +138,7 @@ class mcp_server {
                                          const std::string& operation = {}) = 0;
   /// The same for a task of an earlier life that a call's `named` event gave: nothing is sent but questions about it.
   /// nullptr: this kind of server has no such tasks.
-  virtual std::unique_ptr<mcp_call> follow(const std::string& task, std::function<void(mcp_call_event)> listener) {
-    (void)task, (void)listener;
-    return nullptr;
-  }
+  virtual std::unique_ptr<mcp_call> follow(const std::string& task, std::function<void(mcp_call_event)> listener) = 0;
 };
 
 /// Notifications of a server outside of any call. Each can be empty; they run on the listeners' thread.

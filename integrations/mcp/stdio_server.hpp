@@ -32,6 +32,7 @@ class mcp_stdio_server final : public mcp_server {
   std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
                                  std::function<void(mcp_call_event)> listener,
                                  const std::string& operation = {}) override;
+  std::unique_ptr<mcp_call> follow(const std::string&, std::function<void(mcp_call_event)>) override { return {}; }
 
  private:
   struct implementation;

@@ -35,10 +35,10 @@ class attempt {
  public:
   virtual ~attempt() = default;
   /// The time of the next `tick` if nothing arrives before.
-  virtual model_clock::time_point wake() const { return model_clock::time_point::max(); }
-  virtual void tick(model_clock::time_point /*now*/) {}
+  virtual model_clock::time_point wake() const = 0;
+  virtual void tick(model_clock::time_point now) = 0;
   /// Asks a settled attempt to finish with what it has.
-  virtual void conclude() {}
+  virtual void conclude() = 0;
   /// Tokens so far, for an attempt that is dropped.
   virtual model_usage usage() const = 0;
 };

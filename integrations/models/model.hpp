@@ -89,7 +89,7 @@ class model_call {
   /// inside the listener it does not wait. After the end of the client `closed` runs on the caller's thread.
   virtual void cancel(std::function<void()> closed) = 0;
   /// Tokens so far of a call that was cut: what the provider reported, and an estimate of the rest. Any thread.
-  virtual model_usage used() const { return {}; }
+  virtual model_usage used() const = 0;
 };
 
 struct model_client_options {

@@ -13,6 +13,7 @@ class script_play final : public attempt {
               std::uint32_t number);
   model_clock::time_point wake() const override { return wake_; }
   void tick(model_clock::time_point now) override;
+  void conclude() override {} // a script ends its answers itself
   model_usage usage() const override;
 
  private:

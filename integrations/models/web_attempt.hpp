@@ -24,6 +24,9 @@ class web_attempt final : public attempt {
   web_attempt(const web_attempt&) = delete;
   web_attempt& operator=(const web_attempt&) = delete;
 
+  /// The network library has timers of its own.
+  model_clock::time_point wake() const override { return model_clock::time_point::max(); }
+  void tick(model_clock::time_point) override {}
   void conclude() override;
   model_usage usage() const override { return reader_->usage(); }
 

@@ -4,16 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "protocol/blanks.hpp"
+
 namespace quell::integrations {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
-
-} // namespace
 
 void set_common_options(CURL* easy, std::chrono::milliseconds connect_timeout, const std::string& ca_file,
                         char* error) {

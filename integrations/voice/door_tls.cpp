@@ -6,37 +6,22 @@
 #include <spdlog/spdlog.h>
 
 namespace quell::integrations::voice {
-namespace {
-
-namespace ssl = boost::asio::ssl;
-
-result<door_tls::context> load(const std::string& certificate, const std::string& key) {
-  auto made = std::make_shared<ssl::context>(ssl::context::tls_server);
-  boost::system::error_code error;
-  made->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, error);
-  if (!error) made->use_certificate_chain_file(certificate, error);
-  if (!error) made->use_private_key_file(key, ssl::context::pem, error);
-  if (error) return failure("bad_tls", certificate + " and " + key + " cannot be used: " + error.message());
-  return made;
-}
-
-} // namespace
 
 door_tls::door_tls(const std::string& certificate, const std::string& key)
     : certificate_(certificate), key_(key), certificate_watch_(certificate), key_watch_(key) {}
 
 result<door_tls> door_tls::open(const std::string& certificate, const std::string& key) {
   door_tls door(certificate, key); // its watches begin before the files are read
-  auto loaded = load(certificate, key);
+  auto loaded = load_tls(certificate, key);
   if (!loaded) return tl::unexpected(loaded.error());
   door.now_ = std::move(*loaded);
   return door;
 }
 
-door_tls::context door_tls::newest() {
+tls_context door_tls::newest() {
   const bool new_certificate = certificate_watch_.has_changed(), new_key = key_watch_.has_changed();
   if (!new_certificate && !new_key) return now_;
-  if (auto fresh = load(certificate_, key_))
+  if (auto fresh = load_tls(certificate_, key_))
     now_ = std::move(*fresh);
   else // probably one of the two files is still to come
     spdlog::warn("voice: the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);

@@ -1,33 +1,28 @@
 // The certificate of a listener, loaded anew when its files were replaced.
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include <boost/asio/ssl/context.hpp>
-
 #include "integrations/net/file_watch.hpp"
-#include "protocol/fault.hpp"
+#include "integrations/net/tls_files.hpp"
 
 namespace quell::integrations::voice {
 
 /// Used by one thread.
 class door_tls {
  public:
-  using context = std::shared_ptr<boost::asio::ssl::context>;
-
   /// PEM files. Fault `bad_tls`: they cannot be used.
   static result<door_tls> open(const std::string& certificate, const std::string& key);
 
   /// For the next connection: the newest pair that serves. Open connections keep theirs.
-  context newest();
+  tls_context newest();
 
  private:
   door_tls(const std::string& certificate, const std::string& key);
 
   std::string certificate_, key_;
   file_watch certificate_watch_, key_watch_;
-  context now_;
+  tls_context now_;
 };
 
 } // namespace quell::integrations::voice

@@ -63,7 +63,7 @@ template <class Stream>
 class open_link final : public frame_link, public counted_link, public std::enable_shared_from_this<open_link<Stream>> {
  public:
   /// `tls`: kept for as long as the connection lives; nullptr for one in the clear.
-  open_link(Stream stream, direction reads, bool is_loopback, door_tls::context tls = nullptr)
+  open_link(Stream stream, direction reads, bool is_loopback, tls_context tls = nullptr)
       : tls_(std::move(tls)), stream_(std::move(stream)), reader_(reads), is_loopback_(is_loopback),
         deadline_(lowest(stream_).get_executor()) {}
 
@@ -161,7 +161,7 @@ class open_link final : public frame_link, public counted_link, public std::enab
     lowest(stream_).close(ignored);
   }
 
-  const door_tls::context tls_;
+  const tls_context tls_;
   Stream stream_;
   frame_reader reader_;
   const bool is_loopback_;

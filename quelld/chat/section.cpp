@@ -4,18 +4,13 @@
 #include <algorithm>
 #include <fstream>
 
+#include "protocol/blanks.hpp"
 #include "protocol/duration.hpp"
 
 namespace quell::controller::chat {
 namespace {
 
 constexpr std::size_t most_secret_bytes = 16 << 10, path_bytes = 4096, url_bytes = 2048, variable_bytes = 256;
-
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
 
 } // namespace
 
@@ -44,7 +39,7 @@ std::string section_reader::secret(const char* key, bool is_needed) {
       keys.wrong(file_key, "names " + file + ", which is too long for a secret");
       return {};
     }
-    value = trimmed(value);
+    value = std::string(trimmed(value));
     if (value.empty())
       keys.wrong(file_key, "names " + file + ", which cannot be read or is empty; check the path and its rights");
   } else if (is_needed) {

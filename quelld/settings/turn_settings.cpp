@@ -7,6 +7,7 @@
 
 #include "actors/turns/has_name.hpp"
 #include "actors/turns/tool_catalogue.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/nearest.hpp"
 #include "quelld/settings/settings_read.hpp"
 
@@ -154,10 +155,9 @@ result<std::string> key_in_file(const std::string& path) {
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > most_key_bytes)
     return failure(error_code::invalid_field, "key_file " + path + " is too long for a key");
-  const auto begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
-  if (begin == std::string::npos)
-    return failure(error_code::invalid_field, "key_file " + path + " is empty; write the key into it");
-  return text.substr(begin, end - begin + 1);
+  const auto key = trimmed(text);
+  if (key.empty()) return failure(error_code::invalid_field, "key_file " + path + " is empty; write the key into it");
+  return std::string(key);
 }
 
 result<std::string> key_in_environment(const std::string& name, const std::map<std::string, std::string>& environment,

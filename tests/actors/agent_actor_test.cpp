@@ -60,6 +60,8 @@ class played_port final : public agent_port {
   };
 
   tool_traits traits(const tool_call& call) override { return traits_of(call); }
+  void input_changed(const tool_call&) override {}
+  std::vector<user_message> take_steering() override { return {}; }
   void open_model_call(std::uint32_t, answer<result<operation_id>> done) override {
     touched();
     done(operation_id::fresh());
@@ -73,6 +75,7 @@ class played_port final : public agent_port {
     return std::make_unique<stream>(*this);
   }
   void close_model_call(const operation_id&, std::optional<fault>, const model_usage&) override { touched(); }
+  void close_last_model_call(const operation_id&, std::optional<fault>, const model_usage&) override { touched(); }
   void store_answer(const assistant_message& what, const std::vector<tool_traits>&, const model_usage&,
                     answer<result<std::vector<operation_id>>> done) override {
     touched();

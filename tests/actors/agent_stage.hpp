@@ -65,6 +65,13 @@ class stage final : public agent_port, public agent_loop {
 
   // ---- port ----
   tool_traits traits(const tool_call& call) override { return traits_of(call); }
+  void input_changed(const tool_call&) override {}
+  std::vector<user_message> take_steering() override { return {}; }
+  void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override {
+    close_model_call(id, std::move(failed), usage);
+  }
+  void say_thinking(std::uint64_t, const std::string&, std::function<void()> done) override { done(); }
+  void say_model_note(const model_note&) override {}
   void open_model_call(std::uint32_t, answer<result<operation_id>> done) override {
     if (stopped_) return later([done] { done(tl::unexpected(fault{"stale_start", "stopped", {}})); });
     const auto id = operation_id::fresh();
@@ -219,6 +226,7 @@ class stage final : public agent_port, public agent_loop {
       if (std::exchange(*alive_, false)) --of_.open_streams_;
       of_.later(std::move(closed));
     }
+    model_usage used() const override { return {}; }
 
    private:
     stage& of_;

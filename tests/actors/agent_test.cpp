@@ -182,6 +182,11 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     void begin_call(const operation_id&, answer<bool>) override {}
     void close_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
     void time_out_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
+    void input_changed(const tool_call&) override {}
+    std::vector<user_message> take_steering() override { return {}; }
+    void close_last_model_call(const operation_id&, std::optional<fault>, const model_usage&) override {}
+    void say_thinking(std::uint64_t, const std::string&, std::function<void()>) override {}
+    void say_model_note(const model_note&) override {}
     void ask_human(const operation_id& call, const tool_call&, const std::string&) override {
       approvals_requested.push_back(call);
     }

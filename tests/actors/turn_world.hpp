@@ -22,6 +22,9 @@ struct plain_texts final : result_texts {
   std::string timed_out(const std::string& tool, milliseconds) const override { return "\"timeout " + tool + "\""; }
   std::string denied(const std::string& reason) const override { return "\"denied " + reason + "\""; }
   std::string failed(const std::string& code, const std::string&) const override { return "\"" + code + "\""; }
+  std::string noted(const std::string& result, const std::string& note) const override {
+    return result + " [quell: " + note + "]";
+  }
 };
 
 /// Tools by name: "slow" and "fast" run side by side, "exec" alone, "danger" after a human's approval, "nothing" is

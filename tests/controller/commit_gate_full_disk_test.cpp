@@ -140,7 +140,7 @@ TEST_CASE("nothing but a stop leaves for a worker whose own row waits for its re
     w.c->execute({std::move(what), {}}, w.now);
     w.c->end_transaction(w.now);
   };
-  order(commands::drain_worker{"w1", "upgrade", {}, false, {}});
+  order(commands::drain_worker{"w1", "upgrade", {}, worker_tasks::go_on, {}});
   w.commit();
   w.create("b"); // waits: no worker takes it
   w.commit();

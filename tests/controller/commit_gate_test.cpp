@@ -102,14 +102,14 @@ TEST_CASE("old rows are dropped only while nothing waits for the disk, and never
   CHECK(*w.drop_answer == true);
 
   w.create();
-  CHECK(w.drop_old() == false); // the create is not committed yet
-  CHECK(!w.drop_old(true));     // a load without a pause must not keep them forever
+  CHECK(w.drop_old() == false);              // the create is not committed yet
+  CHECK(!w.drop_old(gives_way_to::cancels)); // a load without a pause must not keep them forever
   w.commit();
   CHECK(*w.drop_answer == true);
 
   w.cancel();
   CHECK(w.drop_old() == false);
-  CHECK(w.drop_old(true) == false);
+  CHECK(w.drop_old(gives_way_to::cancels) == false);
   w.commit();
   CHECK(!w.drop_old());
 }

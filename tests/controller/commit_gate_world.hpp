@@ -121,11 +121,11 @@ struct world {
     return *answer;
   }
   /// The result of dropping a slice of old rows: nullopt = not on disk yet.
-  std::optional<bool> drop_old(bool insist = false) {
+  std::optional<bool> drop_old(gives_way_to work = gives_way_to::all_work) {
     auto answer = std::make_shared<std::optional<bool>>();
     commands::drop_old_rows what;
     what.operations = {operation_id::fresh()};
-    what.insist = insist;
+    what.gives_way = work;
     c->execute({std::move(what), [answer](bool done) { *answer = done; }}, now);
     drop_answer = answer;
     return *answer;

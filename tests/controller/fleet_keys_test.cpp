@@ -164,7 +164,7 @@ TEST_CASE("an offer that comes again is answered again, and another one takes it
 TEST_CASE("a worker that is removed in the middle of a change is removed under both keys", "[keys]") {
   key_world c;
   c.offers(c.next);
-  REQUIRE(c.f->remove("w1", false, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::go_on, c.now));
   c.settle();
   CHECK(c.keys.empty());
   CHECK(refusal_of(c.comes_under(c.next)) == "not_enrolled");

@@ -53,7 +53,7 @@ TEST_CASE("a drained worker finishes what it has and takes no more until it is r
   fleet_world c;
   c.worker_joins("w1");
   const auto running = c.placed(c.needs());
-  const auto view = c.f->drain("w1", "kernel update", {}, false, c.now);
+  const auto view = c.f->drain("w1", "kernel update", {}, worker_tasks::go_on, c.now);
   REQUIRE(view);
   CHECK(view->status == worker_status::draining);
   CHECK(view->record.drain->reason == "kernel update");
@@ -81,7 +81,7 @@ TEST_CASE("a drain's deadline stops the work once, also across a restart") {
   fleet_world c;
   c.worker_joins("w1");
   c.placed(c.needs());
-  REQUIRE(c.f->drain("w1", "", 5s, false, c.now));
+  REQUIRE(c.f->drain("w1", "", 5s, worker_tasks::go_on, c.now));
   c.settle();
   SECTION("in one life") {}
   SECTION("across a restart") {
@@ -100,20 +100,20 @@ TEST_CASE("a drain's deadline stops the work once, also across a restart") {
 TEST_CASE("a drain with cancel stops the work at once, and a resume forgets the deadline") {
   fleet_world c;
   c.worker_joins("w1");
-  REQUIRE(c.f->drain("w1", "", 5s, true, c.now));
+  REQUIRE(c.f->drain("w1", "", 5s, worker_tasks::are_cancelled, c.now));
   CHECK(c.ledger.stopped_workers.size() == 1);
-  REQUIRE(c.f->drain("w1", "again", 5s, false, c.now));
+  REQUIRE(c.f->drain("w1", "again", 5s, worker_tasks::go_on, c.now));
   REQUIRE(c.f->resume("w1", c.now));
   c.life_goes_on(10s, {"w1"});
   CHECK(c.ledger.stopped_workers.size() == 1);
-  CHECK(c.f->drain("w9", "", {}, false, c.now).error().code == "worker_not_found");
+  CHECK(c.f->drain("w9", "", {}, worker_tasks::go_on, c.now).error().code == "worker_not_found");
   CHECK(c.f->resume("w9", c.now).error().code == "worker_not_found");
 }
 
 TEST_CASE("a worker without work is removed at once: refused, forgotten, its key shut out") {
   fleet_world c;
   auto& w = c.worker_joins("w1");
-  REQUIRE(c.f->remove("w1", false, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::go_on, c.now));
   c.settle();
   REQUIRE(w.refusals.size() == 1);
   CHECK(w.refusals.front().code == "removed");
@@ -124,7 +124,7 @@ TEST_CASE("a worker without work is removed at once: refused, forgotten, its key
   CHECK(c.event_count("worker_removed") == 1);
   c.beats("w1");
   CHECK(w.refusals.back().code == "not_enrolled");
-  CHECK(c.f->remove("w1", false, c.now).error().code == "worker_not_found");
+  CHECK(c.f->remove("w1", worker_tasks::go_on, c.now).error().code == "worker_not_found");
   SECTION("its name and key may be enrolled anew") {
     c.worker_joins("w1");
     CHECK(c.status_of("w1") == "ready");
@@ -136,10 +136,10 @@ TEST_CASE("a worker with work is busy, or goes when its work is stopped") {
   fleet_world c;
   auto& w = c.worker_joins("w1");
   const auto running = c.placed(c.needs());
-  const auto busy = c.f->remove("w1", false, c.now);
+  const auto busy = c.f->remove("w1", worker_tasks::go_on, c.now);
   REQUIRE_FALSE(busy);
   CHECK(busy.error().code == "worker_busy");
-  REQUIRE(c.f->remove("w1", true, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::are_cancelled, c.now));
   c.settle();
   CHECK(c.ledger.stopped_workers.size() == 1);
   CHECK(c.f->knows("w1"));
@@ -162,7 +162,7 @@ TEST_CASE("a lost worker may be removed; it goes when the lease has settled its 
   c.placed(c.needs(), 30s);
   c.silence(12s);
   REQUIRE(c.status_of("w1") == "lost");
-  REQUIRE(c.f->remove("w1", false, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::go_on, c.now));
   CHECK(c.ledger.stopped_workers.empty());
   CHECK(c.f->knows("w1"));
   c.silence(21s);
@@ -177,7 +177,7 @@ TEST_CASE("tasks wait for a removed worker's name, and are told so") {
   need.worker = "w1";
   const auto id = c.placed(need);
   CHECK(c.ledger.tasks.at(id).detail == "worker w1 has 0 slots, the task needs 1");
-  REQUIRE(c.f->remove("w1", false, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::go_on, c.now));
   c.place();
   CHECK(c.ledger.tasks.at(id).detail == "no worker is called w1");
 }
@@ -196,7 +196,7 @@ TEST_CASE("events of the fleet carry the worker as it was then") {
 TEST_CASE("those who wait for a worker are woken when it changes") {
   fleet_world c;
   c.enrolled("w1");
-  REQUIRE(c.f->drain("w1", "", {}, false, c.now));
+  REQUIRE(c.f->drain("w1", "", {}, worker_tasks::go_on, c.now));
   CHECK(c.f->take().workers_changed == std::vector<std::string>{"w1"});
   CHECK(c.f->take().empty());
 }

@@ -74,7 +74,7 @@ TEST_CASE("capacity is never exceeded, order is kept, and nothing goes to a work
                                                      : std::map<std::string, std::string>{});
         break;
       case 1:
-        (void)c.f->drain(name, "", {}, false, c.now);
+        (void)c.f->drain(name, "", {}, worker_tasks::go_on, c.now);
         break;
       case 2:
         (void)c.f->resume(name, c.now);

@@ -237,10 +237,10 @@ TEST_CASE("nothing is placed on a worker that drains, is silent, has left or is 
   fleet_world c;
   c.worker_joins("w1", 8);
   c.placed(c.needs());
-  SECTION("drains") { REQUIRE(c.f->drain("w1", "kernel update", {}, false, c.now)); }
+  SECTION("drains") { REQUIRE(c.f->drain("w1", "kernel update", {}, worker_tasks::go_on, c.now)); }
   SECTION("silent") { c.silence(3100ms); }
   SECTION("left") { c.says("w1", wire::farewell{}); }
-  SECTION("being removed") { REQUIRE(c.f->remove("w1", true, c.now)); }
+  SECTION("being removed") { REQUIRE(c.f->remove("w1", worker_tasks::are_cancelled, c.now)); }
   SECTION("handed over") { c.f->hand_over(c.now); }
   c.settle();
   CHECK_FALSE(c.where(c.placed(c.needs())));

@@ -252,7 +252,7 @@ TEST_CASE("a removed worker goes when the real ledger has nothing left of it") {
   const auto id = c.task("x");
   c.acknowledges("w1");
   c.starts("w1", id);
-  REQUIRE(c.f->remove("w1", true, c.now));
+  REQUIRE(c.f->remove("w1", worker_tasks::are_cancelled, c.now));
   c.turns();
   REQUIRE(w.all<wire::stop>().size() == 1);
   CHECK(c.f->knows("w1"));

@@ -57,10 +57,10 @@ class fake_controller : public service {
   void worker(std::string name, reply<std::optional<worker_view>> done) override;
   void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
                     reply<result<worker_view>> done) override;
-  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
-                    reply<result<worker_view>> done) override;
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, worker_tasks tasks,
+                    caller by, reply<result<worker_view>> done) override;
   void resume_worker(std::string name, reply<result<worker_view>> done) override;
-  void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override;
+  void remove_worker(std::string name, worker_tasks tasks, caller by, reply<result<worker_view>> done) override;
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override;
   void put_token(records::token_record record, reply<result<void>> done) override;
   void drop_token(token_id id, reply<result<void>> done) override;

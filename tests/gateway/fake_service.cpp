@@ -235,8 +235,8 @@ void fake_controller::on_worker(const std::string& name, reply<result<worker_vie
   });
 }
 
-void fake_controller::drain_worker(std::string name, std::string reason, std::optional<milliseconds>, bool, caller,
-                                   reply<result<worker_view>> done) {
+void fake_controller::drain_worker(std::string name, std::string reason, std::optional<milliseconds>, worker_tasks,
+                                   caller, reply<result<worker_view>> done) {
   on_worker(name, std::move(done), [reason](worker_view& w) {
     w.status = worker_status::draining;
     w.record.drain = records::drain_state{now(), reason, {}};
@@ -250,8 +250,8 @@ void fake_controller::resume_worker(std::string name, reply<result<worker_view>>
   });
 }
 
-void fake_controller::remove_worker(std::string name, bool cancel, caller, reply<result<worker_view>> done) {
-  if (!cancel) {
+void fake_controller::remove_worker(std::string name, worker_tasks tasks, caller, reply<result<worker_view>> done) {
+  if (tasks == worker_tasks::go_on) {
     post([done = std::move(done)] {
       done(failure(error_code::worker_busy, "the worker has live work; give ?cancel=true"));
     });

@@ -305,12 +305,12 @@ void clients::cancel_everything() {
 
 void clients::drain(const scheduled& s) {
   random_stream r(s.salt);
-  const bool cancel = r.chance(500);
+  const auto tasks = r.chance(500) ? worker_tasks::are_cancelled : worker_tasks::go_on;
   std::optional<milliseconds> deadline;
   if (r.chance(300)) deadline = milliseconds{r.between(10, 4000)};
-  order([this, s, cancel, deadline](commit_gate& c, moment now) {
+  order([this, s, tasks, deadline](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.execute({commands::drain_worker{world_.name(s.worker), "as scheduled", deadline, cancel, {}}, {}}, now);
+    c.execute({commands::drain_worker{world_.name(s.worker), "as scheduled", deadline, tasks, {}}, {}}, now);
   });
 }
 
@@ -323,10 +323,10 @@ void clients::resume(std::size_t worker) {
 }
 
 void clients::remove(const scheduled& s) {
-  const bool cancel = (s.salt & 1) != 0;
-  order([this, s, cancel](commit_gate& c, moment now) {
+  const auto tasks = (s.salt & 1) != 0 ? worker_tasks::are_cancelled : worker_tasks::go_on;
+  order([this, s, tasks](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.execute({commands::remove_worker{world_.name(s.worker), cancel, {}}, {}}, now);
+    c.execute({commands::remove_worker{world_.name(s.worker), tasks, {}}, {}}, now);
   });
 }
 

@@ -26,6 +26,7 @@ class played_call final : public model_call {
     stream_->is_cut = true;
     later(life_, life_->random.long_tailed(20 * us, 30 * ms), std::move(closed));
   }
+  model_usage used() const override { return {}; }
 
  private:
   std::shared_ptr<scheduler_life> life_;

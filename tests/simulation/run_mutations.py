@@ -29,7 +29,7 @@ def judge(folder, m, seeds):
         out = subprocess.run([program, "--seed", "1", "--seeds", str(seeds), "--quiet"], text=True,
                              capture_output=True, timeout=240).stdout
     except subprocess.TimeoutExpired:
-        out = "BROKEN progress: seed 0: the program did not come to an end"
+        return False, f"UNDECIDED {m.name}: its program did not come to an end within 240 s, which a slow machine explains as well"
     found = re.search(r"^BROKEN ([^:]+): seed (\d+)", out, re.M)
     took = f"{time.monotonic() - began:.1f} s"
     if not found:

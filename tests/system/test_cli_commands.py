@@ -1,6 +1,7 @@
 """The other commands of `quell` against a real cluster: their output and exit codes."""
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -119,3 +120,22 @@ def test_help_and_completion(cluster):
     for shell in ("bash", "zsh", "fish"):
         assert b"quell" in cluster.quell("completion", shell, check=0).stdout
     assert b"stale_start" in cluster.quell("help", "errors", check=0).stdout
+
+
+@pytest.mark.parametrize("to", ["> /dev/full", ">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_output_that_cannot_be_written_is_an_error_and_goes_nowhere_else(cluster, to):
+    """The first sockets of a program would get the descriptors 0 to 2, and its output would wait for one of them."""
+    done = subprocess.run(["bash", "-c", "quell run -- echo hi " + to], env=cluster.environment(), capture_output=True, timeout=60)
+    assert done.returncode == 125 and done.stdout == b"", done
+    assert (b"standard output cannot be written" in done.stderr) == ("2>" not in to), done
+    done = subprocess.run(["bash", "-c", "quell run -- sh -c 'echo hi; exit 3' " + to], env=cluster.environment(), capture_output=True, timeout=60)
+    assert done.returncode in (3, 125), done
+
+
+def test_a_cluster_with_closed_standard_streams_works():
+    closed = ["bash", "-c", 'exec "$0" "$@" <&- >&- 2>&-']
+    with Cluster(workers=0) as c:
+        c.kill_controller()
+        c.start_controller(prefix=closed)
+        c.add_worker("w1", prefix=closed)
+        assert c.quell("run", "--", "echo", "hi", check=0).stdout == b"hi\n"

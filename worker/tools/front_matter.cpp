@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "protocol/blanks.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::worker::tools {
@@ -11,12 +12,6 @@ namespace quell::worker::tools {
 namespace {
 
 constexpr std::size_t most_name_bytes = 64, most_description_bytes = 1024;
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
 
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');

@@ -6,6 +6,7 @@
 
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/json_access.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat::discord {
@@ -66,11 +67,6 @@ bool is_token(std::string_view text) {
   return text.size() <= most_token && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isalnum(c) || c == '.' || c == '_' || c == '-';
          });
-}
-
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
-  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
 }
 
 void attach_files(const json& message, std::string& to) {
@@ -181,7 +177,7 @@ std::optional<incoming_message> read_message(std::string_view text, std::string_
     take_out(s.text, "<@" + std::string(own_id) + ">");
     take_out(s.text, "<@!" + std::string(own_id) + ">");
   }
-  s.text = trimmed(s.text);
+  s.text = std::string(trimmed(s.text));
   if (s.text.empty() && attachments_of(message).empty()) return std::nullopt;
   s.addressed =
       guild.empty() ||

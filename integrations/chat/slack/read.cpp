@@ -9,6 +9,7 @@
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/json_text.hpp"
 #include "integrations/chat/web.hpp"
+#include "protocol/blanks.hpp"
 
 namespace quell::integrations::chat::slack {
 namespace {
@@ -27,12 +28,6 @@ const json& first(const json& from, const char* name) {
   const auto found = from.find(name);
   return found != from.end() && found->is_array() && !found->empty() && found->front().is_object() ? found->front()
                                                                                                    : none;
-}
-
-std::string trimmed(std::string text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
@@ -133,7 +128,7 @@ std::string readable(std::string_view text, std::string_view bot_user, bool& men
   replace_all(shown, "&lt;", "<");
   replace_all(shown, "&gt;", ">");
   replace_all(shown, "&amp;", "&");
-  return trimmed(std::move(shown));
+  return std::string(trimmed(shown));
 }
 
 result<event_body> read_event(std::string_view body, std::string_view bot_user) {

@@ -9,6 +9,7 @@
 
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/json_text.hpp"
+#include "protocol/blanks.hpp"
 namespace quell::integrations::chat::telegram {
 namespace {
 
@@ -38,12 +39,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
-
 std::string name_of(const json& user) {
   auto name = text_of(user, "first_name");
   if (const auto last = text_of(user, "last_name"); !last.empty()) name += (name.empty() ? "" : " ") + last;
@@ -64,7 +59,7 @@ bool take_command(message& m, const self& me) {
       name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
     return true; // a path, not a command
   m.command = lower(name);
-  const auto rest = trimmed(std::string_view(m.text).substr(end));
+  const std::string rest(trimmed(std::string_view(m.text).substr(end)));
   m.text = m.command == "stop" ? "stop" : m.command == "ask" ? rest : m.command + (rest.empty() ? "" : " " + rest);
   m.is_addressed = true;
   return true;
@@ -82,11 +77,11 @@ void take_mention(message& m, const self& me) {
     if (!ends) continue;
     m.is_addressed = true;
     if (at == 0) {
-      const auto rest = trimmed(std::string_view(m.text).substr(end));
+      const std::string rest(trimmed(std::string_view(m.text).substr(end)));
       m.text = !rest.empty() && (rest.front() == ',' || rest.front() == ':') ? trimmed(std::string_view(rest).substr(1))
                                                                              : rest;
     } else if (end == whole.size()) {
-      m.text = trimmed(std::string_view(m.text).substr(0, at));
+      m.text = std::string(trimmed(std::string_view(m.text).substr(0, at)));
     }
     return;
   }

@@ -55,6 +55,7 @@ struct left_call_store final : store_reader {
   }
   result<std::optional<std::uint64_t>> oldest_event() override { return tl::unexpected(no_row()); }
   result<std::uint64_t> newest_event() override { return tl::unexpected(no_row()); }
+  result<cost_page> costs(const cost_filter&) override { return cost_page{}; }
   result<std::vector<records::audit_record>> audit(std::uint64_t, std::uint32_t) override {
     return tl::unexpected(no_row());
   }

@@ -58,12 +58,12 @@ class known_workers final : public fleet {
                             moment) override {
     throw std::logic_error("nobody enrols here");
   }
-  result<worker_view> drain(const std::string&, const std::string&, std::optional<milliseconds>, bool, moment,
+  result<worker_view> drain(const std::string&, const std::string&, std::optional<milliseconds>, worker_tasks, moment,
                             std::optional<records::person>) override {
     throw std::logic_error("nobody drains here");
   }
   result<worker_view> resume(const std::string&, moment) override { throw std::logic_error("nobody resumes here"); }
-  result<worker_view> remove(const std::string&, bool, moment, std::optional<records::person>) override {
+  result<worker_view> remove(const std::string&, worker_tasks, moment, std::optional<records::person>) override {
     throw std::logic_error("nobody removes here");
   }
   result<void> resize(const operation_id&, const std::string&, std::uint16_t, std::uint16_t, moment) override {

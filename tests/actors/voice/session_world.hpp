@@ -65,6 +65,8 @@ class played_brain final : public brain_port {
   explicit played_brain(std::vector<voices::frame>& taken) : taken_(taken) {}
   void begin(hooks h) override { to = std::move(h); }
   void take(const voices::frame& f) override { taken_.push_back(f); }
+  void retract(std::function<void()> done) override { done(); }
+  void on_event(const records::event_record&) override {}
   hooks to;
 
  private:

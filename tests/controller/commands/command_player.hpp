@@ -84,6 +84,7 @@ class command_player {
   std::size_t below(std::size_t count) { return below_(count); }
   std::uint8_t byte() { return static_cast<std::uint8_t>(below(256)); }
   std::string text() { return below(4) == 0 ? "" : std::string(below(40), static_cast<char>(byte())); }
+  worker_tasks tasks() { return below(2) == 0 ? worker_tasks::are_cancelled : worker_tasks::go_on; }
   std::string worker() { return below(5) == 0 ? text() : "w" + std::to_string(1 + below(3)); }
   scope_path scope() {
     static const std::array<const char*, 4> all = {"a", "a/b", "a/b/c", "d"};
@@ -176,15 +177,12 @@ class command_player {
     case 9:
       return give(commands::enrol_worker{worker(), std::string(40, static_cast<char>('a' + below(4))), {}});
     case 10:
-      return give(commands::drain_worker{worker(),
-                                         text(),
-                                         below(2) == 0 ? std::optional(milliseconds{below(2000)}) : std::nullopt,
-                                         below(2) == 0,
-                                         {}});
+      return give(commands::drain_worker{
+          worker(), text(), below(2) == 0 ? std::optional(milliseconds{below(2000)}) : std::nullopt, tasks(), {}});
     case 11:
       return give(commands::resume_worker{worker()});
     case 12:
-      return below(5) == 0 ? give(commands::remove_worker{worker(), below(2) == 0, {}})
+      return below(5) == 0 ? give(commands::remove_worker{worker(), tasks(), {}})
                            : give(commands::resume_worker{worker()});
     case 13:
       return give(commands::resize_terminal{some(), byte(), 80});
@@ -199,7 +197,10 @@ class command_player {
     case 16:
       return give(commands::write_audit{text(), text(), by(), text()});
     case 17:
-      return give(commands::drop_old_rows{{operation_id::fresh()}, {cancel_id::fresh()}, below(3), below(2) == 0});
+      return give(commands::drop_old_rows{{operation_id::fresh()},
+                                          {cancel_id::fresh()},
+                                          below(3),
+                                          below(2) == 0 ? gives_way_to::cancels : gives_way_to::all_work});
     case 18:
       return give(commands::find_external_stop{some(), by()});
     case 19:
@@ -343,7 +344,8 @@ class command_player {
     case 10:
       return give(commands::answer_question{a_call(), {question_, below(2) == 0, false, "{}", text(), {}, "{}"}});
     case 11:
-      return give(commands::note_call_outcome{a_call(), "{}", below(2) == 0});
+      return give(commands::note_call_outcome{a_call(), "{}",
+                                              below(2) == 0 ? commands::noted_call::any : commands::noted_call::ended});
     case 12:
       return give(commands::end_local{below(2) == 0 ? a_call() : a_turn(), end()});
     case 13:

@@ -39,7 +39,7 @@ TEST_CASE("a description hides environment, command line, secrets and texts") {
   const auto id = operation_id::fresh();
   for (const command& one :
        {command(commands::declare_dead{id, "hush", by}), command(commands::declare_worker_dead{"w1", "hush", by}),
-        command(commands::drain_worker{"w1", "hush", {}, true, by.owner}),
+        command(commands::drain_worker{"w1", "hush", {}, worker_tasks::are_cancelled, by.owner}),
         command(commands::note_late_report{{id, owner_word::complete, "hush", {}}}),
         command(commands::end_externals{{{id, owner_word::fail, "hush", records::operation_error{"error", "hush"}}},
                                         by})}) {
@@ -66,7 +66,7 @@ TEST_CASE("a description of a turn's step hides what people, models and tools wr
         command(commands::decide_call{id, {true, "hush", {}, "hush", "hush", "hush"}, {true, false, "hush"}, true}),
         command(commands::ask_question{id, {id, "hush"}, event}),
         command(commands::answer_question{id, {id, true, false, "hush", "hush", {}, "hush"}}),
-        command(commands::note_call_outcome{id, "hush", false})}) {
+        command(commands::note_call_outcome{id, "hush", commands::noted_call::ended})}) {
     INFO(describe(one));
     CHECK_FALSE(has(describe(one), "hush"));
     CHECK(has(describe(one), "[4 bytes]"));

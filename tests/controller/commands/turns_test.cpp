@@ -280,9 +280,9 @@ TEST_CASE("a late outcome waits for the end that it is kept beside") {
   turns_world w;
   const auto call = w.one_call();
   REQUIRE(w.done(commands::begin_call{call}));
-  CHECK_FALSE(w.done(commands::note_call_outcome{call, "{}", false}));
+  CHECK_FALSE(w.done(commands::note_call_outcome{call, "{}", commands::noted_call::ended}));
   REQUIRE(w.done(commands::end_local{call, ended_well()}));
-  CHECK(w.done(commands::note_call_outcome{call, "{}", false}));
+  CHECK(w.done(commands::note_call_outcome{call, "{}", commands::noted_call::ended}));
 }
 
 TEST_CASE("a timeout stops a call with the result that it is given") {

@@ -14,9 +14,9 @@ TEST_CASE("a worker is enrolled, drained, resumed and removed") {
   REQUIRE(enrolled);
   CHECK(enrolled->record.labels.at("zone") == "x");
   CHECK(w.done(commands::enrol_worker{"w2", std::string(40, 'c'), {}}).error().code == "id_conflict");
-  REQUIRE(w.done(commands::drain_worker{"w2", "new disks", {}, false, w.admin().owner}));
+  REQUIRE(w.done(commands::drain_worker{"w2", "new disks", {}, worker_tasks::go_on, w.admin().owner}));
   CHECK(w.done(commands::resume_worker{"w2"}));
-  CHECK(w.done(commands::remove_worker{"w2", false, w.admin().owner}));
+  CHECK(w.done(commands::remove_worker{"w2", worker_tasks::go_on, w.admin().owner}));
   CHECK_FALSE(w.c->workers().knows("w2"));
   CHECK_FALSE(w.done(commands::resume_worker{"w2"}));
 }

@@ -85,7 +85,7 @@ class Cluster:
                 text = processes.read(os.path.join(self.directory, name)).decode(errors="replace")
                 print(f"---- {name} ----\n" + "\n".join(text.splitlines()[-40:]))
 
-    def start_controller(self, flags=(), wait=True, env=None):
+    def start_controller(self, flags=(), wait=True, env=None, prefix=()):
         client = os.path.join(self.state, "client.json")
         if os.path.exists(client):
             os.unlink(client)
@@ -93,7 +93,7 @@ class Cluster:
         if self.ports is None:
             self.ports = free_ports(3)
         http_port, control, bulk = self.ports
-        command = [f"{BIN}/quelld", "--state", self.state, "--listen", f"127.0.0.1:{http_port}",
+        command = [*prefix, f"{BIN}/quelld", "--state", self.state, "--listen", f"127.0.0.1:{http_port}",
                    "--workers-listen", f"127.0.0.1:{control}", "--output-listen", f"127.0.0.1:{bulk}"]
         for s in self.settings:
             command += ["--set", s]
