@@ -23,15 +23,18 @@ address_split without_address(std::string_view text, const std::vector<std::stri
   const auto from = has_at ? whole.substr(1) : whole;
   for (const auto& name : names) {
     if (!starts_with_name(from, name)) continue;
-    auto rest = from.substr(name.size());
+    const auto rest = from.substr(name.size());
     if (trimmed(rest).find_first_not_of("?!.:,") == std::string_view::npos) return {true, false, whole};
-    if (rest.front() == ':' || rest.front() == ',') {
-      rest.remove_prefix(1);
-      return {true, false, trimmed(rest)};
-    }
+    if (rest.front() == ':' || rest.front() == ',') return {true, false, behind_name(rest)};
     if (has_at && (rest.front() == ' ' || rest.front() == '\t')) return {true, false, trimmed(rest)};
   }
   return {false, false, whole};
+}
+
+std::string_view behind_name(std::string_view rest) {
+  rest = trimmed(rest);
+  if (rest.starts_with(',') || rest.starts_with(':')) rest.remove_prefix(1);
+  return trimmed(rest);
 }
 
 std::optional<approval_text> read_approval(std::string_view text) {

@@ -18,6 +18,9 @@ struct address_split {
 /// talk about it. A name alone (`clanky?`) is addressed and keeps its text. ASCII letters compare without case.
 address_split without_address(std::string_view text, const std::vector<std::string>& names);
 
+/// The text behind the bot's name or mention at the front of a message: `, stop` and `: stop` are `stop`.
+std::string_view behind_name(std::string_view rest);
+
 /// `approve 5d0f3e1a`, `deny 5d0f3e1a`: the word and the tail of a call's id, 4 to 36 hex digits and `-`.
 struct approval_text {
   bool approved = false;

@@ -25,6 +25,25 @@ const json& list_of(const json& from, const char* name) {
   return from.is_object() && found != from.end() && found->is_array() ? *found : none;
 }
 
+std::uint64_t kept_number(const json& from, const char* name) {
+  return from.is_object() && from.contains(name) && from[name].is_number_unsigned() ? from[name].get<std::uint64_t>()
+                                                                                    : 0;
+}
+
+json kept_attempt(const part::attempt& tried) {
+  return {{"key", tried.key}, {"text", tried.text}, {"bytes", tried.text_bytes}, {"live", tried.is_live}};
+}
+
+/// The post that may have been made, as it was sent.
+std::optional<part::attempt> recovered_attempt(const json& j, const std::string& text) {
+  const auto tried = j.find("perhaps");
+  if (tried == j.end() || !tried->is_object()) return std::nullopt;
+  return part::attempt{kept_number(*tried, "key"), text_of(*tried, "text"),
+                       std::min<std::size_t>(kept_number(*tried, "bytes"), text.size()), flag_of(*tried, "live"), true};
+}
+
+bool is_in_flight(const place& in, const part& p) { return in.flying && &*in.flying->of == &p; }
+
 /// `in_full`: including the unsent text.
 json kept_part(const scope_path& scope, const place& in, const part& p, bool in_full) {
   json j = {
@@ -46,11 +65,8 @@ json kept_part(const scope_path& scope, const place& in, const part& p, bool in_
   j["answers"] = p.reply_to;
   if (p.tells) j["stop"] = p.tells->text();
   if (p.perhaps)
-    j["perhaps"] = {{"key", p.perhaps->key},
-                    {"text", p.perhaps->text},
-                    {"bytes", p.perhaps->text_bytes},
-                    {"live", p.perhaps->is_live}};
-  else if (in.flying && &*in.flying->of == &p)
+    j["perhaps"] = kept_attempt(*p.perhaps);
+  else if (is_in_flight(in, p))
     j["flies"] = in.flying->text_bytes;
   return j;
 }
@@ -76,6 +92,10 @@ std::optional<json> kept_stop(const scope_path& scope, const place& in, const st
   if (shown != in.parts.end()) {
     j["message"] = shown->message;
     j["shown"] = shown->is_posted ? shown->shown : shown->text;
+    if (shown->perhaps)
+      j["perhaps"] = kept_attempt(*shown->perhaps);
+    else if (!shown->is_posted && is_in_flight(in, *shown))
+      j["flies"] = true;
   }
   return j;
 }
@@ -87,11 +107,6 @@ std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in)
     if (p.what == part_kind::reply && p.turn == turn)
       waiting += code_points(std::string_view(p.text).substr(std::min(p.sent_bytes, p.text.size())));
   return r.received - std::min(waiting, r.received);
-}
-
-std::uint64_t kept_number(const json& from, const char* name) {
-  return from.is_object() && from.contains(name) && from[name].is_number_unsigned() ? from[name].get<std::uint64_t>()
-                                                                                    : 0;
 }
 
 /// The sign that a turn waits.
@@ -143,10 +158,7 @@ std::optional<part> recovered_waiting(const json& j) {
   p.sent_bytes = 0;
   p.reply_to = text_of(j, "answers");
   p.tells = message_id::parse(text_of(j, "stop"));
-  if (const auto tried = j.find("perhaps"); tried != j.end() && tried->is_object())
-    p.perhaps = part::attempt{kept_number(*tried, "key"), text_of(*tried, "text"),
-                              std::min<std::size_t>(kept_number(*tried, "bytes"), p.text.size()),
-                              flag_of(*tried, "live"), true};
+  p.perhaps = recovered_attempt(j, p.text);
   return p;
 }
 
@@ -157,7 +169,7 @@ stop_notice recovered_stop(const json& j) {
   n.more_follows = flag_of(j, "more");
   n.reacted = text_of(j, "reacted");
   n.reply_to = text_of(j, "answers");
-  n.is_recovered = true;
+  n.is_recovered = n.is_told = true;
   return n;
 }
 
@@ -172,7 +184,10 @@ part shown_stop(const json& j, const stop_notice& n) {
   p.text = text_of(j, "shown");
   p.awaits_proof = true;
   p.is_posted = !p.message.empty();
-  if (!p.is_posted) return p;
+  if (!p.is_posted) {
+    p.perhaps = recovered_attempt(j, p.text);
+    return p;
+  }
   p.shown = p.text;
   p.sent_bytes = p.text.size();
   return p;
@@ -304,7 +319,8 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     if (!scope || !n.cancel || b.last_notice >= most_kept) continue;
     n.number = ++b.last_notice;
     auto& in = b.at(*scope, now);
-    if (!text_of(j, "shown").empty()) b.add_urgent(in, shown_stop(j, n));
+    // A post of which nobody knows whether it arrived is not made twice: the outcome comes in a message of its own.
+    if (!text_of(j, "shown").empty() && !flag_of(j, "flies")) b.add_urgent(in, shown_stop(j, n));
     in.stops.push_back(std::move(n));
   }
   return which;

@@ -86,9 +86,11 @@ void outbox::outbox_state::close_notice(place& in, std::uint64_t number) {
 
 void outbox::outbox_state::begin_notice(place& in, stop_notice& n, boot_time now) {
   const auto* end = end_of(n.cancel);
-  if (!end)
+  if (!end) {
+    if (std::exchange(n.is_told, true)) return;
     return show(in, n, rules.words.stopping, more::follows,
                 rules.can_edit ? boot_time{} : now + rules.tell_stopping_after);
+  }
   if (!n.more_follows) {
     show(in, n, end->is_proven ? rules.words.stopped : end->mark, more::none);
     return close_notice(in, n.number);

@@ -114,6 +114,8 @@ TEST_CASE("a message is said in its channel, with the mention taken out", "[disc
   REQUIRE(meant);
   CHECK(meant->text == "stop");
   CHECK(meant->addressed == true);
+  for (const auto* text : {"<@42>, stop!", "<@!42>: stop!", "<@42> , stop!"})
+    CHECK(read(message({{"content", text}, {"mentions", {{{"id", "42"}}}}}))->text == "stop!");
   CHECK(read(message({{"mentions", {{{"id", "43"}}}}}))->addressed == false);
   CHECK(read(message({{"type", 19}, {"referenced_message", {{"author", {{"id", "42"}}}}}}))->addressed == true);
   CHECK(read(message({{"type", 19}, {"referenced_message", nullptr}}))->addressed == false);

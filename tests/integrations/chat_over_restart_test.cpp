@@ -299,17 +299,22 @@ TEST_CASE("a channel is heard up to the oldest message that is not decided", "[r
   CHECK(marks.all().empty());
 }
 
-TEST_CASE("notes are taken soon after a change, and not at each", "[restart]") {
+TEST_CASE("notes are taken at each change while they are short, and else soon after it", "[restart]") {
   strings written;
   notebook notes({[] { return std::string("before"); }, [&](const std::string& text) { written.push_back(text); }});
   CHECK(notes.recall() == "before");
   const boot_time now{100'000'000'000};
   CHECK_FALSE(notes.keep(1, now, [] { return "one"; }));
-  CHECK(notes.keep(2, now + milliseconds{1}, [] { return "two"; }) == now + milliseconds{250});
-  CHECK_FALSE(notes.keep(2, now + milliseconds{250}, [] { return "two"; }));
-  CHECK_FALSE(notes.keep(3, now + milliseconds{600}, [] { return "two"; }));
-  notes.close(4, now + milliseconds{601}, [] { return "last"; });
-  CHECK(written == strings{"one", "two", "last"});
+  CHECK_FALSE(notes.keep(1, now, [] { return "no change"; }));
+  CHECK_FALSE(notes.keep(2, now, [] { return "two"; }));
+  CHECK(written == strings{"one", "two"});
+  const std::string large(40'000, 'x');
+  CHECK_FALSE(notes.keep(3, now, [&] { return large; }));
+  CHECK(notes.keep(4, now + milliseconds{1}, [] { return "four"; }) == now + milliseconds{250});
+  CHECK_FALSE(notes.keep(4, now + milliseconds{250}, [] { return "four"; }));
+  CHECK_FALSE(notes.keep(5, now + milliseconds{600}, [] { return "four"; }));
+  notes.close(6, now + milliseconds{601}, [] { return "last"; });
+  CHECK(written == strings{"one", "two", large, "four", "last"});
 }
 
 TEST_CASE("an edit stops the turn of its message and says the other words, each edit once", "[edits]") {

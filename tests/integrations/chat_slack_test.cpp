@@ -127,7 +127,14 @@ TEST_CASE("text is read as people see it") {
   CHECK(slack::readable("<https://x.test|here> <#C1|build> <!here> <https://y.test>", "", mentions) ==
         "here (https://x.test) #build @here https://y.test");
   CHECK(slack::readable("5 < 6", "", mentions) == "5 < 6");
+  CHECK(slack::readable(":octagonal_sign: now", "", mentions) == "\U0001F6D1 now");
   CHECK_FALSE(mentions);
+  for (const auto* text : {"<@U1>, stop!", "<@U1>: stop!", " <@U1> , stop!", "<@U1> stop!", "stop! <@U1>"}) {
+    bool ours = false;
+    CHECK(slack::readable(text, "U1", ours) == "stop!");
+    CHECK(ours);
+  }
+  CHECK(slack::readable("look <@U1>, stop!", "U1", mentions) == "look , stop!");
 }
 
 TEST_CASE("a handshake, a command and a button are read") {

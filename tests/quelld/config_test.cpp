@@ -76,6 +76,22 @@ TEST_CASE("values of the wrong kind name key and file", "[config]") {
   }
 }
 
+TEST_CASE("a wrong value in the file is named with its line, and an address is one", "[config]") {
+  const auto why = [](const std::string& text) { return load_config(file(text).path, {}).error().detail; };
+  CHECK_THAT(why("[log]\n[http]\n\nadvertise_url = true\n"),
+             Catch::Contains(":4: http.advertise_url must be a string"));
+  CHECK_THAT(why("[defaults]\nscope = true\n"), Catch::Contains(":2: defaults.scope must be a string"));
+  for (const auto* wrong : {"\"\"", "\"nonsense\"", "\":1\"", "\"a:70000\"", "\"a:b\"", "\"a b:1\"", "7711"})
+    for (const auto* key : {"listen", "output_listen"}) {
+      INFO(key << " = " << wrong);
+      const file f(std::string("[workers]\n") + key + " = " + wrong + "\n");
+      const auto read = load_config(f.path, {});
+      const auto sound = read ? check_config(*read) : result<void>(tl::unexpected(read.error()));
+      REQUIRE_FALSE(sound);
+      CHECK_THAT(sound.error().detail, Catch::Contains(std::string("workers.") + key) && Catch::Contains("HOST:PORT"));
+    }
+}
+
 TEST_CASE("the printed configuration is read back as the same", "[config]") {
   config c;
   c.workers_lease = 90s;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "integrations/chat/addressing.hpp"
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/json_access.hpp"
 #include "protocol/blanks.hpp"
@@ -173,11 +174,14 @@ std::optional<incoming_message> read_message(std::string_view text, std::string_
   s.author = person_of(author, member_of(message, "member"));
   if (s.author.id.empty() || s.author.id == own_id) return std::nullopt;
   s.text = text_of(message, "content");
+  bool begins_with_us = false;
   if (!own_id.empty()) {
-    take_out(s.text, "<@" + std::string(own_id) + ">");
-    take_out(s.text, "<@!" + std::string(own_id) + ">");
+    for (const auto& us : {"<@" + std::string(own_id) + ">", "<@!" + std::string(own_id) + ">"}) {
+      begins_with_us = begins_with_us || trimmed(s.text).starts_with(us);
+      take_out(s.text, us);
+    }
   }
-  s.text = std::string(trimmed(s.text));
+  s.text = std::string(begins_with_us ? behind_name(s.text) : trimmed(s.text));
   if (s.text.empty() && attachments_of(message).empty()) return std::nullopt;
   s.addressed =
       guild.empty() ||

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/addressing.hpp"
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/json_text.hpp"
 #include "integrations/chat/web.hpp"
@@ -114,6 +115,7 @@ tl::unexpected<fault> bad(const std::string& what) { return failure(error_code::
 
 std::string readable(std::string_view text, std::string_view bot_user, bool& mentions_bot) {
   std::string shown;
+  bool begins_with_us = false;
   while (!text.empty()) {
     const auto open = text.find('<');
     const auto close = open == std::string_view::npos ? open : text.find('>', open);
@@ -122,13 +124,18 @@ std::string readable(std::string_view text, std::string_view bot_user, bool& men
       break;
     }
     shown += text.substr(0, open);
+    const bool is_first = !mentions_bot && trimmed(shown).empty();
     shown += shown_entity(text.substr(open + 1, close - open - 1), bot_user, mentions_bot);
+    begins_with_us = begins_with_us || (is_first && mentions_bot);
     text.remove_prefix(close + 1);
   }
+  // Signs come by name.
+  replace_all(shown, ":octagonal_sign:", "\U0001F6D1");
+  replace_all(shown, ":black_square_for_stop:", "\u23F9");
   replace_all(shown, "&lt;", "<");
   replace_all(shown, "&gt;", ">");
   replace_all(shown, "&amp;", "&");
-  return std::string(trimmed(shown));
+  return std::string(begins_with_us ? behind_name(shown) : trimmed(shown));
 }
 
 result<event_body> read_event(std::string_view body, std::string_view bot_user) {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/addressing.hpp"
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/json_text.hpp"
 #include "protocol/blanks.hpp"
@@ -77,9 +78,7 @@ void take_mention(message& m, const self& me) {
     if (!ends) continue;
     m.is_addressed = true;
     if (at == 0) {
-      const std::string rest(trimmed(std::string_view(m.text).substr(end)));
-      m.text = !rest.empty() && (rest.front() == ',' || rest.front() == ':') ? trimmed(std::string_view(rest).substr(1))
-                                                                             : rest;
+      m.text = std::string(behind_name(std::string_view(m.text).substr(end)));
     } else if (end == whole.size()) {
       m.text = std::string(trimmed(std::string_view(m.text).substr(0, at)));
     }
