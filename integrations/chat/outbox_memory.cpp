@@ -169,7 +169,7 @@ stop_notice recovered_stop(const json& j) {
   n.more_follows = flag_of(j, "more");
   n.reacted = text_of(j, "reacted");
   n.reply_to = text_of(j, "answers");
-  n.is_recovered = n.is_told = true;
+  n.is_recovered = n.is_reported = true;
   return n;
 }
 

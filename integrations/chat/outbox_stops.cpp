@@ -87,7 +87,7 @@ void outbox::outbox_state::close_notice(place& in, std::uint64_t number) {
 void outbox::outbox_state::begin_notice(place& in, stop_notice& n, boot_time now) {
   const auto* end = end_of(n.cancel);
   if (!end) {
-    if (std::exchange(n.is_told, true)) return;
+    if (std::exchange(n.is_reported, true)) return;
     return show(in, n, rules.words.stopping, more::follows,
                 rules.can_edit ? boot_time{} : now + rules.tell_stopping_after);
   }

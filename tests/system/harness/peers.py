@@ -11,7 +11,7 @@ import pytest
 
 from harness.waiting import until
 
-BIN = os.environ.get("QUELL_BIN", "")
+from harness.cluster import BIN
 
 
 def installed(name, packages):
