@@ -1,11 +1,12 @@
 // The console begins: sign in, then show what the address names.
-import { effect } from '@preact/signals';
+import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
 import { new_needs, tab_title } from './model/needs.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
 import { follow_links, go } from './state/router.ts';
 import { begin_session, session_state } from './state/session.ts';
+import { has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
 import { SignIn } from './views/sign_in.tsx';
 
@@ -25,6 +26,15 @@ function notify(): void {
   });
 }
 
+/** Whoever leaves the page while a stop has no answer is asked first: with the page it would be lost. */
+function keep_unsent_stops(): void {
+  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+  effect(() => (has_unsent.value ? addEventListener('beforeunload', warn) : removeEventListener('beforeunload', warn)));
+  effect(() => {
+    if (session_state.value === 'out') untracked(leave_stops);
+  });
+}
+
 follow_links();
 begin_keys({
   '/': () => document.getElementById('search')?.focus(),
@@ -37,5 +47,6 @@ effect(() => {
 });
 begin_needs();
 notify();
+keep_unsent_stops();
 render(<App />, document.getElementById('app')!);
 void begin_session();

@@ -12,6 +12,8 @@ export class ApiError extends Error {
   }
 }
 
+const no_answer = 'quelld does not answer.';
+
 /** Called when the session is over, whoever notices first. */
 let on_signed_out: () => void = () => {};
 export function when_signed_out(act: () => void): void {
@@ -34,7 +36,7 @@ export async function send(method: string, path: string, init: RequestInit = {})
     answer = await fetch(path, { method, credentials: 'same-origin', ...init });
   } catch (error) {
     if (error instanceof DOMException) throw error; // aborted, or too late
-    throw new ApiError(0, 'unreachable', 'quelld does not answer. It is asked again by itself.');
+    throw new ApiError(0, 'unreachable', method === 'GET' ? no_answer : `${no_answer} Whether this has reached it is not known: look before you try again.`);
   }
   if (answer.ok) return answer;
   const problem = await error_of(answer);
@@ -63,4 +65,9 @@ export async function remove(path: string): Promise<void> {
 /** What an error says, for people. */
 export function words_of(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The same for what is asked again by itself until there is an answer; only such a request may say so. */
+export function words_of_repeated(error: unknown): string {
+  return error instanceof ApiError && error.status === 0 ? `${no_answer} It is asked again by itself.` : words_of(error);
 }

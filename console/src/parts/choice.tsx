@@ -1,5 +1,6 @@
-// A choice of several operations, to stop them together.
+// A choice of several operations, to stop them together. Nobody chooses who may not stop.
 import { useSignal, type Signal } from '@preact/signals';
+import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 
 export interface Choice {
@@ -11,16 +12,17 @@ export interface Choice {
 export function use_choice(): Choice {
   const ids = useSignal<ReadonlySet<string>>(new Set());
   const toggle = (id: string) => {
+    if (!may.cancel.value) return;
     const next = new Set(ids.peek());
     if (!next.delete(id)) next.add(id);
     ids.value = next;
   };
-  return { ids, toggle, stop: () => ask_to_stop({ what: 'operations', ids: [...ids.value] }) };
+  return { ids, toggle, stop: () => may.cancel.value && ask_to_stop({ what: 'operations', ids: [...ids.value] }) };
 }
 
 export function Chosen({ choice }: { choice: Choice }) {
   const { size } = choice.ids.value;
-  if (size === 0) return null;
+  if (size === 0 || !may.cancel.value) return null;
   return (
     <span class="chosen">
       {size} chosen

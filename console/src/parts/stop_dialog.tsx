@@ -1,17 +1,19 @@
 // Stop: one press opens this, one confirmation sends it. The preview loads beside and is never waited for.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
+import { ApiError, post, words_of } from '../api/client.ts';
 import { a_few_at_once, giving_way_to_stops } from '../api/connections.ts';
 import type { Cancel, WouldStop } from '../api/types.ts';
 import { stop_command, target_name } from '../model/command.ts';
 import { preview_words } from '../model/report.ts';
-import { bodies_of, send_stop, stopping, type Stopping } from '../state/stopping.ts';
+import { waiting_words } from '../model/unanswered.ts';
+import { bodies_of, close_stop, give_up, send_stop, stopping, type Stopping } from '../state/stopping.ts';
 import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
 const most_previews = 20;
 const patience_ms = 10_000;
 const most_at_once = 2; // of a browser's six connections
+const no_preview = 'No preview yet. The stop does not need one.';
 
 function usePreview(asked: Stopping, only_seen: boolean) {
   const [text, set_text] = useState('Counting what is live…');
@@ -20,7 +22,7 @@ function usePreview(asked: Stopping, only_seen: boolean) {
   useEffect(() => {
     if (is_sent) return;
     const stop = new AbortController();
-    const limit = setTimeout(() => (stop.abort(), set_text('No preview yet. The stop does not need one.')), patience_ms);
+    const limit = setTimeout(() => (stop.abort(), set_text(no_preview)), patience_ms);
     const bodies = bodies_of(asked, { reason: '', at_once: false, only_seen }).slice(0, most_previews);
     const preview = (body: object) => giving_way_to_stops((signal) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, { signal }), stop.signal);
     a_few_at_once(bodies, most_at_once, preview).then(
@@ -33,7 +35,7 @@ function usePreview(asked: Stopping, only_seen: boolean) {
         const words = preview_words(report, all.filter((o) => o.kind === 'external').length, answers.some((a) => a.would_stop?.truncated));
         set_text(asked.ids.length > most_previews ? `${words} (the first ${most_previews} of ${asked.ids.length} chosen)` : words);
       },
-      (error) => stop.signal.aborted || set_text(words_of(error)),
+      (error) => stop.signal.aborted || set_text(error instanceof ApiError && error.status === 0 ? no_preview : words_of(error)),
     ).finally(() => clearTimeout(limit));
     return () => (clearTimeout(limit), stop.abort());
   }, [asked.ids, only_seen, is_sent]);
@@ -41,9 +43,9 @@ function usePreview(asked: Stopping, only_seen: boolean) {
 }
 
 function Ask({ asked }: { asked: Stopping }) {
-  const [reason, set_reason] = useState('');
-  const [at_once, set_at_once] = useState(false);
-  const [only_seen, set_only_seen] = useState(false);
+  const [reason, set_reason] = useState(asked.choice.reason);
+  const [at_once, set_at_once] = useState(asked.choice.at_once);
+  const [only_seen, set_only_seen] = useState(asked.choice.only_seen);
   const preview = usePreview(asked, only_seen);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), []);
@@ -66,10 +68,37 @@ function Ask({ asked }: { asked: Stopping }) {
       <div class="dialog-foot">
         <Copy text={stop_command(asked.target)} label="Copy as quell command" />
         <span class="grow" />
-        <button type="button" class="button" onClick={() => (stopping.value = null)}>Keep it running</button>
+        <button type="button" class="button" onClick={close_stop}>{asked.phase === 'sent' ? 'Close, and go on' : 'Keep it running'}</button>
         <button autofocus ref={button} type="submit" class="button danger" disabled={asked.phase === 'sent'}>{asked.phase === 'sent' ? 'Sending…' : asked.phase === 'failed' ? 'Try again' : 'Stop'}</button>
       </div>
     </form>
+  );
+}
+
+/** Confirmed, and no answer: it is sent again by itself, also when this is closed. */
+function Unanswered({ asked }: { asked: Stopping }) {
+  return (
+    <>
+      <p class="warn unanswered" role="status">{waiting_words(asked.open, asked.ids.length, asked.trouble)}</p>
+      <p class="faint">Keep this page: nobody else knows of this stop. Sending it again stops nothing twice.</p>
+      {asked.cancels.map((c) => <LiveReport key={c.id} id={c.id ?? ''} first={c} with_link />)}
+      <div class="dialog-foot">
+        <Copy text={stop_command(asked.target)} label="Copy as quell command" />
+        <span class="grow" />
+        <button type="button" class="button" onClick={() => give_up(asked)}>Give up</button>
+        <button type="button" class="button" onClick={close_stop}>Close, and go on</button>
+      </div>
+    </>
+  );
+}
+
+function Told({ asked }: { asked: Stopping }) {
+  return (
+    <>
+      <Trouble words={asked.trouble} />
+      {asked.cancels.map((c) => <LiveReport key={c.id} id={c.id ?? ''} first={c} with_link />)}
+      <div class="dialog-foot"><span class="grow" /><button type="button" class="button" onClick={close_stop}>Close</button></div>
+    </>
   );
 }
 
@@ -81,15 +110,11 @@ export function StopDialog() {
     if (!asked && box.current?.open) box.current.close();
   }, [asked !== null]);
   if (!asked) return null;
+  const is_unanswered = asked.phase === 'sent' && asked.trouble !== '';
   return (
-    <dialog ref={box} class="dialog" aria-labelledby="stop-title" onClose={() => (stopping.value = null)}>
-      <h2 id="stop-title">{asked.phase === 'told' ? `Stop of ${target_name(asked.target)}` : `Stop ${target_name(asked.target)}?`}</h2>
-      {asked.phase === 'told' ? (
-        <>
-          {asked.cancels.map((c, i) => <LiveReport key={i} id={c.id ?? ''} first={c} with_link />)}
-          <div class="dialog-foot"><span class="grow" /><button type="button" class="button" onClick={() => (stopping.value = null)}>Close</button></div>
-        </>
-      ) : <Ask key={asked.ids[0]} asked={asked} />}
+    <dialog ref={box} class="dialog" aria-labelledby="stop-title" onClose={close_stop}>
+      <h2 id="stop-title">{asked.phase === 'told' || is_unanswered ? `Stop of ${target_name(asked.target)}` : `Stop ${target_name(asked.target)}?`}</h2>
+      {asked.phase === 'told' ? <Told asked={asked} /> : is_unanswered ? <Unanswered asked={asked} /> : <Ask key={asked.ids[0]} asked={asked} />}
     </dialog>
   );
 }

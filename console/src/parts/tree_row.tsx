@@ -42,7 +42,8 @@ export function ScopeRow({ node, is_focused, toggle, stop }: RowProps) {
   );
 }
 
-export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose }: RowProps & { is_chosen: boolean; choose: () => void }) {
+/** `choose`: null for whoever may not stop. */
+export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose }: RowProps & { is_chosen: boolean; choose: (() => void) | null }) {
   const op = node.operation!;
   const title = op_title(op);
   const over = is_terminal(op.status);
@@ -50,7 +51,7 @@ export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose
   return (
     <Row node={node} is_focused={is_focused} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
       <Twist node={node} toggle={toggle} name={title} />
-      <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />
+      {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
       <Dot status={op.status} />
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       {node.children > 0 && <span class="pill num">{node.below.toLocaleString('en')} below</span>}

@@ -1,6 +1,6 @@
 // Looks at /metrics every few seconds, and what they say of the time between: for as long as the page is open.
 import { signal } from '@preact/signals';
-import { get_text, words_of } from '../api/client.ts';
+import { get_text, words_of_repeated } from '../api/client.ts';
 import { between, histogram_of, parse_metrics, quantile, value_of, type Sample } from '../model/metrics.ts';
 
 export interface Look {
@@ -44,7 +44,7 @@ async function look(): Promise<void> {
     looks.value = [...looks.value.slice(1 - most_looks), look_of(samples, looks.value.at(-1))];
     measures_trouble.value = '';
   } catch (error) {
-    measures_trouble.value = words_of(error);
+    measures_trouble.value = words_of_repeated(error);
   }
 }
 

@@ -1,6 +1,6 @@
 // What needs a person, for the first page, the navigation and the tab's title.
 import { computed, effect, signal } from '@preact/signals';
-import { get, words_of } from '../api/client.ts';
+import { get, words_of_repeated } from '../api/client.ts';
 import { giving_way_to_stops } from '../api/connections.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
@@ -80,7 +80,7 @@ async function look(): Promise<void> {
     };
     findings_trouble.value = '';
   } catch (error) {
-    findings_trouble.value = words_of(error);
+    findings_trouble.value = words_of_repeated(error);
   }
 }
 

@@ -1,6 +1,6 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
-import { ApiError, send, words_of } from '../api/client.ts';
+import { ApiError, send, words_of_repeated } from '../api/client.ts';
 import { giving_way_to_stops, in_turn } from '../api/connections.ts';
 import { in_frame } from '../api/slices.ts';
 import { AnsiReader } from '../model/ansi.ts';
@@ -40,7 +40,7 @@ export class OutputTail {
         this.trouble.value = '';
       } catch (error) {
         if (this.stop.signal.aborted) return;
-        this.trouble.value = words_of(error);
+        this.trouble.value = words_of_repeated(error);
         if (error instanceof ApiError && error.status >= 400 && error.status < 500) return;
       }
       await new Promise((resolve) => setTimeout(resolve, pause_ms));

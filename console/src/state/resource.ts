@@ -1,7 +1,7 @@
 // Something that is read from the API: the last good answer, whether it is being read, and what went wrong.
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import { words_of } from '../api/client.ts';
+import { words_of_repeated } from '../api/client.ts';
 import { connection, heard, listen, resync } from '../api/feed.ts';
 
 export interface Resource<T> {
@@ -22,7 +22,7 @@ export function use_resource<T>(key: string, read: () => Promise<T>, how: { ever
     const is_newest = () => mine > shown.current && ((shown.current = mine), true);
     reader.current().then(
       (value) => is_newest() && (state.value = { value, trouble: '', is_loading: false }),
-      (error) => is_newest() && (state.value = { ...state.value, trouble: words_of(error), is_loading: false }),
+      (error) => is_newest() && (state.value = { ...state.value, trouble: words_of_repeated(error), is_loading: false }),
     );
   }, []);
   useEffect(() => {

@@ -1,6 +1,6 @@
 // The tree's model fed from the API and the events. What events change is shown ten times a second at most.
 import { signal } from '@preact/signals';
-import { get, words_of } from '../api/client.ts';
+import { get, words_of_repeated } from '../api/client.ts';
 import { heard, listen, resync } from '../api/feed.ts';
 import type { TreePage } from '../api/types.ts';
 import { TreeModel, type TreeNode } from '../model/tree.ts';
@@ -97,7 +97,7 @@ export class LiveTree {
       is_done = true;
       this.trouble.value = '';
     } catch (error) {
-      if (!this.over.signal.aborted) this.trouble.value = words_of(error);
+      if (!this.over.signal.aborted) this.trouble.value = words_of_repeated(error);
     } finally {
       this.model.end_reading(at, !is_done);
       this.reading.delete(at);

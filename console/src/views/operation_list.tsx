@@ -1,7 +1,7 @@
 // A flat list of operations that match a search, page by page: live ones as they change, ended ones as they are.
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { get, words_of } from '../api/client.ts';
+import { get, words_of_repeated } from '../api/client.ts';
 import { heard, listen, resync } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { plain } from '../model/format.ts';
@@ -54,7 +54,7 @@ function use_operations(text: string, which: 'live' | 'ended') {
       for (const id of next.leaving) rows_to_leave.current.set(id, Date.now() + shown_after_end_ms);
       state.value = { rows: next.rows, cursor: rows.length < most_rows ? page.next_cursor : null, is_loading: false, trouble: '' };
     } catch (error) {
-      if (is_wanted()) state.value = { ...state.value, is_loading: false, trouble: words_of(error) };
+      if (is_wanted()) state.value = { ...state.value, is_loading: false, trouble: words_of_repeated(error) };
     }
   };
   useEffect(() => {

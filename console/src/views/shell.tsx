@@ -7,6 +7,7 @@ import { Icon, type IconName } from '../parts/icons.tsx';
 import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
 import { StopDialog } from '../parts/stop_dialog.tsx';
+import { StopsAside } from '../parts/stops_aside.tsx';
 import { now } from '../state/clock.ts';
 import { needs_number } from '../state/needs.ts';
 import { address, route } from '../state/router.ts';
@@ -89,7 +90,7 @@ function Help() {
   return (
     <dialog ref={box} class="dialog" aria-labelledby="help-title" onClose={() => (is_help_open.value = false)}>
       <h2 id="help-title">Keys</h2>
-      <dl class="fields">{keys.map(([key, words]) => <div key={key} class="field"><dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{words}</dd></div>)}</dl>
+      <dl class="fields">{keys.filter(([key]) => may.cancel.value || (key !== 'x' && key !== 'c')).map(([key, words]) => <div key={key} class="field"><dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{words}</dd></div>)}</dl>
       <div class="dialog-foot"><span class="grow" /><button type="button" class="button" onClick={() => box.current?.close()}>Close</button></div>
     </dialog>
   );
@@ -144,6 +145,7 @@ export function Shell() {
         <Navigation />
         <div class="stage">
           <ConnectionBar />
+          <StopsAside can_show />
           <main id="main" tabIndex={0}><View /></main>
         </div>
       </div>

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { session_state, sign_in, sign_in_trouble } from '../state/session.ts';
 import { Trouble } from '../parts/small.tsx';
+import { StopsAside } from '../parts/stops_aside.tsx';
 
 export function SignIn() {
   const [token, set_token] = useState('');
@@ -16,6 +17,7 @@ export function SignIn() {
   if (session_state.value === 'looking') return <main class="sign-in" aria-busy="true"><h1 class="hidden">quell</h1></main>;
   return (
     <main class="sign-in">
+      <StopsAside can_show={false} />
       <form class="card" onSubmit={(e) => void submit(e)}>
         <img src="/icon.svg" alt="" width="40" height="40" />
         <h1>quell</h1>

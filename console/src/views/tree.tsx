@@ -31,6 +31,7 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
   const focus = useSignal(-1);
   const choice = use_choice();
   const keep = use_kept_rows();
+  const can_stop = may.cancel.value;
   void tree.version.value;
   const rows = tree.model.rows();
   const root = tree.model.root;
@@ -41,8 +42,8 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
     // By its place at that time: rows above it may have come and gone.
     const toggle = () => (tree.toggle(one), (focus.value = tree.model.rows().indexOf(one)));
     const stop = () => stop_node(one);
-    return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, is_focused, is_chosen], () => op
-      ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={is_chosen} toggle={toggle} stop={stop} choose={() => choice.toggle(op.id)} />
+    return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, is_focused, is_chosen, can_stop], () => op
+      ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={is_chosen} toggle={toggle} stop={stop} choose={can_stop ? () => choice.toggle(op.id) : null} />
       : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={stop} />);
   };
   use_keys({
@@ -50,9 +51,9 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
     k: () => (focus.value = Math.max(0, focus.value - 1)),
     l: () => at() && tree.toggle(at()!, true),
     h: () => at() && (at()!.is_open ? tree.toggle(at()!, false) : (focus.value = Math.max(0, rows.indexOf(at()!.above!)))),
-    x: () => at()?.operation && choice.toggle(at()!.operation!.id),
+    x: () => can_stop && at()?.operation && choice.toggle(at()!.operation!.id),
     c: () => {
-      if (!may.cancel.value) return;
+      if (!can_stop) return;
       if (choice.ids.value.size) choice.stop();
       else if (at()) stop_node(at()!);
     },
