@@ -95,6 +95,17 @@ def test_leaving_the_page_is_asked_about_and_giving_up_sends_nothing_more(cluste
     browser.sees(PROVEN, "dialog [data-verdict=proven]")
 
 
+def test_a_stop_that_arrived_and_whose_answer_was_lost_is_one_stop(cluster, browser):
+    op = started(cluster, "answered in vain")
+    browser.sign_in(cluster)
+    ask_to_stop(browser, op)
+    browser.sees("1 operation on", ".preview")
+    browser("await page.route('**/v1/cancels', async (one) => { await one.fetch(); await one.abort(); }, { times: 1 })")
+    confirm(browser)
+    browser.sees(PROVEN, "dialog [data-verdict=proven]")
+    assert len(cancels_of(cluster, op)) == 1
+
+
 def test_a_refusal_ends_the_repeats_and_is_shown(cluster, browser):
     op = started(cluster, "out of reach")
     made = cluster.api("POST", "/v1/tokens", {"name": "leaves", "role": "operator"}).json
