@@ -117,7 +117,7 @@ def test_a_refusal_ends_the_repeats_and_is_shown(cluster, browser):
     assert cluster.api("DELETE", f"/v1/tokens/{made['id']}").status == 204
     browser("await page.unroute('**/v1/cancels')")
     browser.sees("Sign in", ".sign-in")
-    browser.sees("Stop of out of reach: not taken.", ".sign-in .stop-aside")
+    browser.sees("Stop of out of reach: not confirmed.", ".sign-in .stop-aside")
     assert browser.flaws() == []
     assert cluster.operation(op)["status"] == "running" and cancels_of(cluster, op) == []
     browser.press("Seen", ".stop-aside")

@@ -38,5 +38,5 @@ export function left_words(answers: Answers, all: number, why: string): string {
 export function aside_words(name: string, phase: string, trouble: string): string {
   if (phase === 'sent') return trouble ? `Stop of ${name}: not sent yet, as far as this page knows. ${trouble} It is sent again by itself.` : `Stop of ${name}: it is being sent.`;
   if (phase === 'told') return `Stop of ${name}: quelld has taken ${trouble ? 'a part of it' : 'it'}.`;
-  return `Stop of ${name}: not taken. ${trouble}`;
+  return `Stop of ${name}: not confirmed. ${trouble}`;
 }
