@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
+constexpr auto fence_timeout = 5s;  ///< for the `cancelled` that a connection owes at its end
 constexpr auto rest_time = 50ms;    ///< much longer than a frame of a brain is on its way
 constexpr auto words_timeout = 15s; ///< for a recogniser that possibly has to start first
 constexpr std::size_t most_stops = 64;
@@ -112,14 +113,20 @@ void session::perform() {
   for (auto all = gateway_.take(); !all.empty(); all = gateway_.take())
     for (const auto& e : all) std::visit([this](const auto& one) { perform(one); }, e);
   is_performing_ = false;
-  if (gateway_.is_over()) end();
+  if (gateway_.is_over()) release();
+  if (gateway_.is_finished()) end();
+}
+
+/// Nobody is heard any more, while a `cancelled` can still be owed: the brain is free for the next client.
+void session::release() {
+  if (std::exchange(is_released_, true)) return;
+  ears_->close();
+  for (const auto& [speech, one] : mouths_) one->hush();
+  brain_.reset();
 }
 
 void session::end() {
   if (std::exchange(is_over_, true)) return;
-  ears_->close();
-  for (const auto& [speech, one] : mouths_) one->hush();
-  brain_.reset();
   link_->close();
   std::exchange(over_, {})(shared_from_this());
 }
@@ -293,6 +300,15 @@ void session::perform(const does::rest&) {
     const auto self = weak.lock();
     if (!self || self->is_over_) return;
     self->gateway_.rested();
+    self->perform();
+  });
+}
+
+void session::perform(const does::await_answers&) {
+  context_->loop->after(fence_timeout, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    self->gateway_.waited();
     self->perform();
   });
 }

@@ -32,6 +32,7 @@ class session : public std::enable_shared_from_this<session> {
  private:
   using frame = integrations::voice::frame;
   void perform();
+  void release();
   void end();
   void acknowledge(const records::event_record& e);
   void expect_words();
@@ -53,6 +54,7 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::retract& e);
   void perform(const integrations::voice::gateway_effects::linger& e);
   void perform(const integrations::voice::gateway_effects::rest& e);
+  void perform(const integrations::voice::gateway_effects::await_answers& e);
   void perform(const integrations::voice::gateway_effects::close& e);
   /// Runs later on the loop's thread, if this session still exists.
   template <class Work>
@@ -82,7 +84,7 @@ class session : public std::enable_shared_from_this<session> {
   /// Stops from this session whose end was not said yet, with the state that was said last.
   std::map<cancel_id, std::string> stops_;
   std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
-  bool is_over_ = false, is_performing_ = false;
+  bool is_over_ = false, is_released_ = false, is_performing_ = false;
 };
 
 } // namespace quell::controller::voice

@@ -90,9 +90,7 @@ void real_voice_host::client_came(std::shared_ptr<voices::frame_link> link) {
   g->link = link;
   link->begin({[this, g](const voices::frame& f) { g->in ? g->in->on_client_message(f) : first_frame(g, f); },
                [this, g](const fault& why) { g->in ? g->in->client_broke(why) : refuse(g, why); },
-               [g] {
-                 if (g->in) g->in->client_gone();
-               }});
+               [g] { g->in ? g->in->client_gone() : g->link->close(); }});
   if (link->is_loopback()) return link->send({voices::tag::ready, {}});
   context_->loop->after(hello_timeout, [this, weak = std::weak_ptr(g)] {
     if (const auto late = weak.lock(); late && !late->in)

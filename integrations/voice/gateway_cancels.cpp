@@ -44,13 +44,13 @@ void gateway_side::cancel_all() {
 }
 
 void gateway_side::fenced(exchange_number n) {
-  if (is_over_) return;
+  if (is_finished_) return;
   for (auto& one : owed_) std::erase(one.unfenced, n);
   tell_cancelled();
 }
 
 void gateway_side::retracted(exchange_number n) {
-  if (is_over_) return;
+  if (is_finished_) return;
   for (auto& one : owed_)
     if (one.unmarked == n) one.unmarked.reset();
   tell_cancelled();
@@ -68,7 +68,9 @@ void gateway_side::tell_cancelled() {
     owed_.pop_front();
     show_at_once(tag::notice, std::string(cancelled_notice));
   }
-  if (owed_.empty()) release_held();
+  if (!owed_.empty()) return;
+  release_held();
+  if (is_over_) take_leave();
 }
 
 /// The audible part of the frames that leave now is heard from now on.
@@ -89,7 +91,7 @@ std::size_t gateway_side::held_samples(exchange_number n) const {
 
 /// A brain has one exchange at a time: it is notified if that is the cancelled one, or if it has none.
 void gateway_side::stopped(exchange_number n) {
-  if (is_over_) return;
+  if (is_over_) return fenced(n);
   const auto at = find(n);
   const bool is_live = at != live_.end();
   if (std::erase(finishing_, n) == 0 && !is_live) return fenced(n); // a 07 came before, perhaps waiting for this
@@ -113,11 +115,16 @@ void gateway_side::stopped(exchange_number n) {
 
 void gateway_side::client_gone() {
   if (is_over_) return;
-  is_over_ = true;
+  leave_all();
+  part({});
+}
+
+/// The client's own exchanges end without it, and each answer of theirs that was accepted has its 84.
+void gateway_side::leave_all() {
   end_handed_over();
   if (!live_.empty()) effect(does::to_brain{{tag::brain_cancel}});
   for (auto& e : live_) {
-    if (e.is_audible()) effect(does::hush{e.open ? *e.open : *e.sounds});
+    silence(e);
     effect(does::leave{e.n});
   }
   live_.clear();
@@ -135,22 +142,41 @@ void gateway_side::end_handed_over() {
 
 void gateway_side::broken(const fault& why) {
   if (is_over_) return;
-  show_at_once(tag::error, error_json(why.code, why.detail));
-  client_gone();
-  effect(does::close{});
+  leave_all();
+  part(frame{tag::error, error_json(why.code, why.detail)});
 }
 
 void gateway_side::brain_gone(const std::string& why) {
   if (is_over_) return;
-  is_over_ = true;
   end_handed_over();
   for (auto& e : live_) {
     silence(e);
     effect(does::finish{e.n, e.transcript, e.was_spoken, why});
   }
   live_.clear();
-  show_at_once(tag::error, error_json("no_brain", why));
+  part(frame{tag::error, error_json("no_brain", why)});
+}
+
+/// Nothing more is taken. Every 07 that was taken is answered first, as soon as its cancel is fenced.
+void gateway_side::part(std::optional<frame> farewell) {
+  is_over_ = true;
+  farewell_ = std::move(farewell);
+  drop_held(std::nullopt);
+  if (owed_.empty()) return take_leave();
+  effect(does::await_answers{});
+}
+
+void gateway_side::take_leave() {
+  is_finished_ = true;
+  if (farewell_) effect(does::to_client{std::move(*farewell_)});
   effect(does::close{});
+}
+
+void gateway_side::waited() {
+  if (!is_over_ || is_finished_) return;
+  owed_.clear();
+  held_.clear();
+  take_leave();
 }
 
 } // namespace quell::integrations::voice

@@ -185,7 +185,7 @@ void gateway_side::on_verdict(exchange_number n, verdict what) {
 }
 
 void gateway_side::refused(exchange_number n, const std::string& why) {
-  if (is_over_) return;
+  if (is_over_) return fenced(n);
   if (std::erase(finishing_, n) > 0) show(tag::notice, why);
   const auto at = find(n);
   if (at == live_.end()) return ended(n);

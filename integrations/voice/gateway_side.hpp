@@ -110,6 +110,10 @@ struct linger {
 struct rest {
   friend bool operator==(const rest&, const rest&) = default;
 };
+/// Nothing more is taken, and a `cancelled` is still owed: call `waited` if it is not told within seconds.
+struct await_answers {
+  friend bool operator==(const await_answers&, const await_answers&) = default;
+};
 /// Close the client's connection once everything queued has been sent.
 struct close {
   friend bool operator==(const close&, const close&) = default;
@@ -121,7 +125,7 @@ using gateway_effect =
                  gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::decide_speech,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
                  gateway_effects::hush, gateway_effects::delay, gateway_effects::retract, gateway_effects::linger,
-                 gateway_effects::rest, gateway_effects::close>;
+                 gateway_effects::rest, gateway_effects::await_answers, gateway_effects::close>;
 
 /// A transcript from the recogniser.
 struct recognised {
@@ -170,18 +174,24 @@ class gateway_side {
   /// Everything that was given of it has been heard, as far as that is known. After `speech_over`.
   void speech_played(speech_number speech);
   void lingered(exchange_number n);
+  /// The cancels of a connection that is over were not fenced in time: it ends without their `cancelled`.
+  void waited();
   void rested();
   /// Speaks quell's own words like an answer, to report how a stop went.
   void say(const std::string& text);
   /// Shows a notice of quell.
   void tell(const std::string& notice);
+  /// The client sends nothing more. It may still read.
   void client_gone();
   void brain_gone(const std::string& why);
   /// The client violated the protocol.
   void broken(const fault& why);
 
   std::vector<gateway_effect> take() { return std::exchange(effects_, {}); }
+  /// Nothing more is taken from the client, the brain and the recogniser.
   bool is_over() const { return is_over_; }
+  /// Over, and every 07 is answered: the connection closes.
+  bool is_finished() const { return is_finished_; }
   /// The speech whose `chunk`s are still accepted.
   std::optional<speech_number> speaking() const;
   /// It is given, or still heard.
@@ -223,6 +233,9 @@ class gateway_side {
   void drop_held(std::optional<exchange_number> n);
   void release_held();
   void end_handed_over();
+  void leave_all();
+  void part(std::optional<frame> farewell);
+  void take_leave();
   std::size_t held_samples(exchange_number n) const;
   void rest();
   void finish(place at, const std::string& failure = {});
@@ -261,7 +274,8 @@ class gateway_side {
   bool is_discarding_ = false; ///< discard until the next final transcript, for recognisers without `from`
   bool is_brain_late_ = false; ///< its next frames answer a cancelled exchange
   unsigned resting_ = 0;       ///< words wait that long for the brain
-  bool is_over_ = false;
+  std::optional<frame> farewell_; ///< the error behind the last `cancelled` of a connection that is over
+  bool is_over_ = false, is_finished_ = false;
 };
 
 } // namespace quell::integrations::voice

@@ -115,7 +115,9 @@ class open_link final : public frame_link, public counted_link, public std::enab
     stream_.async_read_some(asio::buffer(buffer_),
                             [self = this->shared_from_this()](const voice_io_error& error, std::size_t n) {
                               if (self->is_closing_) return;
+                              if (error == asio::error::eof) return self->half_close();
                               if (error) return self->lose();
+                              if (self->is_deaf_) return self->read();
                               self->reader_.put({self->buffer_.data(), n});
                               self->hear();
                             });
@@ -125,8 +127,10 @@ class open_link final : public frame_link, public counted_link, public std::enab
     while (!is_closing_ && !is_gone_) {
       const auto f = reader_.next();
       if (!f) {
+        is_deaf_ = true;
         if (hooks_.broken) std::exchange(hooks_, {}).broken(f.error());
-        return;
+        // What is left unread when the socket closes would reset the connection, and lose our last frames.
+        return is_closing_ || is_gone_ ? void() : read();
       }
       if (!*f) return read();
       is_silent_ = false;
@@ -154,6 +158,11 @@ class open_link final : public frame_link, public counted_link, public std::enab
     if (const auto gone = std::exchange(hooks_, {}).gone) gone();
   }
 
+  /// The peer sends nothing more. It may still read: what it is owed is sent until `close`, or until a write fails.
+  void half_close() {
+    if (const auto gone = std::exchange(hooks_, {}).gone) gone();
+  }
+
   void shut() {
     voice_io_error ignored;
     deadline_.cancel();
@@ -169,7 +178,7 @@ class open_link final : public frame_link, public counted_link, public std::enab
   hooks hooks_;
   std::array<char, read_bytes> buffer_{};
   std::string unsent_, sending_;
-  bool is_writing_ = false, is_closing_ = false, is_gone_ = false, is_silent_ = true;
+  bool is_writing_ = false, is_closing_ = false, is_gone_ = false, is_silent_ = true, is_deaf_ = false;
 };
 
 tl::unexpected<fault> bad_address(const std::string& address, const std::string& why) {

@@ -17,12 +17,13 @@ class frame_link {
   struct hooks {
     std::function<void(const frame&)> on_frame;
     std::function<void(const fault&)> broken; ///< the far side violated the protocol: nothing more is read
-    std::function<void()> gone;               ///< called once, unless we closed the connection
+    std::function<void()> gone; ///< called once, unless we closed the connection: the far side sends nothing more
   };
   virtual ~frame_link() = default;
   /// Starts reading.
   virtual void begin(hooks h) = 0;
-  /// Sends in order. A peer that leaves 4 MiB unread is disconnected.
+  /// Sends in order, behind `gone` too: a far side that has closed its half can still read, so `gone` is followed by
+  /// `close`. A peer that leaves 4 MiB unread is disconnected.
   virtual void send(const frame& f) = 0;
   /// Sends what is queued first, for at most one second; receives nothing more.
   virtual void close() = 0;

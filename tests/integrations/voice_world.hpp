@@ -47,7 +47,7 @@ struct world {
   std::string speaker; ///< samples that wait to be played, and were not thrown away
   std::vector<menu> menus;
   std::string refusal;
-  bool is_closed = false;
+  bool is_closed = false, awaits_answers = false;
   std::deque<frame> on_the_way;                    ///< to the client
   unsigned resting = 0;                            ///< of the gateway's waits for the brain
   std::size_t accepted = 0;                        ///< answers, each of which gets one 84
@@ -310,6 +310,7 @@ struct world {
     else
       ++resting;
   }
+  void perform(const gateway_effects::await_answers&) { awaits_answers = true; }
   void perform(const gateway_effects::close&) { is_closed = true; }
 };
 

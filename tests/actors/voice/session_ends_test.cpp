@@ -152,6 +152,44 @@ TEST_CASE("a client that leaves in an exchange stops it", "[voice]") {
   CHECK(w.cancels_at_brain() == 1);
 }
 
+TEST_CASE("a 07 is answered when its connection ends before its cancel is durable", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.cancel_key();
+  const int how = GENERATE(0, 1, 2);
+  if (how == 0) w.talk->client_gone();
+  if (how == 1) w.talk->client_broke({"bad_frame", "a frame with tag 44", {}});
+  if (how == 2) w.brain->to.gone("the brain has gone");
+  CHECK(w.sessions_over == 0);
+  CHECK_FALSE(w.link->is_closed);
+  CHECK(w.brain.use_count() == 1); // free for the next client
+  CHECK(w.notices(cancelled_notice) == 0);
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.notices(cancelled_notice) == 1);
+  CHECK(w.ends_of_speech() == 1);
+  CHECK(w.link->is_closed);
+  CHECK(w.sessions_over == 1);
+  if (how != 0) CHECK(w.link->sent.back().tag == voices::tag::error);
+}
+
+TEST_CASE("a connection whose cancel does not become durable ends without a cancelled", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.cancel_key();
+  w.talk->client_gone();
+  w.loop->run_timers();
+  CHECK(w.notices(cancelled_notice) == 0);
+  CHECK(w.link->is_closed);
+  CHECK(w.sessions_over == 1);
+  const auto sent = w.link->sent.size();
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.link->sent.size() == sent);
+}
+
 TEST_CASE("a gateway that dies while an end is on its way tells nobody", "[voice]") {
   session_world w;
   w.brain_says("Once upon a time.");
