@@ -28,7 +28,8 @@ std::string text_in(const json& from, const char* key) {
 result<void> check_names(const json& object, const std::string& where, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : object.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return bad_hello((json::json_pointer(where) / name.substr(0, most_id)).to_string() + " is not a field of a hello");
+      return bad_hello((json::json_pointer(where) / name.substr(0, most_id)).to_string() +
+                       " is not a field of a hello");
   return {};
 }
 

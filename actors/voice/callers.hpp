@@ -30,8 +30,8 @@ using caller_lookup = std::function<result<caller>(const std::string& secret)>;
 speaker nobody_in_particular(const voice_settings& settings, const std::string& session);
 
 /// `json`: the text of a hello. A token is looked up by `caller_of`; without one the client must be on
-/// loopback, and stays below the configured scope. Faults: `unauthorized`, `bad_frame` (with the JSON pointer of what is
-/// wrong: an unknown field, another type, too long or too many).
+/// loopback, and stays below the configured scope. Faults: `unauthorized`, `bad_frame` (with the JSON pointer of what
+/// is wrong: an unknown field, another type, too long or too many).
 result<speaker> speaker_of(std::string_view json, const voice_settings& settings, const caller_lookup& caller_of,
                            const std::string& session, bool is_loopback);
 

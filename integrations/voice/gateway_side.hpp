@@ -268,12 +268,12 @@ class gateway_side {
   std::deque<owed_notice> owed_; ///< one for each 07
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
-  unsigned ends_due_ = 0;      ///< 84s of answers that never began, until the speech of another exchange ends
-  std::uint64_t samples_ = 0;  ///< number given to the recogniser
-  std::uint64_t cut_ = 0;      ///< what was said before this sample is discarded
-  bool is_discarding_ = false; ///< discard until the next final transcript, for recognisers without `from`
-  bool is_brain_late_ = false; ///< its next frames answer a cancelled exchange
-  unsigned resting_ = 0;       ///< words wait that long for the brain
+  unsigned ends_due_ = 0;         ///< 84s of answers that never began, until the speech of another exchange ends
+  std::uint64_t samples_ = 0;     ///< number given to the recogniser
+  std::uint64_t cut_ = 0;         ///< what was said before this sample is discarded
+  bool is_discarding_ = false;    ///< discard until the next final transcript, for recognisers without `from`
+  bool is_brain_late_ = false;    ///< its next frames answer a cancelled exchange
+  unsigned resting_ = 0;          ///< words wait that long for the brain
   std::optional<frame> farewell_; ///< the error behind the last `cancelled` of a connection that is over
   bool is_over_ = false, is_finished_ = false;
 };

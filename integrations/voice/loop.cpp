@@ -115,7 +115,8 @@ class open_link final : public frame_link, public counted_link, public std::enab
     stream_.async_read_some(asio::buffer(buffer_),
                             [self = this->shared_from_this()](const voice_io_error& error, std::size_t n) {
                               if (self->is_closing_) return;
-                              if (error == asio::error::eof) return self->half_close();
+                              if (error == asio::error::eof || error == asio::ssl::error::stream_truncated)
+                                return self->half_close();
                               if (error) return self->lose();
                               if (self->is_deaf_) return self->read();
                               self->reader_.put({self->buffer_.data(), n});
