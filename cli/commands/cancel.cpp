@@ -224,13 +224,23 @@ class cancel_command {
   bool reached_ = false, is_loss_reported_ = false, shown_ = false, up_ = false, interrupted_ = false;
 };
 
+/// Found before the first cancel was sent: the other targets, which were right, still run.
+problem nothing_cancelled(problem p) {
+  p.detail = "nothing was cancelled: " + p.detail;
+  auto document = json::parse(p.document, nullptr, false);
+  if (!document.is_object()) return p;
+  document["detail"] = p.detail;
+  p.document = to_line(document);
+  return p;
+}
+
 } // namespace
 
 int execute(session& s, const cancel_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto ids = find_operations(**controller, o.ids);
-  if (!ids) return s.fail(ids.error());
+  if (!ids) return s.fail(nothing_cancelled(ids.error()));
   return cancel_command(s, **controller, o).execute(*ids);
 }
 

@@ -216,6 +216,17 @@ class Cancel(Program):
         self.quell("cancel", "--wait", A, "--timeout", "200ms", code=4)  # --wait takes no id as its value
         self.quell("cancel", A, "--wait=soon", code=2)
 
+    def test_a_target_that_cannot_be_found_cancels_nothing_and_says_so(self):
+        self.controller.add(A)
+        for more in ([], ["--dry-run"]):
+            done = self.quell("cancel", A, "deadbeef", *more, code=3)
+            self.assertIn("nothing was cancelled: no operation ends in 'deadbeef'", done.stderr.decode())
+        done = self.quell("cancel", A, "not-an-id", code=2)
+        self.assertIn("nothing was cancelled: ", done.stderr.decode())
+        document = json.loads(self.quell("--json", "cancel", A, "deadbeef", code=3).stderr)
+        self.assertEqual(document["detail"], "nothing was cancelled: no operation ends in 'deadbeef'")
+        self.assertEqual([r for r in self.controller.requests if r[1] == "/v1/cancels"], [])
+
     def test_outcomes(self):
         self.quell("cancel", C, code=3)
         self.controller.cancel_answer = {"outcome": "nothing_live"}

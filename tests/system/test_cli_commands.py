@@ -24,6 +24,10 @@ def test_cancel_exit_codes(cluster):
     cluster.quell("cancel", "--scope", "x/codes", check=3)
     cluster.quell("cancel", id, check=0)
     cluster.quell("cancel", "01a1f869-3df9-7303-8207-dde70bee07dd", check=3)
+    lives = cluster.quell("run", "-d", "--scope", "x/codes", "--", "sleep", "1000", check=0).stdout.decode().strip()
+    refused = cluster.quell("cancel", lives, "deadbeef", check=3)
+    assert b"nothing was cancelled: " in refused.stderr and not cluster.operation(lives)["stop"]
+    cluster.quell("cancel", lives, check=0)
     cluster.quell("cancel", check=2)
     cluster.quell("cancel", "--everything", check=2)
     cluster.quell("cancel", "--scope", "a//b", check=2)
