@@ -63,6 +63,12 @@ awaitable<std::map<operation_id, shown_operation>> shown_rows(exchange& x, std::
   co_return found;
 }
 
+/// It ended on our side without a word of its owner: whatever its owner says then is kept beside the end.
+bool ended_unreported(const records::operation_hot& hot) {
+  return (hot.stop && hot.stop->evidence == proof::none) ||
+         (hot.error && records::has_code(*hot.error, failure_code::heartbeat_lost));
+}
+
 problem lost_between(const operation_id& id) {
   return {.code = error_code::storage_unavailable,
           .detail = "operation " + id.text() + " is being written; repeat the request",
@@ -87,8 +93,8 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
   }
   if (!is_terminal(op.row.hot.now))
     return refused(why.error.code == error_code::already_terminal ? has_ended(gw, op) : lost_between(report.operation));
+  if (op.row.hot.late.empty() && ended_unreported(op.row.hot)) gw.controller.note_late_report(report);
   if (op.row.hot.now == wanted_by(report.what)) return {.status = 200, .operation = op, .id = {}, .error = {}};
-  if (op.row.hot.late.empty()) gw.controller.note_late_report(report);
   return refused(has_ended(gw, op));
 }
 

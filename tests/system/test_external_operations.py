@@ -254,20 +254,34 @@ def test_a_missed_lease_fails_the_work_and_cancels_what_is_below(c):
     c.cancel(operation=kept, wait="fenced", grace_ms=60000)
     gone = c.wait_status(kept, "cancelled")
     assert (gone["stop"]["receipt"], gone["stop"]["proof"]) == ("unconfirmed", "none")
+    # A late report that asks for the state it has already is kept, too.
+    silent = c.register("s", lease_ms=1000)["id"]
+    c.wait_status(silent, "failed")
+    assert c.say(silent, "fail", {"code": "broken", "message": "far away"}).status == 200
+    until(lambda: (c.operation(silent)["late"] or {}).get("report") == "fail", "the late failure beside it")
+    failed = c.operation(silent)
+    assert failed["error"]["code"] == "heartbeat_lost" and failed["late"]["error"]["code"] == "broken"
     stream.close()
 
 
 def test_a_silent_owner_does_not_hold_up_a_cancel(c):
-    id = c.register("s", lease_ms=0, grace_ms=0)["id"]
+    id, quiet = (c.register("s", lease_ms=0, grace_ms=0)["id"] for _ in range(2))
     cancel = c.cancel(scope="s", wait="fenced")
     left = c.api("GET", f"/v1/cancels/{cancel['id']}").json["report"]["unproven"][0]
     assert left["why"] == "awaiting_owner" and left["next"]["action"] == "settle_unconfirmed" and left["next"]["at"]
     settled = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled&wait_ms=30000", timeout=60).json
-    assert settled["status"] == "settled" and settled["report"]["receipts"]["unconfirmed"] == 1 and not settled["report"]["proven"]
+    assert settled["status"] == "settled" and settled["report"]["receipts"]["unconfirmed"] == 2 and not settled["report"]["proven"]
     assert 10000 <= settled["report"]["settled_ms"] < 14000, settled["report"]
     assert c.operation(id)["status"] == "cancelled"
     assert code(c.say(id, "complete", {"result": 1})) == "already_terminal"
     assert c.say(id, "stopped").status == 200  # the state that the report asks for
+    assert c.say(quiet, "stopped").status == 200
+    until(lambda: c.operation(quiet)["late"], "the late report beside it")
+    over = c.operation(quiet)
+    assert over["late"]["report"] == "stopped" and over["late"]["reported_at"]
+    assert over["stop"]["receipt"] == "unconfirmed" and over["stop"]["proof"] == "none"  # the end stays as it was
+    until(lambda: c.operation(id)["late"], "the first of two late reports")
+    assert c.operation(id)["late"]["report"] == "complete"
 
 
 def test_live_external_work_survives_a_killed_controller(c):
