@@ -78,8 +78,9 @@ tl::expected<std::string, problem> read_resolve(std::string_view text) {
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
+  const auto before = errors.size();
   const auto declare = fields.text("declare", 0, 64);
-  if (!declare || *declare != "dead") fields.complain("declare", "must be \"dead\"");
+  if (errors.size() == before && declare != "dead") fields.complain("declare", "must be \"dead\"");
   const auto reason = fields.text("reason", 1, max_reason);
   if (!reason && !fields.has("reason")) fields.complain("reason", "is missing: say how you know that it is dead");
   fields.finish();

@@ -135,7 +135,7 @@ tl::expected<heartbeat_order, problem> read_heartbeat(std::string_view body) {
       }
     }
   } else if (!order.session && errors.empty()) {
-    fields.complain("", "needs ids or a session");
+    errors.push_back({error_code::invalid_field, "", "needs ids or a session"});
   }
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));

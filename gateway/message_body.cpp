@@ -12,6 +12,28 @@ constexpr std::size_t max_client_id = 128;
 constexpr std::uint64_t max_coalesce_ms = 10'000;
 constexpr std::uint64_t longest_always_ms = 2'592'000'000; // 30 days
 
+constexpr std::size_t most_listed_name_bytes = 128;
+
+/// A list of at most `most` names; a bad one is refused with its index.
+std::vector<std::string> read_listed_names(body_reader& fields, const char* name, std::size_t most) {
+  std::vector<std::string> names;
+  const auto* list = fields.take(name);
+  if (!list) return names;
+  if (!list->is_array() || list->size() > most) {
+    fields.complain(name, "must be a list of at most " + std::to_string(most) + " names of 1 to 128 bytes");
+    return names;
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto& one = (*list)[i];
+    const auto* text = one.is_string() ? &one.get_ref<const std::string&>() : nullptr;
+    if (text && !text->empty() && text->size() <= most_listed_name_bytes)
+      names.push_back(*text);
+    else
+      fields.complain(std::string(name) + "/" + std::to_string(i), "must be a string of 1 to 128 bytes");
+  }
+  return names;
+}
+
 void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
   if (const auto modality = fields.text("modality", 1, 16)) {
     if (*modality == "voice")
@@ -29,17 +51,7 @@ void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
   order.addressed = fields.flag("addressed");
   if (const auto humans = fields.number("humans_present", 0, 1'000'000))
     order.humans_present = static_cast<std::uint32_t>(*humans);
-  const auto* names = fields.take("bot_names");
-  if (!names) return;
-  const bool fits =
-      names->is_array() && names->size() <= 32 && std::all_of(names->begin(), names->end(), [](const auto& n) {
-        return n.is_string() && !n.template get_ref<const std::string&>().empty() &&
-               n.template get_ref<const std::string&>().size() <= 128;
-      });
-  if (fits)
-    order.bot_names = names->get<std::vector<std::string>>();
-  else
-    fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
+  if (fields.has("bot_names")) order.bot_names = read_listed_names(fields, "bot_names", 32);
 }
 
 /// Which files these are is checked later, against those that were uploaded.
@@ -72,37 +84,26 @@ void read_choice(body_reader& fields, turns::message_order& order) {
   constexpr std::size_t most_tools = 128;
   order.model = fields.text("model", 1, 64);
   order.parent = fields.id<operation_id>("parent");
-  const auto* tools = fields.take("tools");
-  if (!tools) return;
-  const bool fits =
-      tools->is_array() && tools->size() <= most_tools && std::all_of(tools->begin(), tools->end(), [](const auto& t) {
-        return t.is_string() && !t.template get_ref<const std::string&>().empty() &&
-               t.template get_ref<const std::string&>().size() <= 128;
-      });
-  if (!fits) return fields.complain("tools", "must be a list of at most 128 names of 1 to 128 bytes");
-  order.tools = tools->get<std::vector<std::string>>();
+  if (fields.has("tools")) order.tools = read_listed_names(fields, "tools", most_tools);
 }
 
 /// Limits of the message's turn; the agent's own hold, too.
-void read_budget(body_reader& fields, turns::message_order& order) {
+void read_budget(body_reader& fields, turns::message_order& order, std::vector<field_error>& errors) {
   constexpr double most_cost = 1e9;
   constexpr std::uint64_t most_tokens = 1'000'000'000'000, most_calls = 10'000;
-  const auto* budget = fields.take("budget");
+  const auto* budget = fields.object("budget");
   if (!budget) return;
-  if (!budget->is_object()) return fields.complain("budget", "must be an object");
+  body_reader inner(*budget, fields.pointer("budget"), errors);
   costs::tree_limits limits;
-  for (const auto& [name, value] : budget->items()) {
-    const bool is_count = value.is_number_unsigned() && value.get<std::uint64_t>() > 0;
-    if (name == "max_cost" && value.is_number() && value.get<double>() > 0 && value.get<double>() <= most_cost)
-      limits.cost_nanos = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(value.get<double>() * 1e9 + 0.5));
-    else if (name == "max_tokens" && is_count && value.get<std::uint64_t>() <= most_tokens)
-      limits.tokens = value.get<std::uint64_t>();
-    else if (name == "model_calls" && is_count && value.get<std::uint64_t>() <= most_calls)
-      limits.model_calls = value.get<std::uint64_t>();
+  if (const auto* cost = inner.take("max_cost")) {
+    if (cost->is_number() && cost->get<double>() > 0 && cost->get<double>() <= most_cost)
+      limits.cost_nanos = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(cost->get<double>() * 1e9 + 0.5));
     else
-      return fields.complain("budget", "takes max_cost (an amount), max_tokens and model_calls (whole numbers), all "
-                                       "above 0");
+      inner.complain("max_cost", "must be an amount above 0, at most 1000000000");
   }
+  if (const auto tokens = inner.number("max_tokens", 1, most_tokens)) limits.tokens = *tokens;
+  if (const auto calls = inner.number("model_calls", 1, most_calls)) limits.model_calls = *calls;
+  inner.finish();
   order.budget = limits;
 }
 
@@ -133,7 +134,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   if (order.client_id.starts_with("quell:")) fields.complain("id", "must not begin with quell: (quell's own messages)");
   order.agent = fields.text("agent", 1, 64);
   read_choice(fields, order);
-  read_budget(fields, order);
+  read_budget(fields, order, errors);
   order.labels = fields.labels("labels");
   order.timeout = fields.duration("timeout_ms");
   if (order.timeout && order.timeout->count() == 0) fields.complain("timeout_ms", "must be above 0; leave it out");
@@ -200,8 +201,10 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   if (const auto* always = approved ? fields.object("always") : nullptr) {
     if (question) fields.complain("always", "is for a call that waits to begin, not for an answer");
     body_reader inner(*always, "/always", errors);
+    const auto before = errors.size();
     found.always = inner.duration("for_ms", longest_always_ms);
-    if (!found.always || found.always->count() == 0) inner.complain("for_ms", "must say for how long, up to 30 days");
+    const bool says_nothing = !found.always || found.always->count() == 0;
+    if (says_nothing && errors.size() == before) inner.complain("for_ms", "must say for how long, up to 30 days");
     inner.finish();
   }
   fields.finish();

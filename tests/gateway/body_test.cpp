@@ -4,6 +4,7 @@
 
 #include "gateway/admin_body.hpp"
 #include "gateway/cancel_body.hpp"
+#include "gateway/external_body.hpp"
 #include "gateway/operation_body.hpp"
 #include "gateway/query_reader.hpp"
 
@@ -214,6 +215,21 @@ TEST_CASE("a resolve says that it means death, and how one knows") {
   CHECK_FALSE(read_resolve(R"({"declare":"dead"})"));
   CHECK_FALSE(read_resolve(R"({"declare":"alive","reason":"x"})"));
   CHECK_FALSE(read_resolve(""));
+  const auto typed = read_resolve(R"({"declare":7,"reason":"x"})");
+  REQUIRE_FALSE(typed);
+  REQUIRE(typed.error().errors.size() == 1);
+  CHECK(typed.error().errors.front().pointer == "/declare");
+}
+
+TEST_CASE("an error of the whole body has the empty pointer, that of a field without a name has a slash") {
+  const auto nobody = read_heartbeat("{}");
+  REQUIRE_FALSE(nobody);
+  REQUIRE(nobody.error().errors.size() == 1);
+  CHECK(nobody.error().errors.front().pointer.empty());
+  const auto nameless = read_heartbeat(R"({"session":"s","":1})");
+  REQUIRE_FALSE(nameless);
+  REQUIRE(nameless.error().errors.size() == 1);
+  CHECK(nameless.error().errors.front().pointer == "/");
 }
 
 TEST_CASE("workers' names, tokens' roles and window sizes are checked") {
