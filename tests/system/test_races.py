@@ -81,6 +81,17 @@ def test_a_cancel_before_the_create_wins(cluster):
     assert cluster.api("POST", f"/v1/operations/{uuid7()}/cancel").status == 404
 
 
+def test_a_tombstone_answers_202_whatever_the_wait_and_when_repeated(cluster):
+    for wait in ("fenced", "signalled", "settled"):
+        body = {"id": uuid7(), "operation": uuid7(), "wait": wait}
+        for _ in range(2):
+            answer = cluster.api("POST", "/v1/cancels", body)
+            assert answer.status == 202, answer.body
+            assert (answer.json["outcome"], answer.json["status"], answer.json["id"]) == ("unknown_id", "settled", body["id"])
+        dry = cluster.api("POST", "/v1/cancels", {"operation": uuid7(), "dry_run": True})
+        assert dry.status == 200 and dry.json["outcome"] == "unknown_id", dry.body  # it leaves nothing behind
+
+
 def test_a_task_cancelled_while_it_waits_for_a_slot_never_starts(cluster):
     m = marker()
     blockers = [cluster.start("sleep", "1000", scope="slots/held", task_slots=8) for _ in range(2)]
