@@ -98,14 +98,17 @@ bool is_summary_note(std::string_view user_text) {
 }
 
 void keep_cancelled(conversation_summary& summary, const conversation& messages) {
-  std::string request;
+  std::vector<std::string> requests; ///< of one turn: its own, and what steered it
   for (const auto& entry : messages) {
     const auto* stated = std::get_if<user_message>(&entry);
     if (!stated) continue;
-    if (!is_note(stated->text))
-      request = stated->text;
-    else if (!request.empty() && stated->text.find(cancelled_words) != std::string::npos)
-      summary.cancelled.push_back(plain_beginning(request));
+    if (!is_note(stated->text)) {
+      if (!stated->steers) requests.clear();
+      if (!stated->text.empty()) requests.push_back(plain_beginning(stated->text));
+    } else if (stated->text.find(cancelled_words) != std::string::npos) {
+      summary.cancelled.insert(summary.cancelled.end(), requests.begin(), requests.end());
+      requests.clear();
+    }
   }
   if (summary.cancelled.size() <= most_cancelled) return;
   const auto over = summary.cancelled.size() - most_cancelled;
