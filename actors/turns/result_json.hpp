@@ -1,6 +1,7 @@
 // Results that quell itself gives a call (DESIGN 4), and the size limit of all results. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@
 namespace quell::controller::turns {
 
 constexpr std::size_t most_result_bytes = 1 << 20;
+
+/// The reason for the denial of a call about which nobody decided within `wait`; `denied` then blames no person.
+constexpr std::string_view undecided_words = "nobody decided within ";
+std::string undecided_reason(std::chrono::milliseconds wait);
 
 class json_result_texts final : public actors::result_texts {
  public:

@@ -6,6 +6,7 @@
 #include "actors/turns/decisions.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
+#include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "controller/commands/command.hpp"
@@ -32,7 +33,7 @@ void turn_port::expire_approval(const operation_id& call, milliseconds wait) {
     const auto left = std::max(since + wait - now, milliseconds{0});
     runtime->background_reads->run_after(left, [runtime, call, wait](store_reader&) {
       decision late;
-      late.reason = "nobody decided within " + std::to_string(wait.count()) + " ms";
+      late.reason = undecided_reason(wait);
       late.by = {"quell", "quell"};
       decide_call(runtime, call, std::move(late), [](const outcome<operation_id>&) {});
     });

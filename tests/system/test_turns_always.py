@@ -153,6 +153,7 @@ def test_a_question_that_nobody_answers_is_denied(c):
     assert c.ended(turn)["status"] == "completed"
     result, = c.results("always/d", turn)
     assert not result["ok"] and "nobody decided" in str(result["result"]), result
+    assert result["result"]["error"]["code"] == "denied" and "person" not in str(result["result"]), result
     resolved, = c.events(turn, "approval_resolved")
     assert resolved["data"]["decision"] == "denied" and resolved["data"]["by"]["id"] == "quell", resolved
     assert not c.below(turn, kind="task")
