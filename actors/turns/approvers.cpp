@@ -45,6 +45,12 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
   return std::nullopt;
 }
 
+coded_fault in_words_of_chat(coded_fault why) {
+  if (why.code == error_code::operation_not_found) why.detail = "this call has ended; nothing is waiting any more";
+  if (why.code == error_code::not_paused) why.detail = "nothing waits for this answer any more";
+  return why;
+}
+
 bool is_approving_token(const chat_options& chat_rules, const std::string& token) {
   return !token.empty() && is_named(chat_rules, "token:" + token);
 }

@@ -22,6 +22,9 @@ struct chat_approver {
 std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
                                           const records::operation_record& call);
 
+/// The fault of a decision that came too late, in words for the person who pressed the button; others as they are.
+coded_fault in_words_of_chat(coded_fault why);
+
 /// Whether `[chat] approvers` names this token, as `token:<id>`.
 bool is_approving_token(const chat_options& chat_rules, const std::string& token);
 

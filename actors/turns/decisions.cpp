@@ -114,11 +114,15 @@ void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, c
           return done(refused_with(error_code::operation_not_found, "nothing of that id waits for approval here"));
         if (auto why = why_not_decide(runtime->settings->chat, who, **row))
           return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
+        auto in_words = [done = std::move(done)](outcome<operation_id> decided) {
+          if (!decided) decided.error().error = in_words_of_chat(std::move(decided.error().error));
+          done(std::move(decided));
+        };
         if (question)
           answer_question(runtime, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
-                          std::move(done));
+                          std::move(in_words));
         else
-          decide_call(runtime, call, std::move(d), std::move(done));
+          decide_call(runtime, call, std::move(d), std::move(in_words));
       });
 }
 

@@ -126,3 +126,13 @@ TEST_CASE("words of a place come on top of those above it", "[approvers]") {
     CHECK(stops(place, "stop"));
   }
 }
+
+TEST_CASE("a decision that comes too late is refused in words, without an id", "[approvers]") {
+  const std::string id = operation_id::fresh().text();
+  const auto ended = in_words_of_chat({error_code::operation_not_found, "there is no live operation " + id});
+  CHECK(ended == coded_fault{error_code::operation_not_found, "this call has ended; nothing is waiting any more"});
+  const auto stopping = in_words_of_chat({error_code::not_paused, "operation " + id + " does not wait (any more)"});
+  CHECK(stopping == coded_fault{error_code::not_paused, "nothing waits for this answer any more"});
+  const coded_fault other{error_code::not_ready, "try again"};
+  CHECK(in_words_of_chat(other) == other);
+}
