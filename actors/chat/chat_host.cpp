@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 
 #include "actors/chat/chat_files.hpp"
+#include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/turn_scheduler.hpp"
 #include "integrations/chat/signed_stop.hpp"
 #include "protocol/clock_now.hpp"
@@ -82,10 +83,12 @@ cancel_order cancel_of(chat_in::stop_order order) {
   c.reason = std::move(order.reason);
   c.must_exist = true;
   c.received = clock_now().boot;
-  if (order.operation)
+  if (order.operation) {
     c.target = records::target_operation{*order.operation};
-  else
+    c.by_token.prefix = std::move(order.scope); // the ledger refuses what does not run there
+  } else {
     c.target = records::target_scope{order.scope};
+  }
   return c;
 }
 
@@ -168,15 +171,29 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
 
  private:
   void perform(cancel_order c, std::function<void(result<chat_in::stop_answer>)> done) {
-    controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
+    const auto* one = std::get_if<records::target_operation>(&c.target);
+    const auto target = one ? std::optional(one->id) : std::nullopt;
+    const auto place = c.by_token.prefix;
+    controller_.cancel(std::move(c), [this, target, place, done = std::move(done)](const outcome<cancel_view>& v) {
       if (v)
         return done(
             chat_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
-      // A button below an answer that ended long ago.
-      if (v.error().error.code == error_code::operation_not_found)
-        return done(chat_in::stop_answer{{}, "already_finished", 0});
+      if (target && place && v.error().error.code == error_code::operation_not_found)
+        return answer_absent(*target, *place, done);
       done(tl::unexpected(v.error().error));
     });
+  }
+
+  /// The target does not live in the place: a button below an answer that ended there long ago, or an operation of
+  /// another place. Only this answer waits for the store.
+  void answer_absent(operation_id target, scope_path place, std::function<void(result<chat_in::stop_answer>)> done) {
+    scheduler_.runtime()->priority_reads->run(
+        [target, place = std::move(place), done = std::move(done)](store_reader& store) {
+          const auto row = store.operation(target);
+          if (row && *row && (*row)->scope.is_at_or_below(place))
+            return done(chat_in::stop_answer{{}, "already_finished", 0});
+          done(failure(error_code::operation_not_found, "nothing of that id runs here"));
+        });
   }
 
   service& controller_;

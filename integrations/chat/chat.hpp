@@ -68,8 +68,8 @@ struct decision {
 
 /// A stop button or a stop command, without words to interpret.
 struct stop_order {
-  scope_path scope;                      ///< the whole scope, unless `operation` is set
-  std::optional<operation_id> operation; ///< this operation and its descendants; must lie in the connector's scopes
+  scope_path scope;                      ///< where it was given: the whole scope, unless `operation` is set
+  std::optional<operation_id> operation; ///< this operation and its descendants; must lie at or below `scope`
   person by;
   std::string reason;
 };
@@ -104,7 +104,7 @@ class host {
   virtual ~host() = default;
   /// Messages are decided in the order of the calls.
   virtual void say(incoming_message message, std::function<void(result<decision>)> done) = 0;
-  /// Replies once the stop is fenced.
+  /// Replies once the stop is fenced. Fault: `operation_not_found` (no such operation runs there).
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
   /// Faults: `operation_not_found` (no such call waits there), `forbidden` (gives the reason), `not_ready`.
   virtual void approve(approval_order order, std::function<void(result<void>)> done) = 0;

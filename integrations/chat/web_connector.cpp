@@ -123,6 +123,7 @@ void web_connector::turned_away(const std::string& sentence) {
 void web_connector::on_event(const event& e) {
   loop->run([this, e] {
     hear(e);
+    begun_.hear(e);
     box.on_event(e, web_loop::now());
   });
 }
@@ -193,6 +194,12 @@ void web_connector::say(incoming_message message, std::function<void(result<deci
 
 void web_connector::stop_work(stop_order order, std::function<void(result<stop_answer>)> done) {
   at_.stop(std::move(order), back<result<stop_answer>>(std::move(done)));
+}
+
+void web_connector::stop_turn(const scope_path& place, const operation_id& turn, const person& by,
+                              std::function<void(result<stop_answer>)> done) {
+  if (begun_.is_at(place, turn)) box.drop(turn, web_loop::now());
+  stop_work({place, turn, by, "Stop button"}, std::move(done));
 }
 
 void web_connector::stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "integrations/chat/begun_turns.hpp"
 #include "integrations/chat/chat.hpp"
 #include "integrations/chat/follow_ups.hpp"
 #include "integrations/chat/notebook.hpp"
@@ -47,6 +48,9 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// Hands the message to quelld; `done` is called on the loop's thread.
   void say(incoming_message message, std::function<void(result<decision>)> done);
   void stop_work(stop_order order, std::function<void(result<stop_answer>)> done);
+  /// The same for a Stop button that was pressed at `place`: unsent text of a turn of that place is dropped at once.
+  void stop_turn(const scope_path& place, const operation_id& turn, const person& by,
+                 std::function<void(result<stop_answer>)> done);
   /// The same for a stop that can be replayed.
   void stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done);
   void approve(approval_order order, std::function<void(result<void>)> done);
@@ -96,6 +100,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   host& at_;
   std::function<void(const std::string&)> log_;
   std::multimap<boot_time, std::function<void()>> timers_;
+  begun_turns begun_;
   notebook notes_;
   std::atomic<bool> is_stopped_{false};
   boot_time turned_away_at_{};

@@ -181,7 +181,7 @@ def test_the_button_stops_its_turn_and_no_other(world):
     # In another scope, or in none:
     other = c.say("elsewhere", "endless")
     answer = d.interact(c, interaction(3, custom_id=f"stop:{other}", component_type=2))
-    assert answer["json"]["data"]["content"] == "It had finished already.", answer
+    assert answer["json"]["data"]["content"] == "⚠️ Not stopped: nothing of that id runs here", answer
     assert c.operation(other)["status"] == "running"
     c.cancel(scope="elsewhere")
 

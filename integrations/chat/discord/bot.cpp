@@ -110,7 +110,11 @@ void bot::run(std::function<void()> job) {
 }
 
 void bot::on_event(const event& e) {
-  if (!is_over_) loop_->run([this, e] { outbox_.on_event(e, web_loop::now()); });
+  if (is_over_) return;
+  loop_->run([this, e] {
+    begun_.hear(e);
+    outbox_.on_event(e, web_loop::now());
+  });
 }
 
 void bot::called(web_call call, std::function<void(web_answer)> done) {

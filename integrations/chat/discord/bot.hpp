@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 
+#include "integrations/chat/begun_turns.hpp"
 #include "integrations/chat/discord/gateway_machine.hpp"
 #include "integrations/chat/discord/gateway_socket.hpp"
 #include "integrations/chat/discord/interaction_verifier.hpp"
@@ -119,6 +120,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   handled_marks marks_;
   threads threads_;
   std::map<std::string, missed_messages<std::string>> held_; ///< by place whose history is being fetched
+  begun_turns begun_;
   outbox outbox_;
   notebook notes_;
   rate_limits limits_;

@@ -63,10 +63,10 @@ void bot::ask(const interaction& i) {
 void bot::order_stop(const interaction& i) {
   const auto now = web_loop::now();
   // Drops all unsent text, even before the stop is fenced.
-  if (i.what == interaction_kind::stop_turn)
-    outbox_.drop(*i.target, now);
-  else
+  if (i.what == interaction_kind::stop)
     outbox_.drop_all(*i.scope, now);
+  else if (begun_.is_at(*i.scope, *i.target))
+    outbox_.drop(*i.target, now);
   if (const auto held = held_.find(i.scope->text()); i.what == interaction_kind::stop && held != held_.end())
     held->second.stop(*i.scope, i.id);
   if (i.what == interaction_kind::stop) stop_threads(threads_below(*i.scope), i.by, {});

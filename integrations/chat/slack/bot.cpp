@@ -330,13 +330,14 @@ void bot::take_action(const web_call& c, const answer& done) {
   if (!read) return done({400, read.error().detail + "\n"});
   const auto id = operation_id::parse(read->value);
   if (read->kind.empty() || !id || !is_admitted(read->team, read->user) || !is_new_signature(c)) return done({200, ""});
-  const auto where = scope(read->team, read->channel, read->thread);
+  // What begins a thread is itself in the channel.
+  const auto where = scope(read->team, read->channel, read->thread == read->ts ? "" : read->thread);
   if (!where) return done({200, ""});
   const person by{read->user, read->user_name, read->user};
   if (read->kind == "quell_stop") {
-    box.drop(*id, web_loop::now());
-    return stop_work({*where, *id, by, "Stop button"}, [this, done](const result<stop_answer>& a) {
+    return stop_turn(*where, *id, by, [this, who = *read, done](const result<stop_answer>& a) {
       if (!a) log("a Stop button was not taken: " + a.error().detail);
+      if (!a && !is_transient(a.error())) tell_alone(who, "Not stopped: " + a.error().detail);
       done({a || !is_transient(a.error()) ? 200U : 503U, ""});
     });
   }

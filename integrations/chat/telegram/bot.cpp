@@ -201,8 +201,7 @@ void bot::take_button(const pressed& p, const taken& done) {
     done(is_good || !is_transient(*why));
   };
   if (kind == "stop") {
-    box.drop(*id, web_loop::now());
-    return stop_work({*where, *id, by, "Stop button"},
+    return stop_turn(*where, *id, by,
                      [finish](const result<stop_answer>& a) { finish(a.has_value(), a ? nullptr : &a.error()); });
   }
   if (kind != "approve" && kind != "deny") return done(true);

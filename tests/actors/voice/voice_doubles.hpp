@@ -52,6 +52,7 @@ class played_scheduler final : public turns::turn_scheduler {
     operation_id turn;
   };
   std::vector<taken> messages;
+  std::shared_ptr<turns::agent_runtime> shared; ///< what `runtime` gives
 
   void take(turns::message_order order, reply<outcome<turns::message_answer>> done) override {
     messages.push_back({std::move(order), operation_id::fresh()});
@@ -72,7 +73,7 @@ class played_scheduler final : public turns::turn_scheduler {
   void disconnected(operation_id) override {}
   std::optional<turns::turn_now> look(const operation_id&) const override { return std::nullopt; }
   turns::mcp_accounts* accounts() override { return nullptr; }
-  std::shared_ptr<turns::agent_runtime> runtime() override { return nullptr; }
+  std::shared_ptr<turns::agent_runtime> runtime() override { return shared; }
   void signal(const actor_signal&) override {}
   void ended(const ended_operation&) override {}
   void on_event(const records::event_record&) override {}
