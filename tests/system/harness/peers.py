@@ -9,9 +9,8 @@ import threading
 
 import pytest
 
-from harness.waiting import until
-
 from harness.cluster import BIN
+from harness.waiting import until
 
 
 def installed(name, packages):
