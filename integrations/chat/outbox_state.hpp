@@ -80,7 +80,7 @@ struct stop_notice {
   std::string reacted{};    ///< the service's id of the message that got a reaction instead
   std::string reply_to{};   ///< the service's id of the message that it answers
   std::uint64_t number = 0;
-  bool is_reported = false;      ///< that it is pending: once, also if nobody knows whether that arrived
+  bool is_reported = false;  ///< that it is pending: once, also if nobody knows whether that arrived
   bool is_recovered = false; ///< from an earlier process, which may already have reported its end
 };
 

@@ -10,7 +10,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-result<speaker> said_hello(std::string_view text, bool is_loopback = true) {
+result<speaker> read_with(std::string_view text, bool is_loopback = true) {
   voice_settings settings;
   settings.scope = *scope_path::parse("voice");
   const caller_lookup known = [](const std::string& secret) -> result<caller> {
@@ -26,7 +26,7 @@ result<speaker> said_hello(std::string_view text, bool is_loopback = true) {
 } // namespace
 
 TEST_CASE("a hello says who talks, where, and among how many", "[voice]") {
-  const auto who = said_hello(
+  const auto who = read_with(
       R"({"token":"qk_known","scope":"team/desk","author":{"id":"mia","name":"Mia"},"humans_present":2})", false);
   REQUIRE(who);
   CHECK(who->scope.text() == "team/desk");
@@ -37,12 +37,12 @@ TEST_CASE("a hello says who talks, where, and among how many", "[voice]") {
 }
 
 TEST_CASE("every field of a hello may be left out on loopback", "[voice]") {
-  const auto who = said_hello("{}");
+  const auto who = read_with("{}");
   REQUIRE(who);
   CHECK(who->scope.text() == "voice/s1");
   CHECK_FALSE(who->humans_present);
-  CHECK(said_hello(R"({"author":{}})"));
-  const auto far = said_hello("{}", false);
+  CHECK(read_with(R"({"author":{}})"));
+  const auto far = read_with("{}", false);
   REQUIRE_FALSE(far);
   CHECK(far.error().code == "unauthorized");
 }
@@ -70,17 +70,17 @@ TEST_CASE("a hello with a wrong or an unknown field is refused with its place, a
       {"{}\0"sv, "a JSON object"},
       {"{}{}", "a JSON object"},
   }));
-  const auto who = said_hello(text, is_loopback);
+  const auto who = read_with(text, is_loopback);
   REQUIRE_FALSE(who);
   CHECK(who.error().code == "bad_frame");
   CHECK(who.error().detail.find(place) != std::string::npos);
 }
 
 TEST_CASE("an author's id that is too long and a scope that is none are refused", "[voice]") {
-  const auto author = said_hello(R"({"author":{"id":")" + std::string(129, 'x') + R"("}})");
+  const auto author = read_with(R"({"author":{"id":")" + std::string(129, 'x') + R"("}})");
   REQUIRE_FALSE(author);
   CHECK(author.error().detail.find("/author") == 0);
-  const auto scope = said_hello(R"({"scope":"a//b"})");
+  const auto scope = read_with(R"({"scope":"a//b"})");
   REQUIRE_FALSE(scope);
   CHECK(scope.error().detail.find("/scope") == 0);
 }
