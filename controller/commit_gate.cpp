@@ -72,8 +72,8 @@ void commit_gate::unsupported_version(const std::string& route, const std::strin
   absorb(now);
 }
 
-/// What a fenced cancel stops is told at once, and its row follows. Other stops wait for their rows. Everything that
-/// was submitted before the cancel is on disk, so nothing that waits is of the same operation.
+/// A signal of a fenced cancel leaves at once, and the row of the stop follows. Other stops wait for their rows.
+/// Everything that was submitted before the cancel is on disk, so no signal that waits is of the same operation.
 void commit_gate::add_signals(ledger_effects& l) {
   for (auto& s : l.signals) (s.is_fenced ? fenced_signals_ : transaction_.signals).push_back(std::move(s));
   for (auto& s : l.owner_signals)

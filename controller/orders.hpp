@@ -16,7 +16,7 @@
 
 namespace quell::controller {
 
-/// What happens to the live tasks of a worker that is drained or removed.
+/// The fate of a worker's live tasks when it is drained or removed.
 enum class worker_tasks : std::uint8_t { go_on, are_cancelled };
 
 /// The work that the dropping of old rows waits for.

@@ -1,4 +1,4 @@
-// What the next request to a model will at least cost, before it is written. Pure.
+// The least that the next request to a model will cost, before it is written. Pure.
 #pragma once
 
 #include <string>

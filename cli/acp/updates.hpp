@@ -53,7 +53,7 @@ struct prompt_content {
   std::string text; ///< links are named, embedded texts are part of it
   std::vector<prompt_image> images;
 };
-/// What a prompt holds; nullopt for what cannot be sent, with `why`.
+/// The text and the images of a prompt; nullopt if a part of it cannot be sent, with `why`.
 std::optional<prompt_content> prompt_content_of(const json& blocks, std::string& why);
 
 /// `end_turn`, `max_tokens` or `refusal`.

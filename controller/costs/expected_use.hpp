@@ -1,4 +1,4 @@
-// What a model call will at least use, written into its row when it is let in: all that is known about it if this
+// The least that a model call will use, written into its row when it is let in: all that is known about it if this
 // process dies before its end. Pure.
 #pragma once
 

@@ -34,6 +34,15 @@ def ask_to_stop(browser, op):
     browser.sees("Stop ", "dialog h2")
 
 
+def confirm_unheard(cluster, browser, op):
+    """Signs in and confirms a stop while quelld is away."""
+    browser.sign_in(cluster)
+    ask_to_stop(browser, op)
+    cluster.kill_controller()
+    confirm(browser)
+    browser.sees(WAITING, "dialog .unanswered")
+
+
 def cancels_of(cluster, op):
     return [c for c in cluster.api("GET", "/v1/cancels").json["cancels"] if c["target"].get("operation") == op]
 
@@ -58,11 +67,7 @@ def test_a_confirmed_stop_is_sent_by_itself_once_quelld_is_back(cluster, browser
 
 def test_a_stop_goes_on_behind_a_closed_dialog_and_in_another_view(cluster, browser):
     op = started(cluster, "left alone")
-    browser.sign_in(cluster)
-    ask_to_stop(browser, op)
-    cluster.kill_controller()
-    confirm(browser)
-    browser.sees(WAITING, "dialog .unanswered")
+    confirm_unheard(cluster, browser, op)
     browser("await page.keyboard.press('Escape'); await page.locator('nav').getByRole('link', { name: 'Workers' }).click()")
     browser.sees("Workers", "h1")
     browser.sees("Stop of left alone: not sent yet, as far as this page knows", ".stop-aside")
@@ -78,11 +83,7 @@ def test_a_stop_goes_on_behind_a_closed_dialog_and_in_another_view(cluster, brow
 
 def test_leaving_the_page_is_asked_about_and_giving_up_sends_nothing_more(cluster, browser):
     op = started(cluster, "spared")
-    browser.sign_in(cluster)
-    ask_to_stop(browser, op)
-    cluster.kill_controller()
-    confirm(browser)
-    browser.sees(WAITING, "dialog .unanswered")
+    confirm_unheard(cluster, browser, op)
     # The driver answers that the person stays.
     browser("const asked = page.waitForEvent('dialog'); await page.evaluate(() => void setTimeout(() => location.reload())); await asked")
     assert len(browser("return wrong.splice(0)")) == 1

@@ -4,25 +4,9 @@ import socket
 
 import pytest
 
-from harness.voice import A0, A1, A9, CANCEL, ERROR, HELLO, NOTICE, SPEECH, SPEECH_END, TEXT, Client, VoiceCluster, connected_brain, encoded, ready_client
+from harness.voice import A0, A1, A9, CANCEL, ERROR, HELLO, NOTICE, SPEECH, SPEECH_END, TEXT, Client, connected_brain, encoded, ready_client
 from harness.waiting import until
-
-SCRIPT = [
-    {"when": {"user": "long story"}, "text": "Once endless"},
-    {"text": "You said {{text}}."},
-]
-
-
-@pytest.fixture(scope="module")
-def world():
-    with VoiceCluster(SCRIPT) as c:
-        yield c
-
-
-@pytest.fixture(scope="module")
-def outside():
-    with VoiceCluster(SCRIPT, voice='brain = "unix:DIRECTORY/brain.sock"') as c:
-        yield c
+from test_voice_bytes import outside, world  # noqa: F401: its fixtures, with clusters of this module's own
 
 
 def in_speech(cluster, scope):
