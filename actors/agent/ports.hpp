@@ -65,7 +65,7 @@ class agent_port {
   virtual void input_changed(const tool_call& what) = 0;
 
   /// The conversation with which the next model call will be asked, so that it can be let in with what it will cost.
-  virtual void expect_request(const conversation& /*messages*/) {}
+  virtual void expect_request(const conversation& messages) = 0;
   /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
   /// Messages that were stored with that call: they steer the turn, and this call is the first to be told of them.

@@ -138,12 +138,18 @@ void session::perform(const does::end_of_speech&) {
   expect_words();
 }
 
-void session::expect_words() {
-  context_->loop->after(words_timeout, [weak = weak_from_this(), n = ++words_expected_] {
+void session::after(std::chrono::milliseconds wait, std::function<void(session&)> what) {
+  context_->loop->after(wait, [weak = weak_from_this(), what = std::move(what)] {
     const auto self = weak.lock();
-    if (!self || self->is_over_ || self->words_expected_ != n) return;
-    self->gateway_.on_nothing_recognised();
+    if (!self || self->is_over_) return;
+    what(*self);
     self->perform();
+  });
+}
+
+void session::expect_words() {
+  after(words_timeout, [n = ++words_expected_](session& self) {
+    if (self.words_expected_ == n) self.gateway_.on_nothing_recognised();
   });
 }
 
@@ -287,30 +293,15 @@ void session::perform(const does::retract& e) {
 }
 
 void session::perform(const does::linger& e) {
-  context_->loop->after(linger_time, [weak = weak_from_this(), n = e.n] {
-    const auto self = weak.lock();
-    if (!self || self->is_over_) return;
-    self->gateway_.lingered(n);
-    self->perform();
-  });
+  after(linger_time, [n = e.n](session& self) { self.gateway_.lingered(n); });
 }
 
 void session::perform(const does::rest&) {
-  context_->loop->after(rest_time, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self || self->is_over_) return;
-    self->gateway_.rested();
-    self->perform();
-  });
+  after(rest_time, [](session& self) { self.gateway_.rested(); });
 }
 
 void session::perform(const does::await_answers&) {
-  context_->loop->after(fence_timeout, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self || self->is_over_) return;
-    self->gateway_.waited();
-    self->perform();
-  });
+  after(fence_timeout, [](session& self) { self.gateway_.waited(); });
 }
 
 void session::perform(const does::close&) { link_->close(); }

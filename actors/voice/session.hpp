@@ -2,6 +2,7 @@
 // the loop's thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,8 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::rest& e);
   void perform(const integrations::voice::gateway_effects::await_answers& e);
   void perform(const integrations::voice::gateway_effects::close& e);
+  /// Does it after `wait`, unless this session is over by then, and what the gateway's side wants done after it.
+  void after(std::chrono::milliseconds wait, std::function<void(session&)> what);
   /// Runs later on the loop's thread, if this session still exists.
   template <class Work>
   auto later(Work what) {

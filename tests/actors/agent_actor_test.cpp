@@ -61,6 +61,7 @@ class played_port final : public agent_port {
 
   tool_traits traits(const tool_call& call) override { return traits_of(call); }
   void input_changed(const tool_call&) override {}
+  void expect_request(const conversation&) override {}
   std::vector<user_message> take_steering() override { return {}; }
   void open_model_call(std::uint32_t, answer<result<operation_id>> done) override {
     touched();

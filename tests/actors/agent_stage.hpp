@@ -66,6 +66,7 @@ class stage final : public agent_port, public agent_loop {
   // ---- port ----
   tool_traits traits(const tool_call& call) override { return traits_of(call); }
   void input_changed(const tool_call&) override {}
+  void expect_request(const conversation&) override {}
   std::vector<user_message> take_steering() override { return {}; }
   void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override {
     close_model_call(id, std::move(failed), usage);

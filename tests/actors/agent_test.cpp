@@ -183,6 +183,7 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     void close_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
     void time_out_call(const operation_id&, const tool_result&, answer<tool_result>) override {}
     void input_changed(const tool_call&) override {}
+    void expect_request(const conversation&) override {}
     std::vector<user_message> take_steering() override { return {}; }
     void close_last_model_call(const operation_id&, std::optional<fault>, const model_usage&) override {}
     void say_thinking(std::uint64_t, const std::string&, std::function<void()>) override {}
