@@ -48,7 +48,9 @@ def begin(c, form, text):
 
 def all_stopped(c):
     """Every turn has ended as cancelled, by a settled cancel of its own that names the disconnect."""
-    until(lambda: not c.operations(status="live"), "everything to end", 60)
+    # The newest connection is accepted last, so the others have all been read to their end when it is alone.
+    until(lambda: b"\nquell_http_connections 1\n" in c.api("GET", "/metrics").body, "the connections to end")
+    until(lambda: not c.operations(status="live"), "everything to end")
     for turn in c.operations(kind="turn"):
         assert turn["status"] == "cancelled" and turn["stop"]["cause"] == "cancel", turn
         cancel = c.api("GET", f"/v1/cancels/{turn['stop']['cancel']}?wait=settled&wait_ms=60000").json

@@ -31,20 +31,24 @@ def world(tmp_path_factory):
         recorder.close()
 
 
-def asked(world, provider, scope, text):
-    """A turn whose request has reached the model."""
+def ask(world, provider, scope, text):
+    """A turn whose request has reached the model, and that request: it ends with the text, unlike a late acknowledgement of an earlier stop."""
     c, recorder = world
     before = recorder.count()
     turn = c.say(scope, text, agent=provider)
-    until(lambda: recorder.count() > before, "the model to be asked")
-    return turn
+    requests = until(lambda: [r for r in recorder.since(before) if whole(r["messages"][-1]).endswith(text)], "the model to be asked")
+    return turn, requests[0]
+
+
+def asked(world, provider, scope, text):
+    """A turn whose request has reached the model."""
+    return ask(world, provider, scope, text)[0]
 
 
 def told(world, provider, scope, text="hi"):
     """The messages of the request that this text causes."""
-    c, recorder = world
-    turn = asked(world, provider, scope, text)
-    request = recorder.newest()
+    c, _ = world
+    turn, request = ask(world, provider, scope, text)
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     c.check_scope(scope)
     return [m for m in request["messages"] if m["role"] != "system"]

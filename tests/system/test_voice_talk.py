@@ -247,7 +247,8 @@ def test_an_answer_that_says_stop_into_its_own_microphone_stops_nothing():
             t.see("[3] Replay  [4] Cancel", seconds=180)
             heard.goes_on(2)  # words that were heard would be shown by now
             assert t.text().count("You: ") == 1, t.text()
-            assert c.exchanges("talk/loop")[0]["status"] == "completed" and c.exchanges("talk/loop")[0]["exchange"]["spoken"] is True
+            exchange, = until(lambda: c.operations(scope="talk/loop", kind="exchange", status="ended"), "the exchange to end")
+            assert exchange["status"] == "completed" and exchange["exchange"]["spoken"] is True, exchange
             assert not c.api("GET", "/v1/cancels?scope=talk/loop").json["cancels"]
             sound.play(heard.samples[began:], sink="speaker")  # the same sound, now that nothing plays: it can be heard
             until(lambda: t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 180)

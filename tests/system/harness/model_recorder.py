@@ -87,6 +87,11 @@ class ModelRecorder:
         with self.guard:
             return self.requests[-1]
 
+    def since(self, count):
+        """The requests after the first `count`."""
+        with self.guard:
+            return self.requests[count:]
+
     def count(self):
         with self.guard:
             return len(self.requests)
