@@ -2,10 +2,10 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import urllib.request
 
+from harness.cluster import free_ports
 from harness.peers import installed
 from harness.waiting import until
 
@@ -21,8 +21,7 @@ class Aimock:
         path = os.path.join(folder, "fixtures.json")
         with open(path, "w") as f:
             json.dump({"fixtures": fixtures}, f)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port, = free_ports(1)
         self.root = f"http://127.0.0.1:{port}"
         self.url = self.root + "/v1"
         self.log = open(os.path.join(folder, "log"), "w+")

@@ -3,9 +3,11 @@ import ctypes
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -269,17 +271,29 @@ def end(process, seconds=60):
         process.wait(timeout=seconds)
 
 
+held_ports = []  # sockets whose names hold the ports until this process ends
+
+
 def free_ports(count):
-    import socket
-    held = []
-    for _ in range(count):
-        s = socket.socket()
-        s.bind(("127.0.0.1", 0))
-        held.append(s)
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
+    """Ports that no connection gets by chance (they lie below the kernel's own range), and no other process of these tests while this one lives."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
+        first = max(int(f.read().split()[0]), 20000)
+    found = []
+    for port in random.sample(range(10000, first), first - 10000):
+        if len(found) == count:
+            return found
+        held, tried = socket.socket(socket.AF_UNIX), socket.socket()
+        try:
+            held.bind(f"\0quell-test-port-{port}")
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            held.close()
+            continue
+        finally:
+            tried.close()
+        held_ports.append(held)
+        found.append(port)
+    raise AssertionError(f"there are no {count} free ports below {first}")
 
 
 def marker(word="m"):

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from harness.cluster import BIN
+from harness.cluster import BIN, free_ports
 from harness.waiting import until
 
 
@@ -75,8 +75,7 @@ def everything_on_the_web(home, folder, port=None):
     """server-everything over HTTP, on loopback: its URL, and a function that counts some words in its log."""
     with open(os.path.join(folder, "everything.log"), "w+") as log:
         if port is None:
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                port = free.getsockname()[1]
+            port, = free_ports(1)
         process = subprocess.Popen(["node", "-e", LOOPBACK_ONLY, program_of(home, "server-everything"), "streamableHttp"],
                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "PORT": str(port)})
 
@@ -109,7 +108,11 @@ class Program:
 
     def line(self, start, count=1):
         def found():
+            has_ended = self.process.poll() is not None
+            if has_ended:
+                self.reader.join(10)  # reads what is left
             fit = self.all(start)
+            assert len(fit) >= count or not has_ended, f"{self.process.args} ended ({self.process.returncode}) after {self.lines[-20:]}"
             return fit[count - 1] if len(fit) >= count else None
         return until(found, f"{count} lines '{start}…' of {self.process.args[0]}; there are {self.lines[-20:]}")
 

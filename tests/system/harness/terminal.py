@@ -33,6 +33,8 @@ class Terminal:
         if kind is not None:
             print("---- the terminal ----\n" + "\n".join(self.lines()))
         if self.status is None:
+            if kind is not None:
+                print("---- its threads ----\n" + "\n".join(self.threads()))
             os.kill(self.pid, signal.SIGKILL)
             self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self.hang_up()
@@ -87,6 +89,17 @@ class Terminal:
 
     def enter(self, text):
         self.type(text + "\r")
+
+    def threads(self):
+        """What each thread of the program waits in, and its pending and blocked signals."""
+        for thread in sorted(os.listdir(f"/proc/{self.pid}/task")):
+            yield f"thread {thread}"
+            for name, wanted in (("status", ("Name", "State", "Sig", "Shd")), ("wchan", ("",)), ("syscall", ("",)), ("stack", ("",))):
+                try:
+                    with open(f"/proc/{self.pid}/task/{thread}/{name}") as f:
+                        yield from (f"  {line.rstrip()}" for line in f if line.startswith(wanted))
+                except OSError as e:
+                    yield f"  {name}: {e}"
 
     def end(self, seconds=60):
         """The program's exit code, after it has ended by itself."""
