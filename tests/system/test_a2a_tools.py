@@ -7,7 +7,7 @@ import pytest
 
 from harness import processes
 from harness.a2a_agent import RemoteAgent
-from harness.cluster import marker
+from harness.cluster import free_ports, marker
 from harness.peers import Program, installed
 from harness.recording_model import RecordingModel
 from harness.turns import TurnCluster
@@ -210,13 +210,13 @@ def test_a_cancel_after_a_restart_reaches_the_task(world):
 
 
 def test_an_agent_that_is_down_delays_no_turn_and_comes_back():
-    agent = RemoteAgent(True)
-    port = agent.port
+    port = free_ports(1)[0]
+    agent = RemoteAgent(True, port)
     agent.close()
     with AskingCluster(agent.url) as c:
         shown = until(lambda: next((s for s in c.api("GET", "/v1/mcp").json["servers"] if s["trouble"]), None), "its trouble to be shown")
         assert (shown["name"], shown["kind"]) == ("a2a:helper", "agent") and "remote-secret" not in str(shown), shown
-        done = c.ended(c.ask("without"), 10)
+        done = c.ended(c.ask("without"), 30)
         assert done["status"] == "completed"
         assert TOOL not in c.model.tools_offered("without")
         agent.begin(port)
