@@ -71,6 +71,7 @@ def wait_text(d, text, seconds=60):
 
 def test_a_message_is_answered_by_a_reply_that_is_edited(world):
     c, d, _ = world
+    began = time.monotonic()
     id = d.message("slowly please")
     first = d.see("REST", method="POST", path="/channels/7/messages")
     assert first["body"]["message_reference"]["message_id"] == id
@@ -80,7 +81,7 @@ def test_a_message_is_answered_by_a_reply_that_is_edited(world):
     done = until(lambda: next((s for s in d.shown() if s["content"].endswith("so that it is edited") and not s["components"]), None), "the whole reply")
     assert done["content"] == "This is said slowly, word by word, so that it is edited"
     edits = d.found("REST", method="PATCH", status=200)
-    assert 1 <= len(edits) <= 6, edits
+    assert 1 <= len(edits) <= max(6, time.monotonic() - began + 2), edits  # at most one a second
     assert len(d.posts()) == 1
     said = c.messages(SCOPE)[0]
     assert said["author"] == {"id": "5", "name": "Mia"} and said["text"] == "slowly please", said
@@ -180,6 +181,7 @@ def test_the_button_stops_its_turn_and_no_other(world):
     wait_text(d, "You said hello.")
     # In another scope, or in none:
     other = c.say("elsewhere", "endless")
+    c.wait_status(other, "running")
     answer = d.interact(c, interaction(3, custom_id=f"stop:{other}", component_type=2))
     assert answer["json"]["data"]["content"] == "⚠️ Not stopped: nothing of that id runs here", answer
     assert c.operation(other)["status"] == "running"
@@ -234,8 +236,7 @@ def test_a_gateway_that_breaks_off_is_resumed_without_loss_or_repetition(world):
 
 def test_a_session_that_is_forgotten_begins_anew(world):
     c, d, _ = world
-    d.do("drop")
-    d.do("forget")
+    d.do("drop", forget=True)
     d.see("RESUME", known=False)
     d.see("IDENTIFY", count=2)
     d.message("hello")

@@ -88,7 +88,7 @@ def test_after_a_crash_no_message_looks_alive(world):
     assert d.standing(working["id"])["components"], "its button stays"
     c.cancel(operation=turn)
     until(lambda: not d.standing(working["id"])["components"] and "\u23f3" not in d.standing(working["id"])["content"],
-          f"the message to be brought to its end: {d.standing(working['id'])}", 30)
+          f"the message to be brought to its end: {d.standing(working['id'])}")
 
 
 def test_a_question_survives_a_crash_and_its_buttons_work():
@@ -223,8 +223,7 @@ def test_a_session_that_was_forgotten_loses_nothing(world):
     d.message("one")
     stands(d, "You said one.")
     until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
-    d.do("drop")
-    d.do("forget")
+    d.do("drop", forget=True)
     d.message("two")  # no session receives it
     stands(d, "You said two.", 60)
     assert c.said() == ["one", "two"]

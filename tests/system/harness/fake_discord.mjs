@@ -203,10 +203,9 @@ readline.createInterface({ input: process.stdin }).on('line', (line) => {
     planned.push(what);
   } else if (what.do === 'drop') {
     for (const s of sessions.values()) if (s.socket) what.code ? s.socket.close(what.code) : s.socket.terminate();
+    if (what.forget) sessions.clear();
   } else if (what.do === 'send') {
     for (const s of sessions.values()) if (s.socket) s.socket.send(JSON.stringify(what.frame));
-  } else if (what.do === 'forget') {
-    sessions.clear();
   } else if (what.do === 'heartbeats') {
     answersHeartbeats = what.answer ?? answersHeartbeats;
     interval = what.interval ?? interval;
