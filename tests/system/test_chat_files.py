@@ -140,7 +140,7 @@ def test_a_slow_service_does_not_hold_up_the_files_of_other_places():
                 until(lambda: len(service.asked) == 8, "half of the places to be taken")
                 telegram.files["large"] = ("photos/file_1.jpg", JPEG)
                 telegram.say("", caption="a photo meanwhile", photo=[{"file_id": "large", "file_size": len(JPEG)}])
-                [body] = until(lambda: player.asked("a photo meanwhile"), "the request with the photo", 30)
+                [body] = until(lambda: player.asked("a photo meanwhile"), "the request with the photo")
                 assert shown_images("openai", body) == [encoded(JPEG)]
                 assert len(service.asked) == 8 and not player.asked("slow ")
                 held.set()

@@ -32,6 +32,8 @@ def test_a_channel_that_a_reload_closes_begins_nothing_and_still_stops():
         until(lambda: not processes.marked(m), "the command to be gone")
         until(lambda: not c.live(), "everything in the channel to end")
         d.message("stop", mention=True)  # nothing is active, so it is no turn either
+        d.message("directly", direct=True)
+        wait_text(d, "You said directly.")  # so that all before it is decided
         reload_with(c, GUILD + 'channels = ["7"]\n')
         d.message("open again")
         wait_text(d, "You said open again.")  # decided after all of the others
@@ -66,7 +68,8 @@ def test_a_deleted_request_goes_on_if_deletions_are_ignored_and_a_deleted_stop_s
         d.do("delete", id=stop)
         d.message("and now")
         wait_text(d, "You said and now.")
-        assert not processes.marked(m) and not c.live()
+        until(lambda: not c.live(), "the last turn to end")
+        assert not processes.marked(m)
 
 
 def test_who_waits_reads_how_many_come_first_until_the_turn_begins():

@@ -16,6 +16,7 @@ def test_slack_tells_the_author_why_a_message_was_refused():
         until(lambda: slack.calls("auth.test"), "quelld to introduce itself")
         first = slack.say(c, "<@UBOT> hello")
         slack.see(lambda all: all and all[-1]["text"] == "You said hello.", "the answer", thread=first)
+        c.ended(c.turns()[0]["id"])  # what it used is counted
         second = slack.say(c, "<@UBOT> more")
         [told] = slack.see(lambda all: len(all) == 1, "the refusal", thread=second)
         assert "budget" in told["text"] and told["text"].startswith("⚠"), told
@@ -26,6 +27,7 @@ def test_telegram_tells_the_author_why_a_message_was_refused():
     with FakeTelegram() as telegram, TelegramCluster(telegram.url, more=BUDGET.format("telegram")) as c:
         telegram.say("hello")
         telegram.see(lambda all: all and all[0]["text"] == "You said hello.", "the answer")
+        c.ended(c.turns()[0]["id"])  # what it used is counted
         refused = telegram.say("more")
         all = telegram.see(lambda all: len(all) == 2, "the refusal")
         assert "budget" in all[1]["text"] and all[1]["text"].startswith("⚠") and all[1]["to"] == refused, all[1]

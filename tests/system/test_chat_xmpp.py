@@ -99,7 +99,8 @@ def test_anybody_stops_an_answer_and_nothing_more_of_it_comes(xmpp):
         until(lambda: not c.operations(scope=SCOPE, status="live"), "the turn to be over")
         oz.say_in(ROOM, "clanky: hello")
         mia.wait_body(IN_ROOM, "You said hello.")
-        assert mia.bodies(IN_ROOM)[at + 1:] == ["You said hello."]
+        behind = mia.bodies(IN_ROOM)[at + 1:]
+        assert [t for t in behind if not t.startswith("🛑")] == ["You said hello."], behind  # what is stopping for long is told so first
     turns = lambda: c.operations(scope=SCOPE, kind="turn")
     until(lambda: sorted(t["status"] for t in turns()) == ["cancelled", "completed"], "the second turn to be complete")
     assert next(t for t in turns() if t["status"] == "cancelled")["stop"]["by"]["id"] == ROOM + "/oz"

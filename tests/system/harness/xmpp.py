@@ -136,7 +136,7 @@ class Person:
             pass
 
     def read_until(self, done, what):
-        self.socket.settimeout(20)
+        self.socket.settimeout(60)
         while not done():
             self.take()
         self.socket.settimeout(None)
