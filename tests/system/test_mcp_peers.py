@@ -81,13 +81,13 @@ def test_a_long_tool_tells_its_progress(everything):
 
 
 def test_a_cancel_in_the_middle_is_over_at_once_and_nothing_more_is_told(everything):
-    everything.call("a", "trigger-long-running-operation", duration=1.5, steps=6)
+    everything.call("a", "trigger-long-running-operation", duration=4, steps=16)
     everything.line("progress a", 1)
     everything.say("cancel a the user said stop")
     everything.line("cancelled a")
     told = len(everything.all("progress a"))
     # The server continues nevertheless; another call of the same length shows that its time has passed.
-    everything.call("b", "trigger-long-running-operation", duration=1.8, steps=2)
+    everything.call("b", "trigger-long-running-operation", duration=4.3, steps=2)
     everything.result("b")
     assert len(everything.all("progress a")) == told
     assert not everything.all("finished a") and not everything.all("failed a")

@@ -93,7 +93,7 @@ def test_calls_run_side_by_side_up_to_a_limit(mcp):
 
 
 def test_a_client_that_does_not_read_holds_up_nothing_but_itself(world):
-    with McpServer(world, "--scope", "mcp/deaf", "--lease", "1s", reads=False) as m:
+    with McpServer(world, "--scope", "mcp/deaf", "--lease", "3s", reads=False) as m:
         for number in range(2000):
             m.ask("tools/list")
         own = m.own()["id"]
@@ -117,10 +117,9 @@ def test_a_command_is_started_watched_read_and_listed(world, mcp):
     assert waited["structuredContent"]["exit"] == {"code": 3} and waited["isError"] is False
     assert "failed exit 3" in text(waited) and "quell_output" in text(waited), text(waited)
 
-    # Output has its own socket, and can arrive after the end.
-    out = until(lambda: (lambda o: o if o["structuredContent"]["end"] else None)(mcp.call("quell_output", id=started["id"])), "all output")
+    out = mcp.output(started["id"])
     assert out["structuredContent"]["text"] == "out\nmore\n" and "more" in text(out)
-    assert mcp.do("quell_output", id=started["id"], stream="stderr")["text"] == "err\n"
+    assert mcp.output(started["id"], stream="stderr")["structuredContent"]["text"] == "err\n"
     assert mcp.do("quell_output", id=started["id"], tail_bytes=5)["text"] == "more\n"
 
     shown = mcp.call("quell_show", id=started["id"])
@@ -147,7 +146,7 @@ def test_a_timeout_ends_the_command(mcp):
 
 def test_long_output_is_cut_in_the_text_and_whole_in_the_structure(mcp):
     done = mcp.run("sh", "-c", "seq 1 20000; printf 'ende \\303\\244\\n'", wait_ms=30000)
-    out = mcp.call("quell_output", id=done["id"])
+    out = mcp.output(done["id"])
     assert len(out["structuredContent"]["text"].encode()) >= 4090 and out["structuredContent"]["text"].endswith("20000\nende ä\n")
     assert 500 < len(text(out)) <= 2000 and text(out).endswith("20000\nende ä")
     assert len(mcp.do("quell_output", id=done["id"], tail_bytes=65536)["text"]) == 65536 - 1
@@ -155,7 +154,7 @@ def test_long_output_is_cut_in_the_text_and_whole_in_the_structure(mcp):
 
 def test_output_that_is_no_text_is_given_as_base64(mcp):
     done = mcp.run("sh", "-c", "printf '\\377\\376\\000x'", wait_ms=30000)
-    out = mcp.call("quell_output", id=done["id"])
+    out = mcp.output(done["id"])
     assert out["structuredContent"]["base64"] == "//4AeA==" and "not text" in text(out)
 
 
@@ -184,7 +183,7 @@ def test_all_mine_is_everything_below_and_not_the_server(world, mcp):
     done = mcp.call("quell_cancel", all_mine=True, reason="enough")
     assert len(done["structuredContent"]["cancels"]) == 20 and "Stopped, proven: 20 operations" in text(done), text(done)
     assert all(world.operation(id)["status"] == "cancelled" for id in started)
-    assert world.operation(other["id"])["status"] == "running" and mcp.own()["status"] == "running"
+    assert world.wait_status(other["id"], "running") and mcp.own()["status"] == "running"
     assert "nothing to stop" in text(mcp.call("quell_cancel", all_mine=True)).lower()
     assert mcp.run("true", wait_ms=30000)["status"] == "completed"
     world.cancel(operation=other["id"])
@@ -207,7 +206,7 @@ def test_ids_outside_do_not_exist(world, mcp):
         for tool in ("quell_show", "quell_output", "quell_wait", "quell_cancel"):
             result = mcp.call(tool, id=id)
             assert result["isError"] is True and "no operation" in text(result), (tool, id, text(result))
-    assert world.operation(other["id"])["status"] == "running" and mcp.own()["status"] == "running"
+    assert world.wait_status(other["id"], "running") and mcp.own()["status"] == "running"
     assert mcp.do("quell_list")["operations"] == []
     world.cancel(operation=other["id"])
 
@@ -227,4 +226,4 @@ def test_two_servers_in_one_scope_do_not_see_each_others_work(world, request):
         assert [o["id"] for o in a.do("quell_list")["operations"]] == [of_a]
         assert b.call("quell_show", id=of_a)["isError"] is True
         a.do("quell_cancel", all_mine=True)
-        assert world.operation(of_a)["status"] == "cancelled" and world.operation(of_b)["status"] == "running"
+        assert world.operation(of_a)["status"] == "cancelled" and world.wait_status(of_b, "running")

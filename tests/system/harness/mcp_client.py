@@ -96,6 +96,10 @@ class McpServer:
     def run(self, *command, **arguments):
         return self.do("quell_run", command=list(command), **arguments)
 
+    def output(self, id, **arguments):
+        """The result of quell_output, once it has all: output has its own socket, and can arrive after the end."""
+        return until(lambda: (lambda o: o if o["structuredContent"]["end"] else None)(self.call("quell_output", id=id, **arguments)), f"all output of {id}")
+
     def own(self):
         """The server's own operation."""
         line = until(lambda: next((x for x in self.log if "lies below operation" in x), None), f"the registration; the log says {self.log[-5:]}")

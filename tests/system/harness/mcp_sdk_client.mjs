@@ -21,7 +21,10 @@ say('connected', { server: client.getServerVersion(), instructions: client.getIn
 say('tools', { tools: (await client.listTools()).tools });
 const done = await call('quell_run', { command: ['sh', '-c', 'echo from the sdk'], wait_ms: 30000 });
 say('ran', { result: done });
-say('output', { result: await call('quell_output', { id: done.structuredContent.id }) });
+let output; // it has its own socket, and can arrive after the end
+do output = await call('quell_output', { id: done.structuredContent.id });
+while (!output.structuredContent.end);
+say('output', { result: output });
 say('wrong', { result: await call('quell_run', { command: 'ls' }) });
 
 const gone = new AbortController();
