@@ -49,14 +49,14 @@ def test_its_own_tests_pass(cluster):
 
 
 def test_an_owner_that_is_killed_loses_its_operation_to_the_lease(cluster):
-    with Holder(cluster, "ts/lost", 1000) as holder:
+    with Holder(cluster, "ts/lost", 3000) as holder:
         assert cluster.operation(holder.id)["status"] == "running"
         holder.process.kill()
         assert cluster.wait_status(holder.id, "failed")["error"]["code"] == "heartbeat_lost"
 
 
 def test_an_owner_that_was_frozen_past_its_lease_is_told_that_it_is_over(cluster):
-    with Holder(cluster, "ts/frozen", 1000) as holder:
+    with Holder(cluster, "ts/frozen", 3000) as holder:
         os.kill(holder.process.pid, signal.SIGSTOP)
         assert cluster.wait_status(holder.id, "failed")["error"]["code"] == "heartbeat_lost"
         os.kill(holder.process.pid, signal.SIGCONT)
@@ -68,7 +68,7 @@ def test_a_controller_that_is_killed_and_comes_back_keeps_the_operation_and_its_
         c.kill_controller()
         c.start_controller()
         assert c.operation(holder.id)["status"] == "running"
-        done = c.cancel(scope="ts/crash", reason="after the crash")
+        done = c.cancel(scope="ts/crash", reason="after the crash", grace_ms=30000)
         assert done["report"]["receipts"]["cooperative"] == 1 and done["report"]["proven"], done
         assert "cancelled: after the crash" in holder.said()
         assert c.operation(holder.id)["status"] == "cancelled"
@@ -77,7 +77,7 @@ def test_a_controller_that_is_killed_and_comes_back_keeps_the_operation_and_its_
 def test_a_program_ends_when_its_operations_have(cluster):
     with Holder(cluster, "ts/ends", 10000) as holder:
         cluster.cancel(scope="ts/ends")
-        until(lambda: holder.process.poll() is not None, "the program to end by itself", 10)
+        until(lambda: holder.process.poll() is not None, "the program to end by itself", 30)
         assert holder.process.returncode == 0 and holder.said() == "cancelled: \n"
 
 

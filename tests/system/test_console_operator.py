@@ -50,13 +50,13 @@ def test_all_is_well_only_if_every_stop_is_proven_and_quelld_answers(cluster, br
     browser.go("/")
     browser.sees("Every stop is proven", ".all-well")
     # Its owner is silent: the stop settles without proof when the lease runs out.
-    lost = register(cluster, "far", title="far away", grace_ms=0, external={"lease_ms": 8000})
+    lost = register(cluster, "far", title="far away", grace_ms=60_000, external={"lease_ms": 30_000})
     stop = cluster.cancel(scope="far", wait="fenced")
     browser.sees("1 stop is under way", "h1")
     assert "every stop is proven" not in browser.text("main").lower()
     browser.go("/cancels?open=1")
     browser.sees("Stopping: 0 of 1 operation", ".cancels")
-    until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle")
+    until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle", 90)
     assert cluster.operation(lost)["stop"]["receipt"] == "unconfirmed"
     browser.sees("No stop is open", ".empty")
     browser.sees("1 stop of the last hour settled without proof", ".empty")

@@ -18,7 +18,8 @@ PROVEN = "Stopped: 1 operation, each with proof"
 
 @pytest.fixture(scope="module")
 def cluster():
-    with TurnCluster(SCRIPT, config=ASKS, workers=1) as c:
+    # The tasks outlive the time for which quelld is away, however long the browser takes.
+    with TurnCluster(SCRIPT, config=ASKS, workers=1, settings=["workers.lease=300s"]) as c:
         yield c
 
 

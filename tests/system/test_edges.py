@@ -96,7 +96,7 @@ def test_a_token_that_has_expired_already_is_refused(cluster):
 
 
 def test_the_dead_by_instant_stands_still():
-    with Cluster(workers=1, settings=[f"workers.lease={round(20 * PATIENCE)}s", "workers.heartbeat=500ms"]) as c:
+    with Cluster(workers=1, settings=[f"workers.lease={round(60 * PATIENCE)}s", "workers.heartbeat=500ms"]) as c:
         o = c.start("bash", "-c", STAY, scope="cut", grace_ms=0)
         c.wait_status(o["id"], "running")
         c.workers["w1"].process.send_signal(signal.SIGSTOP)

@@ -28,11 +28,11 @@ def is_gone(c, id):
 def test_what_ended_long_ago_goes_with_its_output_and_cancel():
     with Cluster(workers=1, settings=["store.keep_operations=1s"]) as c:
         young = c.start("true", scope="young")
-        live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", id=old_id(10), grace_ms=0)
-        done = c.start("bash", "-c", "echo hello", scope="old", id=old_id(10))
-        stopped = c.start("bash", "-c", "while :; do sleep 1000; done", scope="old/stopped", id=old_id(10), grace_ms=0)
-        below_live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", parent=live["id"], id=old_id(10), grace_ms=0)
-        cancel, needed = old_id(10), old_id(10)
+        live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", id=old_id(20), grace_ms=0)
+        done = c.start("bash", "-c", "echo hello", scope="old", id=old_id(20))
+        stopped = c.start("bash", "-c", "while :; do sleep 1000; done", scope="old/stopped", id=old_id(20), grace_ms=0)
+        below_live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", parent=live["id"], id=old_id(20), grace_ms=0)
+        cancel, needed = old_id(20), old_id(20)
         c.wait_status(done["id"], "completed")
         c.cancel(operation=stopped["id"], id=cancel, reason="enough")
         c.cancel(operation=below_live["id"], id=needed, reason="only this")

@@ -13,7 +13,7 @@ from harness.cluster import Cluster, marker
 from harness.network import DOWN, UP, Namespace, Relay, add_far_worker, namespaces_allowed
 from harness.waiting import PATIENCE, until
 
-LEASE = 2.0 * PATIENCE  # properties of a lease must be observed within it
+LEASE = 4.0 * PATIENCE  # properties of a lease must be observed within it, and nobody loses it who merely waits for a processor
 SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(LEASE * 1000)}ms"]
 ENDED = ("completed", "failed", "cancelled")
 SEED = int(os.environ.get("QUELL_FAULT_SEED", random.randrange(1 << 30)))
@@ -49,9 +49,9 @@ class Far:
 
 def check_end(c, m, started):
     """After everything has healed: every cancel is settled with correct sums, each operation is over and ran at most once, no process and no slot is in use."""
-    until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 40)
-    c.cancel(everything=True, grace_ms=0, wait_ms=40000)
-    until(lambda: not c.api("GET", "/v1/cancels?status=open").json["cancels"], "all cancels to settle", 40)
+    until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 90)
+    c.cancel(everything=True, grace_ms=0)
+    until(lambda: not c.api("GET", "/v1/cancels?status=open").json["cancels"], "all cancels to settle", 90)
     until(lambda: not processes.marked(m), "every process to be gone")
     rows = {o["id"]: o for o in c.operations()}
     assert set(started) <= set(rows)
@@ -62,7 +62,7 @@ def check_end(c, m, started):
     for cancel in c.api("GET", "/v1/cancels?limit=1000").json["cancels"]:
         report = cancel["report"]
         assert sum(report["receipts"].values()) == report["operations"] == sum(report["proofs"].values()), report
-    assert all(w["slots_used"] == 0 and w["operations_live"] == 0 for w in c.api("GET", "/v1/workers").json["workers"])
+    until(lambda: all(w["slots_used"] == 0 and w["operations_live"] == 0 for w in c.api("GET", "/v1/workers").json["workers"]), "every slot to be free")
 
 
 # Faults of the link, and whether each lasts longer than the lease.
@@ -134,7 +134,7 @@ def test_cancels_before_during_and_after_every_kind_of_cut():
             for f in links.values():
                 cancels.append(c.cancel(scope=f"{f.name}/after", wait="fenced", grace_ms=0))
             for f in links.values():
-                until(lambda: f.status() == "ready", f"{f.name} to be back", 40)
+                until(lambda: f.status() == "ready", f"{f.name} to be back")
                 c.wait_status(f.start("fresh")["id"], "running")
                 assert not f.living("into"), "a cancelled start came back to life"
             check_end(c, m, [o["id"] for o in started + list(late.values())])
@@ -182,7 +182,7 @@ def flapping_load(c, f, r, accepted, wrong, over):
             o = f.start("load", grace_ms=r.choice([0, 100, 400]))
             accepted.append(o["id"])
             if r.random() < 0.5:
-                until(lambda: over.is_set() or c.operation(o["id"])["status"] != "pending" or f.status() != "ready", "the start to begin", 30)
+                until(lambda: over.is_set() or c.operation(o["id"])["status"] != "pending" or f.status() != "ready", "the start to begin")
             target = r.choice([{"operation": o["id"]}, {"scope": f"{f.name}/load"}])
             c.cancel(wait=r.choice(["fenced", "signalled"]), wait_ms=200, **target)
         except AssertionError as e:
@@ -209,7 +209,7 @@ def test_packets_lost_by_the_kernel_and_one_way_cuts():
             net.loss(0.2, way)
         for i in range(6):
             id = start(f"rain{i}")
-            until(lambda: c.operation(id)["status"] != "pending", "a start to come through the rain", 30)
+            until(lambda: c.operation(id)["status"] != "pending", "a start to come through the rain", 90)
             c.cancel(scope=f"lossy/rain{i}", wait="fenced")
         for way in (UP, DOWN):
             net.heal()
@@ -219,7 +219,7 @@ def test_packets_lost_by_the_kernel_and_one_way_cuts():
             net.cut(way)
             cancel = c.cancel(scope="lossy/kept", wait="fenced")
             until(lambda: not processes.marked(f"{m}-kept"), "the task to be killed by the cancel or by the lease")
-            until(lambda: c.api("GET", f"/v1/cancels/{cancel['id']}").json["status"] == "settled", "the cancel to settle", 30)
+            until(lambda: c.api("GET", f"/v1/cancels/{cancel['id']}").json["status"] == "settled", "the cancel to settle")
             assert c.operation(kept)["status"] == "cancelled"
         net.heal()
         check_end(c, m, started)

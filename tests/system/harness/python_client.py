@@ -11,7 +11,7 @@ FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../clien
 sys.path.insert(0, FOLDER)
 import quell  # noqa: E402
 
-LEASE_MS = round(3000 * PATIENCE)
+LEASE_MS = round(10000 * PATIENCE)
 
 __all__ = ["FOLDER", "LEASE_MS", "client", "cluster", "quell", "terminal_events"]
 
