@@ -134,18 +134,18 @@ def test_a_cancel_by_the_public_sdk_is_canceled_with_the_proof(world, binding):
         assert "over" in sdk.step("failed", "again")["message"]
 
 
-def with_work_outside(c, id="m1"):
+def with_work_outside(c, grace_ms=0):
     """A running task, and below it work of another runtime that only its owner can end."""
-    task = send(c, "never begins", id=id).json["task"]
+    task = send(c, "never begins").json["task"]
     c.wait_status(task["id"], "running")
-    outside = c.api("POST", "/v1/operations", {"kind": "external", "parent": task["id"], "name": "far", "grace_ms": 0})
+    outside = c.api("POST", "/v1/operations", {"kind": "external", "parent": task["id"], "name": "far", "grace_ms": grace_ms})
     assert outside.status == 201, outside.body
     return task["id"], outside.json["id"]
 
 
 def test_working_until_the_proof_and_then_canceled(world):
     c, _ = world
-    task, outside = with_work_outside(c)
+    task, outside = with_work_outside(c, grace_ms=60000)
     answer = c.api("POST", f"/a2a/main/tasks/{task}:cancel", {"metadata": {"reason": "wrong branch"}}, headers=VERSION)
     assert answer.status == 200 and answer.json["status"]["state"] == "TASK_STATE_WORKING", answer.body
     assert "wrong branch" in answer.json["status"]["message"]["parts"][0]["text"]

@@ -140,7 +140,7 @@ def test_configs_belong_to_their_token_and_are_limited(world):
 def test_a_deleted_config_is_not_notified(world):
     c, receiver, _ = world
     task = send(c, "never begins", taskPushNotificationConfig={"url": receiver.url})
-    until(lambda: receiver.states(), "the first state")
+    until(lambda: "TASK_STATE_WORKING" in receiver.states(), "the last state before its end")
     [one] = configs(c, task)
     assert rpc(c, "DeleteTaskPushNotificationConfig", taskId=task, id=one["id"])["result"] == {}
     before = len(receiver.taken)

@@ -50,7 +50,7 @@ class Editor(Program):
 
     def step(self, step, count=1, **fields):
         return until(lambda: (self.steps(step, **fields)[count - 1:count] or [None])[0],
-                     f"{count} steps {step} {fields}; there are {self.lines[-8:]}", 30)
+                     f"{count} steps {step} {fields}; there are {self.lines[-8:]}")
 
     def begin(self, run, **fields):
         """Sends a command; returns the name under which it will be answered."""

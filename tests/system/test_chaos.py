@@ -77,7 +77,7 @@ class Load:
                     elif answer.status != 503:
                         self.wrong.append((answer.status, answer.body[:300]))
             except (OSError, http.client.HTTPException):
-                until(lambda: self.stop.is_set() or self.cluster.healthy(), "the controller to come back", 30)
+                until(lambda: self.stop.is_set() or self.cluster.healthy(), "the controller to come back")
 
     def more(self, count):
         """Waits until this many more requests have begun, or (with a frozen controller) for a moment."""
@@ -92,11 +92,11 @@ class Load:
     def check(self, m):
         """After load and faults: everything settles, every accepted request is known, nothing ran twice, nothing is left."""
         c = self.cluster
-        until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 40)
+        until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 90)
         last = c.cancel(scope="chaos", wait_ms=60000)
         assert last["status"] == "settled", last
         assert processes.marked(m) == []
-        until(lambda: not c.api("GET", "/v1/cancels?status=open").json["cancels"], "all cancels to settle", 40)
+        until(lambda: not c.api("GET", "/v1/cancels?status=open").json["cancels"], "all cancels to settle", 90)
         operations = {o["id"]: o for o in c.operations(scope="chaos")}
         assert set(self.accepted) <= set(operations), "an accepted operation is missing"
         assert not [o for o in operations.values() if o["status"] not in ENDED]
@@ -107,7 +107,7 @@ class Load:
         ran = Counter(processes.read(self.runs).decode().split())
         assert not [id for id, times in ran.items() if times > 1], "an operation ran twice"
         assert not [id for id in ran if (operations[id]["stop"] or {}).get("receipt") == "never_started"], "it ran, and is said to be never started"
-        assert all(w["slots_used"] == 0 and w["operations_live"] == 0 for w in c.api("GET", "/v1/workers").json["workers"])
+        until(lambda: all(w["slots_used"] == 0 and w["operations_live"] == 0 for w in c.api("GET", "/v1/workers").json["workers"]), "every slot to be free")
 
 
 def disturb(cluster, load, r, action, name):
@@ -119,7 +119,7 @@ def disturb(cluster, load, r, action, name):
         for _ in range(2 if action == "kill worker twice" else 1):
             process = cluster.workers[name].process
             process.send_signal(signal.SIGTERM if action == "end worker" else signal.SIGKILL)
-            process.wait(timeout=30)
+            process.wait(timeout=90)
             cluster.add_worker(name, wait=False)
     else:
         pid = {"freeze quelld": cluster.controller.pid, "freeze worker": worker.process.pid}.get(action) or guardian_of(worker)

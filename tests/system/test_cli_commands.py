@@ -43,7 +43,7 @@ def test_not_proven_when_the_wait_runs_out_is_4(cluster):
     m = marker()
     id = cluster.quell("run", "-d", "--grace", "10m", "--", *trees.term_ignored(m), check=0).stdout.decode().strip()
     until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
-    done = cluster.quell("cancel", id, "--timeout", f"{round(500 * PATIENCE)}ms", check=4)
+    done = cluster.quell("cancel", id, "--timeout", f"{round(2000 * PATIENCE)}ms", check=4)
     assert b"in_grace" in done.stdout + done.stderr or b"grace" in done.stdout + done.stderr
     why = cluster.quell("why", id, check=0).stdout.decode()
     assert "kill" in why
@@ -73,6 +73,8 @@ def test_the_tree_is_drawn(cluster):
 def test_logs(cluster):
     id = cluster.quell("run", "-d", "--", "bash", "-c", "seq 1 100; echo oops >&2", check=0).stdout.decode().strip()
     cluster.wait_status(id, "completed")
+    for stream in ("stdout", "stderr"):
+        cluster.output(id, stream)  # all of it: output has its own socket, and can arrive after the end
     assert cluster.quell("logs", id, "--stream", "stdout", check=0).stdout == b"".join(b"%d\n" % i for i in range(1, 101))
     assert cluster.quell("logs", id, "--stream", "stderr", check=0).stderr == b"oops\n"
     both = cluster.quell("logs", id, check=0)

@@ -93,6 +93,7 @@ def test_a_client_that_sent_more_and_closed_its_side_has_gone(world):
 def test_a_queued_turn_of_a_client_that_leaves_never_starts(world):
     c, _ = world
     first = c.say("team", "talks")
+    c.wait_status(first, "running")
     body = {"agent": "main", "scope": "team", "messages": [{"role": "user", "parts": [{"type": "text", "text": "next"}]}]}
     one = request(c, "/v1/ui/chat", body)
     turn = until(lambda: c.operations(kind="turn", status="pending"), "the second turn to wait")[0]["id"]
@@ -114,7 +115,8 @@ def test_an_orderly_end_of_tls_is_a_disconnect_at_once(tmp_path, newest):
     with TurnCluster(silent, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
         body = {"model": "main", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
         one = request(c, "/openai/v1/chat/completions", body, wrap=context.wrap_socket)
-        assert b"chat.completion.chunk" in one.recv(1 << 16) + one.recv(1 << 16)
+        one.settimeout(60)
+        assert b"chat.completion.chunk" in one.recv(1 << 16) + one.recv(1 << 16)  # two records: nothing is left unread
         one.settimeout(0)
         with pytest.raises(ssl.SSLWantReadError):
             one.unwrap()  # says goodbye, and keeps the connection

@@ -116,13 +116,14 @@ def test_all_of_an_owner_is_stopped_and_nothing_of_others(cluster, browser):
     confirm(browser)
     browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
     assert [cluster.operation(o["id"])["status"] for o in mine] == ["cancelled", "cancelled"]
-    assert cluster.operation(other["id"])["status"] == "running"
+    cluster.wait_status(other["id"], "running")
     cluster.cancel(operation=other["id"])
 
 
 @pytest.mark.parametrize("path", ["/tree?scope=several", "/tree?q=scope:several"])
 def test_several_are_chosen_and_stopped_together(cluster, browser, path):
     ops = [cluster.start("bash", "-c", STAY, scope="several", title=f"number {i}") for i in range(3)]
+    until(lambda: len(cluster.operations(scope="several", status="running")) == 3, "the tasks to run")
     browser.sign_in(cluster)
     browser.go(path)
     for i in (0, 2):
@@ -151,7 +152,7 @@ def test_only_what_is_seen_is_stopped(cluster, browser):
     confirm(browser, "Only what I see")
     browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
     assert cluster.operation(seen["id"])["status"] == "cancelled"
-    assert cluster.operation(later["id"])["status"] == "running"
+    cluster.wait_status(later["id"], "running")
     cluster.cancel(scope="seen")
 
 

@@ -100,6 +100,7 @@ def test_hidden_tabs_hold_no_stream_and_take_up_theirs_where_it_broke_off(cluste
 
 def test_a_stop_is_sent_while_previews_of_all_tabs_hang(cluster, tap, browser):
     ops = [[cluster.start("bash", "-c", STAY, scope=f"hang/{i}", title=f"number {n}") for n in range(3)] for i in range(4)]
+    until(lambda: len(cluster.operations(scope="hang", status="running")) == 12, "the tasks to run")
     paths = [f"/tree?q=scope:hang/{i}" for i in range(4)]
     browser.sign_in(cluster)
     open_tabs(browser, paths)

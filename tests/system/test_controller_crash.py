@@ -53,7 +53,7 @@ class Load:
 
     def wait_answers(self, more):
         goal = self.answers + more
-        until(lambda: self.answers >= goal, f"{more} more answers", 30)
+        until(lambda: self.answers >= goal, f"{more} more answers")
 
     def end(self):
         self.stop.set()

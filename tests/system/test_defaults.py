@@ -16,7 +16,7 @@ def test_the_scope_of_a_create_without_scope_and_parent(cluster):
     o = cluster.start("true")
     assert o["scope"] == "team/inbox"
     assert cluster.start("true", scope="team/other")["scope"] == "team/other"
-    cluster.quell("run", "--title", "by flag", "--", "true", check=0)
+    cluster.quell("run", "--timeout", "60s", "--title", "by flag", "--", "true", check=0)
     assert cluster.operations(scope="team/inbox", limit=1)[0]["title"] == "by flag"
     external = cluster.api("POST", "/v1/operations", {"kind": "external"}).json
     assert external["scope"] == "team/inbox"
@@ -27,7 +27,7 @@ def test_the_scope_of_a_create_without_scope_and_parent(cluster):
 def test_a_child_has_its_parents_scope(cluster):
     parent = cluster.api("POST", "/v1/operations", {"kind": "external", "scope": "elsewhere", "timeout_ms": 0}).json
     assert cluster.start("true", parent=parent["id"])["scope"] == "elsewhere"
-    done = cluster.quell("run", "--scope", "above", "--", "quell", "run", "--title", "inner", "--", "true")
+    done = cluster.quell("run", "--timeout", "60s", "--scope", "above", "--", "quell", "run", "--timeout", "60s", "--title", "inner", "--", "true")
     assert done.returncode == 0, done
     assert [o["scope"] for o in cluster.operations(scope="above") if o["title"] == "inner"] == ["above"]
     cluster.cancel(scope="elsewhere")

@@ -37,7 +37,7 @@ def numbers(r, most):
 
 
 def integrity(state):
-    done = subprocess.run(["sqlite3", os.path.join(state, "quell.db"), "PRAGMA integrity_check"], capture_output=True, timeout=30)
+    done = subprocess.run(["sqlite3", os.path.join(state, "quell.db"), "PRAGMA integrity_check"], capture_output=True, timeout=120)
     return done.stdout.decode().strip() or done.stderr.decode()
 
 
@@ -212,7 +212,7 @@ def test_a_worker_whose_disk_errs_says_so_and_can_be_started_again():
         refused = 0
         for n in numbers(r, most):
             worker.terminate()
-            worker.wait(timeout=30)
+            worker.wait(timeout=90)
             worker, said = begin(n, stays=r.random() < 0.5)
             if worker.poll() is not None:
                 refused += 1

@@ -21,7 +21,7 @@ def test_a_worker_without_a_guardian_tries_again_until_there_is_one(tmp_path):
         guardian = next(p for p in processes.children_of(worker.pid) if "guardian" in processes.name_of(p))
         os.rename(program, tmp_path / "away")
         os.kill(guardian, signal.SIGKILL)
-        until(lambda: not processes.marked(m), "the task to die with its guardian", 10)
+        until(lambda: not processes.marked(m), "the task to die with its guardian", 30)
         assert c.wait_status(o["id"], "failed")["error"]["code"] == "worker_lost"
         until(lambda: b"tried again" in processes.read(os.path.join(c.directory, "w1.log")), "the worker to say what is wrong")
         waiting = c.start("true", scope="broken")
@@ -66,5 +66,5 @@ def test_a_worker_without_a_guardian_can_be_told_to_leave(tmp_path):
         os.kill(guardian, signal.SIGKILL)
         until(lambda: b"tried again" in processes.read(os.path.join(c.directory, "w1.log")), "the worker to say what is wrong")
         worker.send_signal(signal.SIGTERM)
-        until(lambda: worker.poll() is not None, "the worker to leave", 30)
+        until(lambda: worker.poll() is not None, "the worker to leave")
         assert worker.returncode == 0

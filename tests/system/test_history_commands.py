@@ -51,6 +51,7 @@ def test_the_commands_change_the_conversation_and_say_what_they_did(c):
 
     assert "asked again: turn" in printed(c, "retry", scope)
     until(lambda: read(c, scope)[-2:] == [("user", "three again"), ("assistant", "This is an answer.")], "the answer to the edited message")
+    until(lambda: not c.operations(scope=scope, status="live"), "the end of its turn")
 
     assert "4 messages copied to scope commands/copy" in printed(c, "fork", scope, "commands/copy")
     assert read(c, "commands/copy") == [("user", "two"), ANSWERED, ("user", "three again"), ANSWERED]
@@ -83,6 +84,7 @@ def test_in_the_chat_the_same_changes_are_made_with_a_slash(c):
             t.see("› " + text)
             until(lambda: read(c, scope)[-2:] == [("user", text), ("assistant", "This is an answer.")], f"the answer to {text}")
             t.prompt()
+        until(lambda: not c.operations(scope=scope, status="live"), "the end of both turns")
         first = c.operations(scope=scope, kind="turn")
         t.enter("/retry")
         until(lambda: len(c.operations(scope=scope, kind="turn")) == len(first) + 1, "a third turn")

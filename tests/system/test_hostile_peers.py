@@ -1,4 +1,5 @@
 """Peers that send garbage, too much, too slowly, or for another worker's tasks harm only themselves."""
+import contextlib
 import json
 import multiprocessing
 import os
@@ -89,8 +90,8 @@ def test_a_header_that_drips_is_ended_by_its_own_time(cluster):
             except OSError:
                 return True
             return is_closed(s)
-        until(drips, "the dripping connection to be closed", 30)
-        assert time.monotonic() - begun < 25, "the clock was wound up by the drips"
+        until(drips, "the dripping connection to be closed")
+        assert time.monotonic() - begun < 40, "the clock was wound up by the drips"
     works(cluster)
 
 
@@ -179,7 +180,8 @@ def test_a_long_pipeline_is_answered_in_order_and_holds_up_nobody(cluster):
 def test_requests_that_are_none(cluster, head):
     with connected(cluster) as s:
         s.sendall(head)
-        s.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # quelld can have closed it already
+            s.shutdown(socket.SHUT_WR)
         status = rest_of(s).split(b"\r\n")[0]
         assert status == b"" or b" 4" in status, status
     assert cluster.healthy()

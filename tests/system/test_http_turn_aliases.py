@@ -79,6 +79,8 @@ def test_what_is_no_turn_or_has_ended_otherwise_is_not_found(cluster):
 def test_rights_are_those_of_reading_and_of_cancelling(cluster):
     c = cluster
     here, there = c.say("alias/here", "endless"), c.say("alias/there", "endless")
+    for turn in (here, there):
+        c.wait_status(turn, "running")
     chat, observer = token(c, "chat", "alias/here"), token(c, "observer", "alias")
     assert set(active(c, chat)) == {here} and set(active(c, observer)) == {here, there}
     hidden = abort(c, there, token=chat)

@@ -100,6 +100,7 @@ def test_journal_store_events_turns_and_http_are_counted(cluster):
     c.wait_status(turn, "running")
     c.cancel(scope="m/counted")
     assert c.api("GET", "/v1/nothing").status == 404
+    until(lambda: figure(c, 'quell_http_requests_total{code="404"}') > before.get('quell_http_requests_total{code="404"}', 0), "the request to be counted")
     after = figures(c)
     grown = {k: after[k] - before.get(k, 0) for k in after}
     assert grown["quell_journal_batches_total"] > 0 and grown["quell_journal_rows_total"] >= grown["quell_journal_batches_total"]

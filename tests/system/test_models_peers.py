@@ -61,7 +61,7 @@ class Lines:
     def __exit__(self, *_):
         self.process.stdin.close()
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         finally:
             self.process.kill()
             self.process.wait()

@@ -37,7 +37,7 @@ class Clients(Program):
         found = [json.loads(line) for line in self.all(f'{{"step":"{step}"')]
         return [s for s in found if name is None or s.get("name") == name]
 
-    def step(self, step, name=None, count=1, seconds=30):
+    def step(self, step, name=None, count=1, seconds=60):
         return until(lambda: (self.steps(step, name)[count - 1:count] or [None])[0],
                      f"{count} steps {step} of {name}; there are {self.lines[-8:]}", seconds)
 
@@ -58,7 +58,7 @@ def stopped_by_its_client(c, turn, channel):
     """The turn was cancelled, by a cancel that is in the ledger, with its proof."""
     done = c.ended(turn)
     assert done["status"] == "cancelled" and done["stop"]["cause"] == "cancel", done
-    cancel = c.api("GET", f"/v1/cancels/{done['stop']['cancel']}?wait=settled&wait_ms=20000").json
+    cancel = c.api("GET", f"/v1/cancels/{done['stop']['cancel']}?wait=settled&wait_ms=60000").json
     assert cancel["status"] == "settled" and cancel["report"]["proven"], cancel
     assert cancel["target"] == {"operation": turn} and cancel["via"]["channel"] == channel, cancel
     assert "closed its connection" in cancel["reason"], cancel
