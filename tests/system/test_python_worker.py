@@ -12,7 +12,8 @@ from harness.network import Relay, rejoin
 from harness.waiting import PATIENCE, until
 
 HOME = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../clients/python-worker"))
-SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(2000 * PATIENCE)}ms"]
+# Short, and longer than a restart of the controller on a busy machine takes.
+SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(8000 * PATIENCE)}ms"]
 
 
 def join(cluster, name="py", host=None, slots=16):
@@ -70,9 +71,9 @@ def test_many_tasks_one_cancel_and_proof(cluster):
     awkward = [trees.sleeper(m), trees.daemon(m), trees.stopped(m), trees.term_ignored(m), trees.orphans(m)] * 2
     ops = [cluster.start(*command, scope=f"py/many/{i}", grace_ms=500) for i, command in enumerate(awkward)]
     other = cluster.start(*trees.sleeper(m + "-other"), scope="py/manyfold")
-    for op in ops:
+    for op in (*ops, other):
         cluster.wait_status(op["id"], "running")
-    until(lambda: len(processes.marked(m)) >= 20, "all trees to run")
+    until(lambda: len(processes.marked(m)) >= 20 and processes.marked(m + "-other"), "all trees to run")
     done = cluster.cancel(scope="py/many", reason="enough")
     assert done["status"] == "settled" and done["report"]["proven"]
     assert done["report"]["proofs"]["group_empty"] == len(ops)
@@ -104,11 +105,12 @@ def test_a_controller_that_is_killed_finds_its_tasks_again_and_stops_them(cluste
     live = cluster.start("bash", "-c", f"echo before; while ! test -e {cluster.directory}/go; do read -t 0.05 <> <(:) || :; done; echo after", scope="py/live")
     deaf = cluster.start(*trees.term_ignored(m), scope="py/deaf", grace_ms=600000)
     until(lambda: len(processes.marked(m)) >= 2, "the deaf tree to run")
+    cluster.wait_status(live["id"], "running")
     cluster.cancel(operation=deaf["id"], wait="signalled")
     cluster.kill_controller()
     cluster.start_controller()
     until(lambda: cluster.worker("py")["status"] == "ready", "the worker to be back")
-    assert cluster.operation(live["id"])["status"] == "running"
+    cluster.wait_status(live["id"], "running")
     with open(os.path.join(cluster.directory, "go"), "w"):
         pass
     cluster.wait_status(live["id"], "completed")
@@ -137,7 +139,7 @@ def test_a_worker_cut_off_past_its_lease_has_killed_its_tasks_and_comes_back():
             op = c.start(*trees.daemon(m), scope="py/cut")
             until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
             relay.cut()
-            until(lambda: not processes.marked(m), "the tasks to die with the lease", 10)
+            until(lambda: not processes.marked(m), "the tasks to die with the lease")
             lost = c.wait_status(op["id"], "failed")
             assert lost["error"]["code"] == "worker_lost"
             relay.heal()
@@ -155,7 +157,7 @@ def test_tasks_of_a_frozen_worker_die_with_the_lease_and_nothing_starts_late(clu
     until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
     os.kill(worker.pid, signal.SIGSTOP)
     late = cluster.start(*trees.sleeper(m + "-late"), scope="py/late")  # its START waits in the frozen worker's socket
-    until(lambda: not processes.marked(m), "the keepers to kill at the lease's end", 10)
+    until(lambda: not processes.marked(m), "the keepers to kill at the lease's end")
     until(lambda: cluster.worker("py")["status"] in ("lost", "unreachable"), "the controller to miss it")
     cluster.cancel(scope="py/late", wait="fenced")
     os.kill(worker.pid, signal.SIGCONT)
@@ -210,7 +212,7 @@ def test_a_worker_that_is_told_to_leave_takes_its_tasks_along(cluster):
     until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
     worker = cluster.workers["py"].process
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(60) == 0
     assert processes.marked(m) == []
     assert cluster.wait_status(op["id"], "failed")["error"]["code"] == "worker_lost"
 
@@ -224,5 +226,5 @@ def test_a_mistyped_join_line_and_another_cluster_are_refused():
         with open(path, "w", encoding="ascii") as f:
             f.write(re.sub(r".(.{20})$", lambda x: ("A" if x.group(0)[0] != "A" else "B") + x.group(1), line))
         done = subprocess.run(["/usr/bin/python3", os.path.join(HOME, "worker.py"), "--join-file", path, "--state", c.directory + "/s"],
-                              capture_output=True, timeout=30)
+                              capture_output=True, timeout=60)
         assert done.returncode == 1 and b"mistyped" in done.stderr

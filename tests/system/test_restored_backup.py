@@ -34,11 +34,13 @@ def test_what_waited_in_a_backup_and_ran_since_is_not_run_again():
             if os.path.exists(path := os.path.join(c.state, "quell.db" + end)):
                 os.unlink(path)
         shutil.copy(backup, os.path.join(c.state, "quell.db"))
+        c.settings[-1] = "workers.handover=60s"  # nothing is judged before the crash
         c.start_controller(flags=["--restored"])
         until(lambda: c.worker("w1")["status"] == "ready", "the worker to be taken")
         assert c.operation(waits["id"])["status"] == "pending"
         report = c.cancel(wait="fenced", scope="stopped")
         c.kill_controller()  # a crash right after the restore keeps the mark
+        c.settings[-1] = "workers.handover=3s"
         c.start_controller()
 
         assert c.wait_status(waits["id"], "failed")["error"]["code"] == "interrupted"

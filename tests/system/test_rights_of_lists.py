@@ -55,7 +55,7 @@ def test_a_token_of_a_scope_sees_no_cancel_that_reaches_beyond_it(cluster, targe
                                                     "owner": {"id": "somebody", "name": "Somebody"}}).json["id"] for scope in ("mine/a", "theirs/a")}
     for id in runs.values():
         c.wait_status(id, "running")
-    wide = c.api("POST", "/v1/cancels", {**target, "reason": SECRET, "wait": "settled", "wait_ms": 20000}).json
+    wide = c.api("POST", "/v1/cancels", {**target, "reason": SECRET, "wait": "settled", "wait_ms": 60000}).json
     assert wide["report"]["operations"] >= 2, wide
     narrow = c.api("POST", "/v1/cancels", target, token=c.tokens["theirs/operator"]).json
     own = c.api("POST", "/v1/cancels", target, token=c.tokens["mine/operator"]).json
@@ -104,7 +104,7 @@ def test_a_repeated_cancel_without_an_id_answers_about_itself(cluster):
     mine, other = (start(c, scope) for scope in ("mine/repeat", "theirs/repeat"))
     for id in (mine, other):
         c.wait_status(id, "running")
-    wide = c.api("POST", "/v1/cancels", {"everything": True, "reason": SECRET, "wait": "settled", "wait_ms": 20000}).json
+    wide = c.api("POST", "/v1/cancels", {"everything": True, "reason": SECRET, "wait": "settled", "wait_ms": 60000}).json
     assert wide["report"]["operations"] >= 2
     for path, body in ((f"/v1/operations/{mine}/cancel", {"reason": "again"}), ("/v1/cancels", {"operation": mine, "reason": "again"})):
         for token in (c.tokens["mine/operator"], None):
@@ -194,7 +194,7 @@ def test_a_dead_tasks_token_loses_its_streams(cluster):
     c.wait_status(child, "running")
     streams = [opened(c, "/v1/events", token), opened(c, f"/v1/operations/{child}/output?follow=true", token, "application/octet-stream"),
                opened(c, f"/v1/operations/{task}/events", token)]
-    assert c.api("POST", f"/v1/operations/{task}/cancel", {"wait": "settled", "wait_ms": 20000}).status in (200, 202)
+    assert c.api("POST", f"/v1/operations/{task}/cancel", {"wait": "settled", "wait_ms": 60000}).status in (200, 202)
     c.wait_status(task, "cancelled")
     for answer in streams:
         assert answer.read1(1) is not None

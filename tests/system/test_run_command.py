@@ -58,7 +58,7 @@ def test_timeout_detach_wait_and_cancelled(cluster):
     waiting = cluster.quell_background("wait", id)
     cluster.quell("cancel", id, check=0)
     assert waiting.wait(timeout=30) == 130
-    assert cluster.quell("wait", id, "--timeout", "1s").returncode == 130
+    assert cluster.quell("wait", id, "--timeout", "60s").returncode == 130
 
 
 def running(cluster, scope):

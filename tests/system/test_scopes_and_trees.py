@@ -24,7 +24,7 @@ def nested(m, levels):
 def test_three_levels_over_two_workers_die_with_their_root(cluster):
     m = marker()
     root = cluster.start(*nested(m, 2), scope="deep/tree", task_worker="w1", grace_ms=300)
-    until(lambda: len(cluster.operations(below=root["id"], status="running")) == 3, "three levels to run", 30)
+    until(lambda: len(cluster.operations(below=root["id"], status="running")) == 3, "three levels to run")
     until(lambda: any(m in processes.read(f"/proc/{p}/cmdline").decode() for p in processes.marked(m + "-leaf")), "the leaf to run")
     tree = cluster.operations(below=root["id"], order="asc")
     assert {o["worker"] for o in tree} == {"w1", "w2"}
@@ -130,10 +130,10 @@ def test_one_deadline_for_a_wide_and_deep_tree(cluster):
         parent = None
         for row in range(6):
             parent = cluster.start(*trees.deaf(f"{column}-{row}-{m}"), scope="wide/deep", parent=parent, task_slots=0)["id"]
-    until(lambda: len(processes.marked(m + "-deaf")) == 180, "180 tasks to run", 60)
-    done = cluster.cancel(scope="wide/deep", grace_ms=1000)
+    until(lambda: len(processes.marked(m + "-deaf")) == 180, "180 tasks to run", 180)
+    done = cluster.cancel(scope="wide/deep", grace_ms=5000)
     assert processes.marked(m) == []
     assert done["report"]["operations"] == 180
     assert done["report"]["receipts"]["killed"] == 180
-    # Not a measured figure but the guarantee itself: one grace, not one per level. Six would be 6 s.
-    assert done["report"]["settled_ms"] < 5000, done["report"]
+    # Not a measured figure but the guarantee itself: one grace, not one per level. Six would be 30 s.
+    assert done["report"]["settled_ms"] < 25000, done["report"]

@@ -17,7 +17,8 @@ CLAIM = "I have stopped."  # the claim of a model that knows nothing
 SCRIPT = [{"when": {"system": "Interrupted:"}, "text": CLAIM},
           {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
           {"text": "You said {{text}}."}]
-PATIENT = ["workers.lease=30s"]  # a frozen worker keeps its tasks that long
+PATIENT = ["workers.lease=120s"]  # a frozen worker keeps its tasks that long
+UNNOTICED = ["workers.heartbeat=20s", *PATIENT]  # and for a minute nobody says that it is away
 SLEEPS = ("bash", "-c", "while :; do sleep 1000; done")
 
 
@@ -52,7 +53,7 @@ def contents(d):
 
 
 def test_a_chat_says_stopping_and_the_same_message_says_stopped_only_with_the_proof():
-    with FakeDiscord() as d, Claiming(d, settings=PATIENT) as c:
+    with FakeDiscord() as d, Claiming(d, settings=UNNOTICED) as c:
         d.see("IDENTIFY")
         _, m = running(c, SCOPE)
         d.message("endless")
@@ -77,7 +78,7 @@ def test_a_chat_says_stopping_and_the_same_message_says_stopped_only_with_the_pr
 
 def test_a_service_without_edits_gets_a_second_message(tmp_path):
     with Ngircd(str(tmp_path)) as server, Client(server.port, "mia", "#dev") as mia:
-        with TurnCluster(SCRIPT, section(str(tmp_path), server.port), settings=PATIENT) as c:
+        with TurnCluster(SCRIPT, section(str(tmp_path), server.port), settings=UNNOTICED) as c:
             wait_in(mia)
             _, m = running(c, DEV)
             with frozen(c):
@@ -90,7 +91,7 @@ def test_a_service_without_edits_gets_a_second_message(tmp_path):
 
 
 def test_watchers_of_the_api_are_told_the_model_s_words_only_with_the_proof():
-    with TurnCluster(SCRIPT, settings=PATIENT) as c:
+    with TurnCluster(SCRIPT, settings=UNNOTICED) as c:
         task, m = running(c, "chat")
         with frozen(c):
             stream = c.stream("chat", "stop")
@@ -140,20 +141,20 @@ def test_a_worker_that_is_away_is_named_while_nothing_is_proven():
         [name] = c.workers
         with frozen(c):
             message = c.post("chat", "stop").json["message"]
-            states = until(lambda: (lambda s: s if "unproven" in s or "" in s else None)({t.get("state", ""): t for t in told(c, message)}), "that it is not proven", 40)
+            states = until(lambda: (lambda s: s if "unproven" in s or "" in s else None)({t.get("state", ""): t for t in told(c, message)}), "that it is not proven")
             if "unproven" in states:
                 assert name in states["unproven"]["text"] and "unreachable" in states["unproven"]["text"], states
-        until(lambda: "" in {t.get("state", "") for t in told(c, message)}, "the proof", 40)
+        until(lambda: "" in {t.get("state", "") for t in told(c, message)}, "the proof")
         assert not processes.marked(m)
 
 
 def test_say_stop_waits_for_the_proof_before_it_says_stopped():
-    with TurnCluster(SCRIPT, settings=PATIENT) as c:
+    with TurnCluster(SCRIPT, settings=UNNOTICED) as c:
         _, m = running(c, "chat")
         with frozen(c):
             said = c.quell_background("say", "--scope", "chat", "stop")
             first = said.stdout.readline()
             assert first.decode() == "🛑 stopping…\n" and processes.marked(m), first
-        rest, _ = said.communicate(timeout=30)
+        rest, _ = said.communicate(timeout=60)
         assert rest.decode() == CLAIM + "\n" and said.returncode == 0, rest
         assert not processes.marked(m)

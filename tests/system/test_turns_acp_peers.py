@@ -98,7 +98,7 @@ def test_one_that_ignores_its_cancel_and_signals_is_killed_at_the_grace_with_pro
     until(lambda: agents_alive(acp, "deaf"), "the agent to run")
     task = until(lambda: acp.below(turn, kind="task", status="running"), "its task to run")[0]
     until(lambda: b"word" in acp.api("GET", f"/v1/operations/{task['id']}/output").body, "it to talk")
-    done = acp.cancel(operation=turn, grace_ms=500)
+    done = acp.cancel(operation=turn, grace_ms=5000)  # enough for it to hear of the cancel
     assert done["status"] == "settled" and done["report"]["proven"], done
     assert processes.read(os.path.join(acp.workspace, "seen-deaf")) == b"cancel\n"  # it was asked, and went on
     assert not agents_alive(acp, "deaf")

@@ -75,7 +75,7 @@ def wrong_operation(c, turn):
 
 def test_a_result_of_fifty_megabytes_is_cut_and_says_so(c):
     turn = c.say("much", "much")
-    assert c.ended(turn, seconds=60)["status"] == "completed"
+    assert c.ended(turn, seconds=180)["status"] == "completed"
     result, listing = c.results("much", turn)
     told = result["result"]["result"]
     assert result["ok"] and listing["ok"] and told["truncated"] and told["exit_code"] == 0, str(result)[:2000]

@@ -121,13 +121,13 @@ def test_a_cancel_in_the_middle_is_over_at_once_and_what_the_server_did_is_recor
     c, _ = world
     scope = f"cancel-{server}"
     # The server `pipe` has a configured timeout of 1.5 s; this call has its own.
-    turn = say(world, f"cancel on {server}", [(LONG.format(server), {"duration": 3, "steps": 30, "_meta": {"timeout": 0}})], scope=scope)
+    turn = say(world, f"cancel on {server}", [(LONG.format(server), {"duration": 10, "steps": 30, "_meta": {"timeout": 0}})], scope=scope)
     c.wait_event(turn, "tool_progress")
     done = c.cancel(operation=turn)
     # Settled before the server's own end, and without proof of it.
     assert done["status"] == "settled" and not done["report"]["proven"], done
     assert done["report"]["receipts"]["unconfirmed"] == 1 and done["report"]["proofs"]["none"] == 1, done
-    assert done["report"]["settled_ms"] < 2000, done["report"]
+    assert done["report"]["settled_ms"] < 8000, done["report"]
     call = c.call(turn, LONG.format(server), "cancelled")
     assert (call["stop"]["receipt"], call["stop"]["proof"]) == ("unconfirmed", "none"), call
     result, = c.results(scope, turn)
@@ -136,7 +136,7 @@ def test_a_cancel_in_the_middle_is_over_at_once_and_what_the_server_did_is_recor
     turn2 = say(world, f"after cancel on {server}", [(f"mcp__{server}__echo", {"message": "still here"})], scope=scope)
     assert c.ended(turn2)["status"] == "completed" and texts(c.results(scope, turn2)[0]) == "Echo: still here"
     # It sends progress of the cancelled call for its full duration; quell ignores it.
-    wait = say(world, f"wait on {server}", [(LONG.format(server), {"duration": 3, "steps": 1, "_meta": {"timeout": 0}})], scope=scope)
+    wait = say(world, f"wait on {server}", [(LONG.format(server), {"duration": 10, "steps": 1, "_meta": {"timeout": 0}})], scope=scope)
     assert c.ended(wait)["status"] == "completed"
     assert len(c.events(turn, "tool_progress")) == told
     c.check_scope(scope)

@@ -35,7 +35,7 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "20s" }\n'
+    config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "40s" }\n'
               '[[approval]]\ntool = "exec"\nmatch = "rm *"\n')
     with TurnCluster(script(m), config) as c:
         yield c, m
@@ -145,7 +145,7 @@ def test_the_timeout_of_the_turn_in_every_phase(world):
     c, m = world
     turns = begin(c, agent="brief")
     for turn in turns.values():
-        c.ended(turn)
+        c.ended(turn, 120)
     for p, turn in turns.items():
         assert c.operation(turn)["error"]["code"] == "timeout", c.operation(turn)
         assert c.operation(turn)["stop"]["cause"] == "timeout"

@@ -35,7 +35,7 @@ budget = { timeout = "60s", model_calls = 7, width = 3, depth = 2 }
 name = "hasty"
 model = "script"
 workspace = "WORKSPACE"
-budget = { timeout = "500ms" }
+budget = { timeout = "5s" }
 [[agents]]
 name = "short"
 model = "script"

@@ -24,7 +24,7 @@ def ear():
     listener = voice_stops.Ear(EAR)
     yield listener
     listener.process.stdin.close()
-    assert listener.process.wait(timeout=20) == 0
+    assert listener.process.wait(timeout=60) == 0
     listener.process.stdout.close()
 
 

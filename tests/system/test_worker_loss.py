@@ -9,7 +9,7 @@ from harness import processes, trees
 from harness.cluster import Cluster, levels, marker
 from harness.waiting import until
 
-SHORT_LEASE = ["workers.heartbeat=200ms", "workers.lease=2s"]
+SHORT_LEASE = ["workers.heartbeat=200ms", "workers.lease=4s"]
 
 
 @pytest.mark.parametrize("level", levels())
@@ -22,12 +22,12 @@ def test_a_killed_worker_takes_its_tasks_along(level):
         c.cancel(operation=dies["id"], wait="signalled")
         c.workers["w1"].process.kill()
         c.workers["w1"].process.wait()
-        until(lambda: not processes.marked(m), "the guardian to kill all tasks of the dead worker", 5)
+        until(lambda: not processes.marked(m), "the guardian to kill all tasks of the dead worker")
         lost = c.wait_status(lives["id"], "failed")
         assert lost["error"]["code"] == "worker_lost"
         cancelled = c.wait_status(dies["id"], "cancelled")
         assert cancelled["stop"]["proof"] == "lease_expired"
-        assert c.worker("w1")["status"] == "lost"
+        until(lambda: c.worker("w1")["status"] == "lost", "the worker to be lost")
         c.add_worker("w1")
         again = c.start("true", scope="lost/again")
         c.wait_status(again["id"], "completed")
@@ -62,7 +62,8 @@ def test_a_killed_guardian_is_replaced_and_its_tasks_are_gone():
 
 
 def test_a_frozen_worker_is_unreachable_until_its_lease_is_over():
-    with Cluster(workers=1, settings=SHORT_LEASE) as c:
+    # Long enough for all that is judged while it is unreachable.
+    with Cluster(workers=1, settings=["workers.heartbeat=200ms", "workers.lease=15s"]) as c:
         m = marker()
         ran = os.path.join(c.directory, "ran")
         op = c.start("bash", "-c", f"echo once >> {ran}; trap '' TERM; while :; do sleep 1000; done", m, scope="fro/zen")
@@ -125,7 +126,7 @@ def test_a_cut_off_worker_kills_by_itself_and_comes_back_clean():
             until(lambda: c.api("GET", f"/v1/cancels/{cancel['id']}").json["status"] == "settled", "the cancel to settle")
             assert c.operation(plain["id"])["stop"]["proof"] == "lease_expired"
             run("ip", "link", "set", name + "a", "up")
-            until(lambda: c.worker("far")["status"] == "ready", "the worker to come back", 40)
+            until(lambda: c.worker("far")["status"] == "ready", "the worker to come back")
             after = c.start("true", scope="cut/after")
             c.wait_status(after["id"], "completed")
             assert processes.read(ran) == b"once\n"
