@@ -40,6 +40,11 @@ class World(RecordedCluster):
         first = next(r for r in self.model.requests[seen:] if text in str(r["messages"][-1]["content"]))
         return first["messages"][0]["content"]
 
+    def told_until(self, words, text):
+        """Asks anew, as a turn goes on without what is not read in time, until a turn is told these words; the system text."""
+        numbers = itertools.count()
+        return until(lambda: (lambda told: told if words in told else None)(self.told(f"{text} {next(numbers)}")), f"a turn to be told {words!r}")
+
     def reads(self):
         return [o for o in self.operations(scope="quell/workspaces", kind="task") if o["title"] == READS]
 
@@ -54,7 +59,7 @@ def test_an_agent_is_told_what_agents_md_and_the_skills_say(world):
     world.put("AGENTS.md", "Use tabs, never spaces.\n")
     world.put("api/AGENTS.md", "Here spaces.\n")
     world.put("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nThe secret body.\n")
-    told = world.told("first")
+    told = world.told_until("Use tabs, never spaces.", "first")
     assert told.startswith("Be brief."), told
     assert "<project_instructions" in told and "Use tabs, never spaces." in told, told
     assert "- api/AGENTS.md" in told and "- pdf (skills/pdf/SKILL.md): Fills forms." in told, told
@@ -68,7 +73,7 @@ def test_an_agent_is_told_what_agents_md_and_the_skills_say(world):
 
 def test_a_turn_costs_a_read_only_after_something_was_written(world):
     world.put("AGENTS.md", "Version one.\n")
-    assert "Version one." in world.told("one")
+    world.told_until("Version one.", "one")
     assert "Version one." in world.told("two")
     assert len(world.reads()) == 1, world.reads()
     assert "Version one." in world.told("change it", [("write", {"path": "AGENTS.md", "text": "Version two.\n"})])
@@ -81,6 +86,7 @@ def test_what_a_command_in_the_background_wrote_is_told_after_its_end(world):
     world.put("AGENTS.md", "Version one.\n")
     release = os.path.join(world.workspace, "release")
     command = f"until [ -e {release} ]; do sleep 0.05; done; echo Version two. >AGENTS.md"
+    world.told_until("Version one.", "first")
     assert "Version one." in world.told("begin", [("exec", {"command": command, "background": True})])
     assert "Version one." in world.told("meanwhile")
     task, = [o for o in world.operations(scope="room", kind="task") if o["labels"].get("quell.started_by")]

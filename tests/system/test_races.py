@@ -62,8 +62,9 @@ def test_a_thousand_starts_race_twenty_cancels(cluster):
     assert all(o["seq"] > last for o in survivors), "something below the last cutoff lives"
     assert not [o for o in rows.values() if o["seq"] < last and o["status"] != "cancelled"]
     live_pids = processes.marked(m)
-    running = [o for o in survivors if o["status"] == "running"]
-    assert len(live_pids) <= 2 * len(survivors) and (running or not live_pids)
+    assert len(live_pids) <= 2 * len(survivors)
+    if live_pids:  # their workers report it behind the beginning of the process
+        until(lambda: cluster.operations(scope="race/way", status="running"), "what lives to be shown as running")
     cluster.cancel(scope="race/way")
     assert processes.marked(m) == []
 

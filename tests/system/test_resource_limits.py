@@ -25,7 +25,7 @@ class Kept:
 
     def __init__(self, cluster):
         url = urllib.parse.urlsplit(cluster.url)
-        self.token, self.connection = cluster.token, http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        self.token, self.connection = cluster.token, http.client.HTTPConnection(url.hostname, url.port, timeout=90)
         assert self.ask("GET", "/v1/status").status == 200
 
     def ask(self, method, path, body=None):
@@ -55,21 +55,22 @@ def test_quelld_without_descriptors_takes_cancels_on_what_is_open_and_recovers()
         for t in tasks:
             c.wait_status(t["id"], "running")
         kept, pid = Kept(c), c.controller.pid
+        until(lambda: b"\nquell_http_connections 1\n" in kept.ask("GET", "/metrics").data, "the other connections to be closed, with their descriptors")
         lift = limit_descriptors(pid, descriptors(pid))
         waiting = [c.quell_background("status") for _ in range(3)]  # connections that cannot be accepted
-        answer = kept.ask("POST", "/v1/cancels", {"scope": "few/0", "wait": "settled", "wait_ms": 20000})
+        answer = kept.ask("POST", "/v1/cancels", {"scope": "few/0", "wait": "settled", "wait_ms": 60000})
         assert answer.status == 200 and json.loads(answer.data)["status"] == "settled", answer.data
         assert c.controller.poll() is None
         used = processes.cpu_seconds(pid)
         for i in range(1, 3):
-            answer = kept.ask("POST", "/v1/cancels", {"scope": f"few/{i}", "wait": "settled", "wait_ms": 20000})
+            answer = kept.ask("POST", "/v1/cancels", {"scope": f"few/{i}", "wait": "settled", "wait_ms": 60000})
             assert answer.status == 200, answer.data
         assert processes.cpu_seconds(pid) - used < 5, "it spins on the connection that it cannot accept"
         until(lambda: b"cannot be accepted" in processes.read(os.path.join(c.directory, "quelld.log")), "the log to say so")
         assert processes.marked(m) == []
         lift()
         for client in waiting:
-            assert client.wait(timeout=30) == 0, client.stderr.read()
+            assert client.wait(timeout=60) == 0, client.stderr.read()
         c.wait_status(c.start("echo", "well again", scope="few/after")["id"], "completed")
 
 
@@ -84,22 +85,21 @@ def test_a_worker_without_descriptors_says_so_draws_no_work_and_stops_what_runs(
         before = (descriptors(worker), descriptors(guardian_of(worker)))
         lift = limit_descriptors(pid, descriptors(pid) + 2)
         more = [c.start(*sleeper(m), scope="few/more") for _ in range(8)]
-        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing", 30)
+        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing")
         assert shown["slots"] == 0 and shown["status"] == "ready", shown
         assert any(word in shown["trouble"]["why"] for word in ("open files", "descriptor")), shown["trouble"]
-        told = until(lambda: (c.operation(more[-1]["id"])["waiting_for"] or {}).get("detail", ""), "a task to say what it waits for")
-        assert "can start nothing now" in told, told
+        until(lambda: "can start nothing now" in (c.operation(more[-1]["id"])["waiting_for"] or {}).get("detail", ""), "a task to say what it waits for")
         assert not [o for o in c.operations(scope="few") if o["status"] in ENDED], "what cannot be started waits"
         assert c.cancel(scope="few/0")["status"] == "settled", "a cancel needs no descriptor that is not there"
         assert c.worker("w1")["status"] == "ready"
         c.kill_controller()  # a new connection, for which no descriptor is free
         c.start_controller()
         lift()
-        until(lambda: c.worker("w1")["status"] == "ready", "the worker to be back", 30)
+        until(lambda: c.worker("w1")["status"] == "ready", "the worker to be back")
         for o in more:
             c.wait_status(o["id"], "running", seconds=90)  # the longest pause is a minute
         c.wait_status(c.start("true", scope="few/after")["id"], "completed")
-        assert c.worker("w1")["trouble"] is None and c.worker("w1")["slots"] == 64
+        until(lambda: (lambda w: w["trouble"] is None and w["slots"] == 64)(c.worker("w1")), "the worker to say that it is well again")
         assert c.cancel(scope="few")["status"] == "settled"
         assert processes.marked(m) == []
         until(lambda: descriptors(worker) <= before[0] and descriptors(guardian_of(worker)) <= before[1], "the descriptors of failed starts to be closed")
@@ -173,9 +173,9 @@ def test_a_worker_without_processes_says_so_draws_no_work_and_stops_what_runs():
         group.limit(current + 40)
         until(lambda: int(processes.read(group.path + "/pids.current")) >= current + 38, "the bomb to reach the limit")
         assert c.cancel(scope="few/bomb")["status"] == "settled", "the bomb"
-        group.limit(int(processes.read(group.path + "/pids.current")))
+        group.limit(1)  # less than there are: what of the bomb is still to be reaped leaves no room either
         more = c.start(*sleeper(m), scope="few/more")
-        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing", 30)
+        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing")
         assert shown["slots"] == 0 and ("process" in shown["trouble"]["why"] or "fork" in shown["trouble"]["why"]), shown
         assert c.operation(more["id"])["status"] == "pending"
         assert c.cancel(scope="few/0")["status"] == "settled"
@@ -227,7 +227,13 @@ def test_a_program_that_gets_no_memory_ends_or_goes_on_and_loses_nothing(program
             pass
         process = c.controller if program == "quelld" else c.workers["w1"].process
         if process.poll() is None:
-            resource.prlimit(pid, resource.RLIMIT_AS, before)
+            try:
+                resource.prlimit(pid, resource.RLIMIT_AS, before)
+            except ProcessLookupError:
+                pass  # it is ending
+        until(lambda: c.controller.poll() is not None or c.healthy(), "quelld to have ended, or to answer")
+        if process.poll() is None:
+            print(program, "goes on")
         else:
             print(program, "ended with", process.poll())
         if c.controller.poll() is not None:

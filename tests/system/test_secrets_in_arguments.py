@@ -1,5 +1,6 @@
 """No secret stays in a program's arguments, where others on the machine can read it."""
 import os
+import select
 import subprocess
 
 import pytest
@@ -72,8 +73,12 @@ def test_a_token_does_not_stay_in_the_arguments(cluster, flags):
     watching = subprocess.Popen([f"{BIN}/quell", *flags(secret), "events", "-f"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         until(lambda: secret not in arguments(watching.pid), "the token to be hidden")
-        c.cancel(scope="idle", wait="fenced")
-        assert watching.stdout.readline()  # the token works nevertheless
+
+        def is_shown():
+            c.cancel(scope="idle", wait="fenced")  # it shows what comes once it is connected
+            return select.select([watching.stdout], [], [], 0)[0]
+        until(is_shown, "an event to be shown: the token works nevertheless")
+        assert watching.stdout.readline()
         assert "events" in arguments(watching.pid)
     finally:
         watching.terminate()

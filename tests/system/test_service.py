@@ -81,7 +81,7 @@ def test_logs_are_one_json_object_per_line_with_ids():
         c.wait_status(o["id"], "running")
         c.cancel(scope="logged")
         def lines(name):
-            return [json.loads(line) for line in processes.read(os.path.join(c.directory, name + ".log")).splitlines()]
+            return [json.loads(line) for line in processes.read(os.path.join(c.directory, name + ".log")).split(b"\n")[:-1]]
         refused = until(lambda: [x for x in lines("quelld") if x.get("request") == problem["request"]], "the refusal in the log")
         assert refused[0]["level"] == "debug" and "operation_not_found" in refused[0]["message"]
         for name in ("quelld", "w1"):

@@ -1,4 +1,6 @@
 """The identity of a token is its id. Names are chosen by the token's creator, and two tokens can have the same."""
+import socket
+import urllib.parse
 import uuid
 
 import pytest
@@ -17,6 +19,15 @@ def token(c, name, role="operator", scope=None):
     made = c.api("POST", "/v1/tokens", {"name": name, "role": role, "scope": scope, "expires_at": None})
     assert made.status == 201, made.body
     return made.json
+
+
+def burst(c, secret):
+    """The answers to a hundred requests that come at once: one after the other would be slower than the limit on a busy machine."""
+    url = urllib.parse.urlsplit(c.url)
+    request = f"GET /v1/status HTTP/1.1\r\nHost: {url.netloc}\r\nAuthorization: Bearer {secret}\r\n"
+    with socket.create_connection((url.hostname, url.port), timeout=60) as s:
+        s.sendall((f"{request}\r\n" * 99 + f"{request}Connection: close\r\n\r\n").encode())
+        return b"".join(iter(lambda: s.recv(1 << 16), b""))
 
 
 def new_id():
@@ -52,7 +63,7 @@ def test_a_tombstone_is_seen_by_the_token_that_left_it_and_not_by_its_namesake(c
 
 def test_namesakes_do_not_share_a_rate(cluster):
     one, other = (token(cluster, "rate", role="observer") for _ in range(2))
-    until(lambda: cluster.api("GET", "/v1/status", token=one["token"]).status == 429, "the first to be slowed down")
+    until(lambda: b"HTTP/1.1 429 " in burst(cluster, one["token"]), "the first to be slowed down")
     assert cluster.api("GET", "/v1/status", token=other["token"]).status == 200
 
 

@@ -140,7 +140,8 @@ def test_a_changed_input_survives_a_kill_and_runs_once(c):
     id = asked(c, turn)
     assert approve(c, id, input=CHANGED).status == 200
     # exec runs alone: the approved call waits for the first one.
-    assert c.operation(id)["status"] == "running" and len(c.below(turn, kind="task")) == 1
+    until(lambda: len(c.below(turn, kind="task")) == 1, "the first call's command")
+    assert c.operation(id)["status"] == "running"
     for _ in range(2):
         c.restart()
         assert c.operation(id)["tool"]["changed"]["input"] == CHANGED and ran(c) == []

@@ -1,6 +1,8 @@
 """exec as agents need it: what a command leaves running is killed and named, commands in the background, limits, and what a
 stopped call has printed."""
+import datetime
 import json
+import os
 
 import pytest
 
@@ -46,8 +48,11 @@ class World(RecordedCluster):
         self.check_scope(scope)
         return self.results_of(turn, scope)
 
-    def so_far(self, task):
-        return self.api("GET", f"/v1/operations/{task}/output").body
+    def so_far(self, task, stream="stdout"):
+        return self.api("GET", f"/v1/operations/{task}/output?stream={stream}").body
+
+    def go(self, name):
+        open(os.path.join(self.workspace, name), "w").close()
 
     def in_background(self, line, scope="room", text="begin", **more):
         result, = self.done(text, [shell(line, background=True, **more)], scope=scope)
@@ -102,7 +107,7 @@ def test_a_stop_of_a_command_whose_leader_has_children_names_nothing(world, mark
 def test_a_command_in_the_background_is_read_waited_for_and_killed(world, mark):
     scope = "handles"
     task = world.in_background(f"echo first; echo oops >&2; sleep 1000; : {mark}", scope)
-    until(lambda: world.so_far(task) == b"first\n", "its output")
+    until(lambda: world.so_far(task) == b"first\n" and world.so_far(task, "stderr") == b"oops\n", "its output")
     read, err, wait = world.done("look", [tool("task_output", task), tool("task_output", task, stream="stderr", offset=1),
                                           tool("task_wait", task, timeout_ms=200)], scope=scope)
     assert read["result"]["text"] == "first\n" and read["result"]["next_offset"] == 6 and read["result"]["running"], read
@@ -273,17 +278,21 @@ def test_the_agents_limit_of_exec_and_its_most():
 
 # ---- while it runs ------------------------------------------------------------------------------------------------------
 def test_progress_after_five_seconds_and_live_output(world):
-    world.model.plan["show me"] = [[shell("echo early; sleep 5.5; echo late; sleep 1")]]
+    world.model.plan["show me"] = [[shell("echo early; until [ -e go-on ]; do sleep 0.05; done; echo late; until [ -e end ]; do sleep 0.05; done")]]
     stream = world.stream("live", "show me", agent="hand")
     first = stream.wait("tool_output")
     assert first["data"]["text"] == "early\n" and first["data"]["stream"] == "stdout" and first["data"]["offset"] == 0, first
     told = stream.wait("tool_progress")["data"]
-    assert 5000 <= told["elapsed_ms"] < 10000 and told["stdout_bytes"] == 6 and told["last_line"] == "early", told
+    assert told["elapsed_ms"] >= 5000 and told["stdout_bytes"] == 6 and told["last_line"] == "early", told
+    world.go("go-on")
+    until(lambda: [d for k, d in stream.read() if k == "tool_output" and "late" in d["data"]["text"]], "the second line")
+    world.go("end")
     events = stream.to_end()
     assert "".join(d["data"]["text"] for k, d in events if k == "tool_output") == "early\nlate\n", events
     turn = [d for k, d in events if k == "turn_start"][0]["operation"]
     assert not world.events(turn, "tool_output"), "live output is not stored"
-    assert len(world.events(turn, "tool_progress")) == 1
+    elapsed = [e["data"]["elapsed_ms"] for e in world.events(turn, "tool_progress")]
+    assert all(ms >= 5000 * (i + 1) for i, ms in enumerate(elapsed)), "one for each five seconds"
 
 
 def test_live_output_is_skipped_for_who_does_not_read(world):
@@ -293,11 +302,14 @@ def test_live_output_is_skipped_for_who_does_not_read(world):
     turn = stream.wait("turn_start")["operation"]
     assert world.ended(turn, 60)["status"] == "completed"
     shown = [d["data"] for k, d in stream.to_end() if k == "tool_output"]
-    assert 0 < len(shown) <= 40 and all(len(d["text"]) <= 4096 for d in shown) and any(d["skipped_bytes"] > 100_000 for d in shown), len(shown)
+    call, = world.below(turn, kind="tool_call")
+    began, ended = (datetime.datetime.fromisoformat(call[at].replace("Z", "+00:00")) for at in ("started_at", "ended_at"))
+    most = 40 + 5 * (ended - began).total_seconds()  # one for each 200 ms
+    assert 0 < len(shown) <= most and all(len(d["text"]) <= 4096 for d in shown) and any(d["skipped_bytes"] > 100_000 for d in shown), len(shown)
 
 
 def test_say_shows_what_a_command_prints(world):
-    world.model.plan["tell"] = [[shell("echo seen while it runs; sleep 1.5")]]
+    world.model.plan["tell"] = [[shell("echo seen while it runs; sleep 5")]]
     shown = world.quell("say", "--scope", "cli", "--agent", "hand", "--json", "tell")
     lines = [json.loads(line) for line in shown.stdout.splitlines()]
     assert [x["data"]["text"] for x in lines if x.get("type") == "tool_output"] == ["seen while it runs\n"], shown.stdout

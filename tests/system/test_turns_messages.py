@@ -99,6 +99,7 @@ def test_nobody_else_stops_a_turn_by_hanging_up(world):
     repeat.hang_up()
     before = len(c.events(turn, "text_delta"))
     until(lambda: len(c.events(turn, "text_delta")) > before + 20, "the turn to go on")
+    c.wait_status(by_json, "running")
     assert {c.operation(t)["status"] for t in (turn, by_json)} == {"running"} and c.operation(queued)["status"] == "pending"
     again.hang_up()
     assert c.ended(queued)["status"] == "cancelled"

@@ -169,6 +169,7 @@ def test_the_fourth_restart_ends_a_turn(world):
     c, m = world
     turns = {text: c.say("go/" + text, text) for text in ("silent", "runs", "below", "streams")}
     until(lambda: c.runs("runs") and c.runs("inner") and c.shown(turns["streams"]), "all of them to be under way")
+    until(lambda: c.below(turns["silent"], kind="model_call", status="running"), "the silent model to be asked")
     for n in range(1, 4):
         c.restart()
         for turn in turns.values():

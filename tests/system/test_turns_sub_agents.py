@@ -150,6 +150,7 @@ def test_as_many_sub_agents_as_may_and_all_are_stopped_at_once(world):
     turn = c.say("swarm", "many")
     until(lambda: len(c.below(turn, kind="sub_agent", status="running")) == 8, "eight sub-agents to run")
     until(lambda: len([o for o in c.below(turn, kind="tool_call") if o["status"] == "failed"]) == 2, "two to be one too many")
+    until(lambda: len({e["operation"] for e in c.events(turn, "text_delta")}) == 8, "all eight to have begun to speak")
     done = c.cancel(scope="swarm")
     assert done["status"] == "settled" and done["report"]["proven"], done
     results = c.results("swarm", turn)

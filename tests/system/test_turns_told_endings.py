@@ -152,11 +152,13 @@ def test_a_call_of_which_nobody_knows_the_end_says_so(world, provider):
     assert "outcome unknown" not in text and "Tool call cancelled by user." in text, text
     # A call that an MCP server worked on when quelld died is one, and its own turn is told so.
     scope = f"told/lost/{provider}"
+    before = recorder.count()
     turn = c.say(scope, "call mcp__mini__stuck {}", agent=provider)
     c.call(turn, "mcp__mini__stuck", "running")
     c.restart()
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
-    text = "\n\n".join(whole(m) for m in recorder.newest()["messages"] if m["role"] != "system")
+    texts = ["\n\n".join(whole(m) for m in r["messages"] if m["role"] != "system") for r in recorder.since(before)]
+    text = [t for t in texts if "call mcp__mini__stuck" in t][-1]
     in_order(text, "call mcp__mini__stuck", "outcome unknown")
     text = "\n\n".join(whole(m) for m in told(world, provider, scope, "go on"))
     in_order(text, "outcome unknown", "go on")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from harness.cluster import Cluster, levels
-from harness.processes import children_of
+from harness.processes import guardian_of
 
 MAY = subprocess.run([sys.executable, "-c", "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"],
                      stderr=subprocess.DEVNULL).returncode == 0
@@ -22,7 +22,7 @@ def test_some_threads_are_urgent_and_the_others_are_not():
         for pid in (c.controller.pid, c.workers["w1"].process.pid):
             found = policies(pid)
             assert os.SCHED_FIFO in found and os.SCHED_OTHER in found, found
-        guardian = children_of(c.workers["w1"].process.pid)[0]
+        guardian = guardian_of(c.workers["w1"].process.pid)
         assert policies(guardian) == [os.SCHED_OTHER]  # it clones continuously
 
 

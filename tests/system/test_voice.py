@@ -300,6 +300,7 @@ def test_a_brain_by_bytes(outside):
     assert not [t for t in client.texts() if "Too" in t] and not brain.of(A5)
     client.send_bytes(encoded(CANCEL) * 3)
     client.cancelled(4)
+    brain.wait(A9, count=4)
     assert len(brain.of(A9)) == 4
     client.close()
     brain.close()

@@ -87,6 +87,7 @@ def test_a_cancel_before_the_first_chunk_and_between_chunks_sends_nothing_more_o
         assert not [tag for tag, _ in client.frames[at:] if tag in (SPEECH, TEXT, FEEDBACK, SPEECH_END)], client.frames[at:]
         told = len(client.of(SPEECH_END)) - ends
         assert told == 1 or chunks == 0 and told == 0, "an answer that the cancel overtook is dropped, and has no end"
+    brain.wait(A9, count=6)
     assert len(brain.of(A9)) == 6
     status(outside, "bytes/chunks", "cancelled", "cancelled", "cancelled")
     client.close()

@@ -4,7 +4,6 @@ import socket
 import ssl
 import struct
 import subprocess
-import time
 import wave
 
 import pytest
@@ -63,11 +62,11 @@ def test_the_cancel_key_silences_the_loudspeaker_at_once_and_the_next_answer_is_
     with talking(world, sound, "--scope", "talk/key") as t:
         say(t, sound, "a long story")
         heard.wait_for(b"e")
+        pressed = len(heard.read())
         t.type("\x1b")
-        pressed = time.monotonic()
         t.see("Cancelled. Listening again.")
-        heard.goes_on(1)
-        assert heard.last_sound_ms(pressed) < 1500, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
+        heard.goes_on(3)
+        assert heard.sound_ms(pressed) < 3000, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
         silent = len(heard.samples)
         say(t, sound, "hello")
         heard.wait_for(b"S", since=silent)
