@@ -47,9 +47,10 @@ def script(m):
 
 
 @pytest.fixture
-def world():
+def world(request):
+    """Its grace: long enough for what is judged while a tool that ignores its signal lives."""
     m = marker()
-    with TurnCluster(script(m), CONFIG, settings=["defaults.grace=8s"]) as c:
+    with TurnCluster(script(m), CONFIG, settings=["defaults.grace=" + getattr(request, "param", "15s")]) as c:
         yield c, m
 
 
@@ -142,6 +143,7 @@ def test_a_timeout_does_not_wait_for_a_tool_that_ignores_its_signal(world):
     c.check_scope("tools")
 
 
+@pytest.mark.parametrize("world", ["4s"], indirect=True)  # far below the time for which it waits
 def test_an_exclusive_call_waits_for_the_end_of_one_that_timed_out(world):
     c, m = world
     turn = c.say("tools", "two in a row")
