@@ -229,7 +229,7 @@ int worker_process::wait(std::chrono::milliseconds limit) {
   if (code_ >= 0) return code_;
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   pollfd wait{fd, POLLIN, 0};
-  const bool over = ::poll(&wait, 1, static_cast<int>(limit.count())) == 1;
+  const bool over = ::poll(&wait, 1, static_cast<int>(testing::patient(limit).count())) == 1;
   ::close(fd);
   if (!over) return -1;
   int status = 0;

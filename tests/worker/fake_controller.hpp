@@ -40,7 +40,7 @@ class fake_controller {
   session_id session();
 
   /// Waits (bounded) until `test` is true of all received frames.
-  bool until(const std::function<bool()>& test, std::chrono::milliseconds limit = std::chrono::seconds{10});
+  bool until(const std::function<bool()>& test, std::chrono::milliseconds limit = std::chrono::seconds{60});
 
   /// The result of `look`, computed while no frame is received.
   template <class Look>
@@ -74,7 +74,7 @@ class fake_controller {
     return n;
   }
   /// Waits for the end of a task and returns it (FAILs the test if it does not come).
-  wire::task_ended ended(const operation_id& operation, std::chrono::milliseconds limit = std::chrono::seconds{15});
+  wire::task_ended ended(const operation_id& operation, std::chrono::milliseconds limit = std::chrono::seconds{60});
 
  private:
   void control_frame(const peer& from, std::string_view bytes);
@@ -104,7 +104,7 @@ class worker_process {
   ~worker_process();
   void signal(int number) const;
   /// Waits (bounded) for its end; the exit code, or 128 + signal, or -1 if it still lives.
-  int wait(std::chrono::milliseconds limit = std::chrono::seconds{15});
+  int wait(std::chrono::milliseconds limit = std::chrono::seconds{60});
   pid_t pid() const { return pid_; }
   /// Its stderr output so far.
   std::string log() const;

@@ -74,7 +74,7 @@ TEST_CASE("when the worker is frozen, its tasks are dead by the end of the lease
       REQUIRE((::waitpid(worker, &state, WUNTRACED) == worker && WIFSTOPPED(state)));
       eventually(
           "the tasks dead", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).empty(); },
-          1500ms + 5s); // a busy machine can delay the check; guardian_lease_test checks the exact time
+          60s); // guardian_lease_test checks the exact time
       REQUIRE(::kill(worker, SIGKILL) == 0);
       ::waitpid(worker, nullptr, 0);
       eventually("the guardian gone", [&] { return living(mark).empty(); });
@@ -93,7 +93,7 @@ TEST_CASE("when the guardian is killed, its tasks die, the client says so, and a
       w.await_held(held);
       await_stubborn(mark, 3);
       REQUIRE(::kill(w.client->pid(), SIGKILL) == 0);
-      const auto end = now() + 2s;
+      const auto end = now() + testing::patient(60s);
       while (!w.gone && now() < end) w.hear(20);
       REQUIRE(w.gone);
       CHECK(w.gone->find("KILL") != std::string::npos);
@@ -131,7 +131,7 @@ TEST_CASE("when worker and guardian are killed together, the tasks die all the s
       ::kill(guardian, SIGKILL);
       ::waitpid(worker, nullptr, 0);
       eventually(
-          "all dead", [&] { return living(mark).empty(); }, 2s);
+          "all dead", [&] { return living(mark).empty(); }, 60s);
       REQUIRE(sweep_containment(subtree, lock_of(subtree)));
       CHECK(!subtree_exists(subtree));
       ::close(ends[0]);
@@ -201,7 +201,7 @@ TEST_CASE("a process that the kernel does not let die is reported every second, 
       CHECK(seen.processes_total == 2);
       CHECK(seen.kill_again_at);
       write_to("freezer.state", "THAWED");
-      CHECK(w.end_of(id, 3s).ended->sent == task_ended_here::force::killed);
+      CHECK(w.end_of(id).ended->sent == task_ended_here::force::killed);
       CHECK(living(mark).empty());
       w.close();
     }
@@ -227,7 +227,7 @@ TEST_CASE("a keeper that is killed or stopped by its own task does not set the t
           eventually("the tree", [&] { return living(mark).size() == 4; });
           w.stop(id, 100ms);
         }
-        const auto& story = w.end_of(id, 5s);
+        const auto& story = w.end_of(id);
         CHECK(story.ended->sent == task_ended_here::force::killed);
         CHECK(living(mark).empty());
         CHECK(living(other).size() == 2);
@@ -259,7 +259,7 @@ TEST_CASE("a task that seizes its keeper by ptrace is killed all the same") {
         const auto id = w.run({.command = {"python3", "-c", script, mark}});
         eventually("the tracer", [&] { return !living(std::string("sleep") + '\0' + "1000." + mark).empty(); });
         w.stop(id, 100ms);
-        CHECK(w.end_of(id, 10s).ended->sent == task_ended_here::force::killed);
+        CHECK(w.end_of(id).ended->sent == task_ended_here::force::killed);
         CHECK(living(mark).empty());
         w.close();
       }
@@ -290,8 +290,8 @@ TEST_CASE("a task cannot stop or kill the init of its own namespace") {
       const auto mark = fresh_mark();
       const auto id = w.shell("kill -KILL 1; kill -STOP 1; kill -TERM 1; sleep 1000." + mark + "; :", mark);
       eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
-      w.stop(id, 10s);
-      CHECK(w.end_of(id, 2s).ended->sent == task_ended_here::force::signalled);
+      w.stop(id, 600s);
+      CHECK(w.end_of(id).ended->sent == task_ended_here::force::signalled);
       w.close();
     }
   }
@@ -315,7 +315,7 @@ TEST_CASE("a process that moves itself out of its cgroup is found all the same")
         return false;
       });
       w.stop(id, 100ms);
-      CHECK(w.end_of(id, 3s).ended->sent == task_ended_here::force::killed);
+      CHECK(w.end_of(id).ended->sent == task_ended_here::force::killed);
       CHECK(living(mark).empty());
       w.close();
     }
@@ -341,7 +341,7 @@ TEST_CASE("a process that is moved into a task's cgroup dies with it") {
       REQUIRE(::write(fd, text.data(), text.size()) > 0);
       ::close(fd);
       w.stop(id, 0ms);
-      CHECK(w.end_of(id, 3s).ended->evidence == proof::cgroup_empty);
+      CHECK(w.end_of(id).ended->evidence == proof::cgroup_empty);
       int status = 0;
       CHECK(::waitpid(stranger, &status, 0) == stranger);
       CHECK(WTERMSIG(status) == SIGKILL);

@@ -35,7 +35,7 @@ TEST_CASE("when the lease is over all is dead by its end, and nothing starts unt
       w.await_held(held);
       eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
       const auto base = now();
-      const auto lease = testing::patient(700ms);
+      const auto lease = testing::patient(5s); // a tenth of it is the time for the kill
       w.client->lease(base, lease);
       const auto& story = w.end_of(running);
       CHECK(story.ended->sent == task_ended_here::force::killed);
@@ -76,7 +76,7 @@ TEST_CASE("a task's own lease ends it by the margin before its end, not at its e
   for (const auto level : levels_here()) {
     DYNAMIC_SECTION(name_of(level)) {
       ward w(level);
-      const auto own = testing::patient(4s);
+      const auto own = testing::patient(8s);
       const auto longer = w.run({.command = {"sleep", "1000"}, .lease = own});
       const auto base = now();
       w.client->lease(base, testing::patient(300ms));
@@ -94,10 +94,10 @@ TEST_CASE("a renewed lease keeps everything alive") {
   for (const auto level : levels_here()) {
     DYNAMIC_SECTION(name_of(level)) {
       ward w(level);
-      const auto id = w.shell("sleep 0.8");
-      const auto end = now() + 2s;
+      const auto id = w.shell("sleep 3");
+      const auto end = now() + testing::patient(60s);
       while (!w.stories[id].ended && now() < end) {
-        w.client->lease(now(), 400ms);
+        w.client->lease(now(), testing::patient(1500ms));
         w.hear(50);
       }
       REQUIRE(w.stories[id].ended);

@@ -39,12 +39,12 @@ TEST_CASE("a held task that is stopped has executed nothing") {
   AT_EACH_LEVEL(level) {
     ward w(level);
     const auto marker_file = temporary_path();
-    for (const auto grace : {0ms, 2000ms}) {
+    for (const auto grace : {0ms, 600000ms}) {
       const auto id = w.spawn({.command = {"touch", marker_file}});
       w.await_held(id);
       w.stop(id, grace);
       CHECK(!w.go(id));
-      const auto& story = w.end_of(id, 1s);
+      const auto& story = w.end_of(id);
       CHECK(!story.ended->exit);
       CHECK(story.ended->sent == force::nothing);
       CHECK(!story.executing);
@@ -78,8 +78,8 @@ TEST_CASE("go and stop in one breath: the task ends, whatever it came to") {
       const auto id = w.spawn({.command = {"sleep", "1000." + mark}});
       w.await_held(id);
       REQUIRE(w.go(id));
-      w.stop(id, i % 2 == 0 ? 0ms : 5000ms);
-      const auto& story = w.end_of(id, 3s);
+      w.stop(id, i % 2 == 0 ? 0ms : 600000ms);
+      const auto& story = w.end_of(id);
       if (story.ended->exit) CHECK(story.ended->exit->signal == (i % 2 == 0 ? "KILL" : "TERM"));
       CHECK(living(mark).empty());
     }
@@ -94,8 +94,8 @@ TEST_CASE("SIGTERM that is honoured: the task ends as signalled, long before its
     const auto id = w.shell("trap 'exit 4' TERM; sleep 1000." + mark + " & wait", mark);
     // Not the shell's fork before its exec: the shell's handler swallows a signal that comes just then.
     eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
-    w.stop(id, 30s);
-    const auto& story = w.end_of(id, 3s);
+    w.stop(id, 600s);
+    const auto& story = w.end_of(id);
     CHECK(story.ended->exit->code == 4);
     CHECK(story.ended->sent == force::signalled);
     CHECK(living(mark).empty());
@@ -115,7 +115,7 @@ TEST_CASE("SIGTERM that is ignored: the task is killed when its grace is over, a
     CHECK(story.ended->sent == force::killed);
     CHECK(story.ended->exit->signal == "KILL");
     CHECK(story.ended_at - before >= 300ms);
-    CHECK(story.ended_at - before < testing::patient(1500ms));
+    CHECK(story.ended_at - before < testing::patient(30s));
     CHECK(living(mark).empty());
     w.close();
   }
@@ -132,7 +132,7 @@ TEST_CASE("the stop signal is the one that was asked for, and reaches every proc
                                            "; exit' USR1; while :; do sleep 1000." + mark + "; done"},
                            .stop_signal = "USR1"});
     eventually("both sleeps", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 2; });
-    w.stop(id, 5s);
+    w.stop(id, 600s);
     CHECK(w.end_of(id).ended->sent == force::signalled);
     const auto text = file_text(file);
     CHECK(text.find("child\n") != std::string::npos);
@@ -146,12 +146,12 @@ TEST_CASE("a later signal instant leaves the cooperative channel its time") {
   AT_EACH_LEVEL(level) {
     ward w(level);
     const auto quick = w.shell("read line </dev/null; exec 3<>/dev/null; sleep 0.2");
-    w.stop(quick, 5s, 3000ms);
+    w.stop(quick, 600s, 300000ms);
     CHECK(w.end_of(quick).ended->sent == force::cooperative);
     CHECK(w.stories[quick].ended->exit->code == 0);
     const auto slow = w.shell("exec sleep 1000");
     const auto before = now();
-    w.stop(slow, 5s, 200ms);
+    w.stop(slow, 600s, 200ms);
     CHECK(w.end_of(slow).ended->sent == force::signalled);
     CHECK(w.stories[slow].ended_at - before >= 200ms);
     w.close();
@@ -164,10 +164,10 @@ TEST_CASE("a second stop may only bring the kill nearer") {
     const auto mark = fresh_mark();
     const auto id = w.shell("trap '' TERM; sleep 1000." + mark + "; :", mark);
     eventually("the child", [&] { return living("1000." + mark).size() == 2; });
-    w.stop(id, 60s);
+    w.stop(id, 600s);
     w.stop(id, 200ms);
-    w.stop(id, 90s);
-    CHECK(w.end_of(id, 3s).ended->sent == force::killed);
+    w.stop(id, 900s);
+    CHECK(w.end_of(id).ended->sent == force::killed);
     w.close();
   }
 }
@@ -220,8 +220,8 @@ TEST_CASE("a stopped tree gets its signal and goes on to honour it") {
     const auto id = w.shell("sleep 1000." + mark + " & sleep 1000." + mark, mark);
     eventually("the tree", [&] { return living(mark).size() == 3; });
     for (const int pid : living(mark)) REQUIRE(::kill(pid, SIGSTOP) == 0);
-    w.stop(id, 30s);
-    const auto& story = w.end_of(id, 3s);
+    w.stop(id, 600s);
+    const auto& story = w.end_of(id);
     CHECK(story.ended->sent == force::signalled);
     CHECK(living(mark).empty());
     w.close();
@@ -235,7 +235,7 @@ TEST_CASE("a stopped tree that ignores its signal is killed") {
     const auto id = w.shell("trap '' TERM CONT; sleep 1000." + mark + " & kill -STOP $$", mark);
     eventually("the tree", [&] { return living(mark).size() == 2; });
     w.stop(id, 100ms);
-    CHECK(w.end_of(id, 3s).ended->sent != force::nothing);
+    CHECK(w.end_of(id).ended->sent != force::nothing);
     CHECK(living(mark).empty());
     w.close();
   }
@@ -248,11 +248,11 @@ TEST_CASE("500 processes of one task die together") {
     const auto id = w.shell(
         "trap '' TERM; i=0; while [ $i -lt 499 ]; do sleep 1000." + mark + " & i=$((i+1)); done; wait; wait", mark);
     eventually(
-        "500 processes", [&] { return living(mark).size() == 500; }, 30s);
+        "500 processes", [&] { return living(mark).size() == 500; }, 120s);
     const auto before = now();
     SECTION("at once") {
       stop_at_once(w, id, mark);
-      CHECK(w.stories[id].ended_at - before < testing::patient(3s));
+      CHECK(w.stories[id].ended_at - before < testing::patient(30s));
     }
     SECTION("after a grace that nobody honours") {
       w.stop(id, 200ms);

@@ -27,7 +27,7 @@ std::string fresh_mark();
 /// helpers.
 std::vector<int> living(const std::string& mark);
 /// Waits until `condition`; at the deadline the test fails and names the awaited event.
-void eventually(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s);
+void eventually(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit = 60s);
 /// Zombies whose parent is this process.
 int own_zombies();
 /// The cgroup directories of a subtree: empty when it is gone or holds none.
@@ -76,9 +76,9 @@ class ward {
   void stop(const operation_id& id, std::chrono::milliseconds grace,
             std::optional<std::chrono::milliseconds> signal_after = {});
   /// Waits for the end (or the failed spawn).
-  const task_story& end_of(const operation_id& id, std::chrono::milliseconds limit = 10s);
+  const task_story& end_of(const operation_id& id, std::chrono::milliseconds limit = 60s);
   /// Reads events until `condition`.
-  void until(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s);
+  void until(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit = 60s);
   void hear(int wait_ms);
   /// Ends the guardian and checks that nothing is left of it.
   void close();

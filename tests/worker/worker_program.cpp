@@ -189,7 +189,7 @@ TEST_CASE("a terminal is a terminal, and closing it is the first signal", "[prog
   order.spec.pty = true;
   const auto id = c.send(order);
   REQUIRE(c.controller.until([&] { return c.controller.output[{id, stream::out}].find("/dev/pts/") == 0; }));
-  c.stop("team", 5s);
+  c.stop("team", 600s);
   const auto end = c.controller.ended(id);
   CHECK(end.how == receipt::cooperative);
   CHECK(end.exit == exit_state{7, std::nullopt});
@@ -241,7 +241,7 @@ TEST_CASE("when the lease runs out the task is dead, and says so at the next hel
     return std::any_of(c.controller.hellos.begin(), c.controller.hellos.end(),
                        [&](const auto& h) { return !h.results.empty(); });
   };
-  REQUIRE(c.controller.until(reported, 15s));
+  REQUIRE(c.controller.until(reported));
   c.controller.welcoming(true);
   c.controller.answering_heartbeats(true);
   const auto end = c.controller.ended(id);
@@ -359,7 +359,7 @@ TEST_CASE("a task whose output nobody stores is not blocked for ever, and what i
   cluster c;
   c.controller.see([&] { return c.controller.acknowledging_output = false; });
   const auto id = c.run({"head", "-c", "5000000", "/dev/zero"});
-  const auto end = c.controller.ended(id, 20s);
+  const auto end = c.controller.ended(id);
   CHECK(end.exit == exit_state{0, std::nullopt});
   CHECK(end.output.stdout_bytes == 5'000'000);
   CHECK(end.output.dropped_bytes > 3'000'000);
