@@ -65,7 +65,7 @@ struct counted_sender {
     const auto stored = std::make_shared<std::promise<bool>>();
     sender->put(config, [stored](const result<void>& done) { stored->set_value(done.has_value()); });
     auto later = stored->get_future();
-    REQUIRE(later.wait_for(testing::patient(10s)) == std::future_status::ready);
+    REQUIRE(later.wait_for(testing::patient(60s)) == std::future_status::ready);
     REQUIRE(later.get());
   }
   int count(const operation_id& task) {
@@ -74,7 +74,7 @@ struct counted_sender {
   }
   void wait_for(const operation_id& task, int count) {
     std::unique_lock lock(guard);
-    REQUIRE(changed.wait_for(lock, testing::patient(10s), [&] { return looks[task] >= count; }));
+    REQUIRE(changed.wait_for(lock, testing::patient(60s), [&] { return looks[task] >= count; }));
   }
 };
 

@@ -22,7 +22,7 @@ TEST_CASE("the push notification configs of one token leave room for those of an
     const auto answer = std::make_shared<std::promise<result<void>>>();
     auto later = answer->get_future();
     ask([answer](result<void> stored) { answer->set_value(std::move(stored)); });
-    REQUIRE(later.wait_for(testing::patient(10s)) == std::future_status::ready);
+    REQUIRE(later.wait_for(testing::patient(60s)) == std::future_status::ready);
     return later.get();
   };
   const auto put = [&](const operation_id& task, const std::string& id, const std::string& by) {

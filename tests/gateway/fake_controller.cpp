@@ -62,7 +62,7 @@ void fake_controller::post(std::function<void()> work) {
 void fake_controller::commit(std::vector<records::entry> batch) {
   const auto ticket = journal_->submit(std::move(batch));
   std::unique_lock lock(mutex_);
-  if (!wake_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] { return committed_ >= ticket; }))
+  if (!wake_.wait_for(lock, testing::patient(std::chrono::seconds(60)), [&] { return committed_ >= ticket; }))
     throw std::runtime_error("waited in vain for a commit of the journal");
 }
 

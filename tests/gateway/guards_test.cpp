@@ -103,12 +103,12 @@ TEST_CASE("a revoked token ends the streams that it opened") {
 
 TEST_CASE("an expired token says that it has expired and when") {
   gateway_world world;
-  const auto soon = std::chrono::floor<milliseconds>(std::chrono::system_clock::now()) + milliseconds{300};
+  const auto soon = std::chrono::floor<milliseconds>(std::chrono::system_clock::now()) + milliseconds{3000};
   const auto made =
       world.post("/v1/tokens", R"({"name":"short","role":"admin","expires_at":")" + http::instant_text(soon) + "\"}");
   REQUIRE(made.status == 201);
   const auto used = [&] { return world.ask("GET", "/v1/status", gateway_world::with(made.json()["token"])); };
-  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{20});
+  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{60});
   while (used().status != 401) REQUIRE(std::chrono::steady_clock::now() < deadline); // waited for the token to expire
   const auto detail = used().json()["detail"].get<std::string>();
   CHECK(detail.find("'short' expired at " + http::instant_text(soon)) != std::string::npos);

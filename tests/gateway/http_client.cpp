@@ -17,7 +17,7 @@ namespace quell::controller::test {
 
 namespace {
 
-const auto deadline = std::chrono::duration_cast<std::chrono::seconds>(testing::patient(std::chrono::seconds(20)));
+const auto deadline = std::chrono::duration_cast<std::chrono::seconds>(testing::patient(std::chrono::seconds(60)));
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error("the test client " + what + ": " + std::strerror(errno));

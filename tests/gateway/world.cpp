@@ -60,7 +60,7 @@ void memory_output::end(const operation_id& id) {
 
 void memory_output::wait_for_watcher(const operation_id& id) {
   std::unique_lock lock(mutex_);
-  const bool came = changed_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] {
+  const bool came = changed_.wait_for(lock, testing::patient(std::chrono::seconds(60)), [&] {
     for (const auto& [ticket, watcher] : watchers_)
       if (watcher.first == id) return true;
     return false;
@@ -75,7 +75,7 @@ void memory_output::hold_watchers() {
 
 void memory_output::wait_until_held() {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] { return held_ > 0; }))
+  if (!changed_.wait_for(lock, testing::patient(std::chrono::seconds(60)), [&] { return held_ > 0; }))
     throw std::runtime_error("waited in vain for a thread that begins to watch output");
 }
 
