@@ -1,21 +1,19 @@
 // Builds audit events.
 #include "controller/audit.hpp"
 
-#include <nlohmann/json.hpp>
+#include "controller/json/json_writer.hpp"
 
 namespace quell::controller {
 
 records::event_record audit_event(std::string_view action, std::string_view target, const records::person& by,
                                   std::string_view channel, const caller& through, std::string_view reason) {
-  const nlohmann::json data = {
-      {"action", action},
-      {"target", target},
-      {"by", {{"id", by.id}, {"name", by.name}}},
-      {"via", {{"channel", channel}, {"token", through.token_name}, {"token_id", through.token_id}}},
-      {"reason", reason}};
+  http::json_writer data;
+  data.open_object().field("action", action).field("by", by).field("reason", reason).field("target", target);
+  data.key("via").open_object().field("channel", channel);
+  data.field("token", through.token_name).field("token_id", through.token_id).close_object().close_object();
   records::event_record e;
   e.type = event_type::audit;
-  e.data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  e.data = data.take();
   return e;
 }
 

@@ -1,78 +1,80 @@
-// The JSON of decisions, for clients and for the store.
+// Decisions about messages, and their JSON for clients and for the store, with its members in alphabetical order.
 #include "controller/message_order.hpp"
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
+
+#include "controller/json/json_writer.hpp"
 
 namespace quell::controller::turns {
 
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
+using http::json_writer;
 
 constexpr std::array standings{"text", "speaker_owns", "addressed", "only_human", "none"};
 constexpr std::array during_turn_names{"queue", "steer", "supersede"};
 constexpr std::array decisions{"cancel", "turn", "ignored"};
 
-ordered_json met_json(const message_answer& a) {
-  if (!a.met || a.decision != message_answer::decided::turn) return {};
-  ordered_json met = {{"manner", during_turn_names[static_cast<std::size_t>(a.during)]}, {"turn", a.met->text()}};
-  if (a.cancel) met["cancel"] = {{"id", a.cancel->text()}, {"outcome", a.cancel_outcome}, {"operations", a.operations}};
-  return met;
+const char* manner_name(during_turn how) { return during_turn_names[static_cast<std::size_t>(how)]; }
+
+std::optional<std::string> standing_name(const std::optional<standing>& s) {
+  return s ? std::optional<std::string>(standings[static_cast<std::size_t>(*s)]) : std::nullopt;
 }
 
-/// One line. Invalid UTF-8 becomes U+FFFD.
-std::string json_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json();
-}
-
-constexpr const char* files_member = "files"; // of a stored decision
-constexpr const char* origin_member = "edits";
-
-ordered_json files_json(const attachments& files) {
-  auto list = ordered_json::array();
-  for (const auto& f : files) {
-    list.push_back({{"blob", f.blob}, {"name", f.name}, {"type", f.type}, {"bytes", f.bytes}});
-    if (f.comes_later) list.back()["comes_later"] = true;
+void write_cancel(json_writer& to, const message_answer& a) {
+  if (!a.cancel || a.decision != message_answer::decided::cancel) {
+    to.put(nullptr);
+    return;
   }
-  return list;
+  to.open_object().field("durable", a.durable).field("id", a.cancel->text()).field("interrupted", a.interrupted);
+  to.field("operations", a.operations).field("outcome", a.cancel_outcome).field("status", a.cancel_status);
+  if (a.words_follow) to.field("words_follow", true);
+  to.close_object();
 }
 
-ordered_json standing_json(const std::optional<standing>& s) {
-  return s ? ordered_json(standings[static_cast<std::size_t>(*s)]) : ordered_json();
+/// The running turn that the message met.
+void write_met(json_writer& to, const message_answer& a) {
+  to.open_object();
+  if (a.cancel) {
+    to.key("cancel").open_object().field("id", a.cancel->text()).field("operations", a.operations);
+    to.field("outcome", a.cancel_outcome).close_object();
+  }
+  to.field("manner", manner_name(a.during)).field("turn", a.met->text()).close_object();
+}
+
+void write_turn(json_writer& to, const message_answer& a) {
+  if (!a.turn || a.decision != message_answer::decided::turn) {
+    to.put(nullptr);
+    return;
+  }
+  to.open_object().field("id", a.turn->text()).field("position", a.position);
+  to.field("status", a.turn_status).close_object();
 }
 
 } // namespace
 
 std::string decision_json(const message_order& order, const message_answer& a) {
-  ordered_json turn, cancel;
-  if (a.turn && a.decision == message_answer::decided::turn)
-    turn = {{"id", a.turn->text()}, {"status", std::string(name_of(a.turn_status))}, {"position", a.position}};
-  if (a.cancel && a.decision == message_answer::decided::cancel)
-    cancel = {{"id", a.cancel->text()},     {"outcome", a.cancel_outcome},  {"status", a.cancel_status},
-              {"operations", a.operations}, {"interrupted", a.interrupted}, {"durable", a.durable}};
-  if (a.words_follow) cancel["words_follow"] = true;
-  const bool acknowledges = a.decision == message_answer::decided::cancel;
-  ordered_json decision = {
-      {"message", a.message ? ordered_json(a.message->text()) : ordered_json()},
-      {"id", order.client_id.empty() ? ordered_json() : ordered_json(order.client_id)},
-      {"scope", order.scope.text()},
-      {"seq", a.seq},
-      {"duplicate", a.is_duplicate},
-      {"decision", decisions[static_cast<std::size_t>(a.decision)]},
-      {"why", a.why},
-      {"detected", {{"cancel_word", or_null(a.cancel_word)}, {"standing", standing_json(a.standing)}}},
-      {"turn", turn},
-      {"cancel", cancel},
-      {"acknowledgement", acknowledges ? "pending" : "none"}};
-  if (auto met = met_json(a); !met.is_null()) decision["during_turn"] = std::move(met);
-  return json_text(decision);
+  json_writer to;
+  to.open_object();
+  to.field("acknowledgement", a.decision == message_answer::decided::cancel ? "pending" : "none");
+  to.key("cancel");
+  write_cancel(to, a);
+  to.field("decision", decisions[static_cast<std::size_t>(a.decision)]);
+  to.key("detected").open_object().field("cancel_word", a.cancel_word);
+  to.field("standing", standing_name(a.standing)).close_object();
+  to.field("duplicate", a.is_duplicate);
+  if (a.met && a.decision == message_answer::decided::turn) {
+    to.key("during_turn");
+    write_met(to, a);
+  }
+  to.field("id", order.client_id.empty() ? std::nullopt : std::optional(order.client_id));
+  to.field("message", a.message).field("scope", order.scope).field("seq", a.seq);
+  to.key("turn");
+  write_turn(to, a);
+  to.field("why", a.why).close_object();
+  return to.take();
 }
 
 records::event_record decision_event(const message_order& order, const message_answer& answer) {
@@ -103,106 +105,48 @@ message_answer answer_of(const kept_decision& kept, const message_id& message,
   return a;
 }
 
+std::string files_text(const attachments& files) {
+  json_writer to;
+  to.open_array();
+  for (const auto& f : files) {
+    to.open_object().field("blob", f.blob).field("bytes", f.bytes);
+    if (f.comes_later) to.field("comes_later", true);
+    to.field("name", f.name).field("type", f.type).close_object();
+  }
+  to.close_array();
+  return to.take();
+}
+
 std::string kept_text(const kept_decision& d) {
   if (!d.cancel && !d.cancel_word && !d.met && d.files.empty()) return {};
-  ordered_json j = {{"why", d.why}, {"cancel_word", or_null(d.cancel_word)}, {"standing", standing_json(d.standing)}};
-  if (d.modality == modality::voice) j["voice"] = true;
-  if (d.met) j["during"] = {{"manner", during_turn_names[static_cast<std::size_t>(d.during)]}, {"turn", d.met->text()}};
-  if (d.supersedes_by) {
-    j["supersedes_by"] = d.supersedes_by->text();
-    j["outcome"] = d.cancel_outcome;
-    j["operations"] = d.operations;
+  json_writer to;
+  to.open_object();
+  if (d.cancel) to.field("cancel", d.cancel->text());
+  to.field("cancel_word", d.cancel_word);
+  if (d.met) {
+    to.key("during").open_object().field("manner", manner_name(d.during));
+    to.field("turn", d.met->text()).close_object();
   }
-  if (!d.files.empty()) j[files_member] = files_json(d.files);
+  if (!d.files.empty()) to.raw_field("files", files_text(d.files));
   if (d.cancel) {
-    j["cancel"] = d.cancel->text();
-    j["outcome"] = d.cancel_outcome;
-    j["status"] = d.cancel_status;
-    j["operations"] = d.operations;
-    j["queued"] = d.queued;
-    auto& ids = j["interrupted"] = json::array();
-    for (const auto& id : d.interrupted) ids.push_back(id.text());
+    to.key("interrupted").open_array();
+    for (const auto& id : d.interrupted) to.put(id);
+    to.close_array();
   }
-  return json_text(j);
+  if (d.cancel || d.supersedes_by) to.field("operations", d.operations).field("outcome", d.cancel_outcome);
+  if (d.cancel) to.field("queued", d.queued);
+  to.field("standing", standing_name(d.standing));
+  if (d.cancel) to.field("status", d.cancel_status);
+  if (d.supersedes_by) to.field("supersedes_by", d.supersedes_by->text());
+  if (d.modality == modality::voice) to.field("voice", true);
+  to.field("why", d.why).close_object();
+  return to.take();
 }
 
-attachments files_in(const std::string& decision) {
-  attachments files;
-  if (decision.find(files_member) == std::string::npos) return files;
-  const auto all = json::parse(decision, nullptr, false);
-  const auto list = all.is_object() ? all.find(files_member) : all.end();
-  if (!all.is_object() || list == all.end() || !list->is_array()) return files;
-  for (const auto& one : *list) {
-    if (!one.is_object() || files.size() >= most_attachments) continue;
-    const auto text = [&](const char* key) {
-      const auto at = one.find(key);
-      return at != one.end() && at->is_string() ? at->get<std::string>() : std::string();
-    };
-    const auto bytes = one.find("bytes");
-    files.push_back({text("blob"), text("name"), text("type"),
-                     bytes != one.end() && bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0});
-    files.back().comes_later = one.contains("comes_later");
-  }
-  return files;
-}
-
-static std::string decision_with(const std::string& decision, const char* member, ordered_json value) {
-  auto all = ordered_json::parse(decision, nullptr, false);
-  if (!all.is_object()) all = ordered_json::object();
-  all[member] = std::move(value);
-  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
-std::string decision_with_files(const std::string& decision, const attachments& files) {
-  return files.empty() ? decision : decision_with(decision, files_member, files_json(files));
-}
-
-std::string decision_with_origin(const std::string& decision, const operation_id& turn) {
-  return decision_with(decision, origin_member, turn.text());
-}
-
-std::optional<operation_id> origin_in(const std::string& decision) {
-  const auto all = json::parse(decision, nullptr, false);
-  const auto at = all.is_object() ? all.find(origin_member) : all.end();
-  if (!all.is_object() || at == all.end() || !at->is_string()) return std::nullopt;
-  const auto id = operation_id::parse(at->get<std::string>());
-  return id ? std::optional(*id) : std::nullopt;
-}
-
-kept_decision read_kept(const std::string& text) {
-  kept_decision d;
-  d.why = "no_cancel_word";
-  const auto j = json::parse(text, nullptr, false);
-  if (!j.is_object()) return d;
-  const auto string_at = [&](const char* key) {
-    const auto at = j.find(key);
-    return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
-  };
-  const auto count_at = [&](const char* key) {
-    const auto at = j.find(key);
-    return at != j.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
-  };
-  if (auto why = string_at("why"); !why.empty()) d.why = std::move(why);
-  if (auto word = string_at("cancel_word"); !word.empty()) d.cancel_word = std::move(word);
-  for (std::size_t i = 0; i < standings.size(); ++i)
-    if (string_at("standing") == standings[i]) d.standing = static_cast<standing>(i);
-  if (j.contains("voice")) d.modality = modality::voice;
-  d.files = files_in(text);
-  if (const auto id = cancel_id::parse(string_at("cancel"))) d.cancel = *id;
-  if (const auto id = cancel_id::parse(string_at("supersedes_by"))) d.supersedes_by = *id;
-  if (const auto met = j.find("during"); met != j.end() && met->is_object()) {
-    d.during = during_turn_named(met->value("manner", "")).value_or(during_turn::queue);
-    if (const auto id = operation_id::parse(met->value("turn", ""))) d.met = *id;
-  }
-  d.cancel_outcome = string_at("outcome");
-  d.cancel_status = string_at("status");
-  d.operations = count_at("operations");
-  d.queued = count_at("queued");
-  if (const auto ids = j.find("interrupted"); ids != j.end() && ids->is_array())
-    for (const auto& one : *ids)
-      if (one.is_string())
-        if (const auto id = operation_id::parse(one.get<std::string>())) d.interrupted.push_back(*id);
-  return d;
+std::optional<standing> standing_named(std::string_view name) {
+  const auto at = std::find(standings.begin(), standings.end(), name);
+  if (at == standings.end()) return std::nullopt;
+  return static_cast<standing>(at - standings.begin());
 }
 
 std::optional<during_turn> during_turn_named(std::string_view name) {
@@ -212,10 +156,10 @@ std::optional<during_turn> during_turn_named(std::string_view name) {
 }
 
 std::string with_steered(const std::string& block, const operation_id& turn) {
-  auto all = json::parse(block, nullptr, false);
-  if (!all.is_object()) all = json::object();
-  all["steers"] = turn.text();
-  return json_text(all);
+  const std::string member = R"("steers":")" + turn.text() + R"("})";
+  if (!block.starts_with('{') || !block.ends_with('}')) return '{' + member;
+  const std::string_view others(block.data(), block.size() - 1);
+  return std::string(others) + (others == "{" ? "" : ",") + member;
 }
 
 /// A call says more than its task. A turn is named only if nothing runs below it, and so is a voice exchange, which
@@ -249,13 +193,6 @@ void choose_names(kept_decision& into, const std::vector<outlined>& live) {
   }
   for (const auto& o : live)
     if (o.kind == kind::exchange && !roots_at_work.contains(o.id)) choose(o);
-}
-
-bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept) {
-  return std::any_of(kept.begin(), kept.end(), [&](const records::kept_message& k) {
-    return k.message.turn == turn && k.message.role == records::message_role::user &&
-           read_kept(k.message.decision).standing == standing::none;
-  });
 }
 
 std::string why_ignored(const message_order& order, double least_confidence) {

@@ -107,15 +107,10 @@ struct kept_decision {
 };
 inline constexpr std::size_t most_named = 20;
 std::string kept_text(const kept_decision& d);
-/// The files of a message, from its stored decision.
-attachments files_in(const std::string& decision);
-/// The same stored decision with these files.
-std::string decision_with_files(const std::string& decision, const attachments& files);
-/// The stored decision of an edited message: it says which turn answered the message as it was first written.
-std::string decision_with_origin(const std::string& decision, const operation_id& turn);
-std::optional<operation_id> origin_in(const std::string& decision);
-/// A text not written by `kept_text` reads as an ordinary turn.
-kept_decision read_kept(const std::string& text);
+/// The files of a message as the JSON array in its stored decision.
+std::string files_text(const attachments& files);
+/// The standing of this name; nullopt: there is none.
+std::optional<standing> standing_named(std::string_view name);
 /// The manner of this name; nullopt: there is none.
 std::optional<during_turn> during_turn_named(std::string_view name);
 /// The block of a turn whose message steers `turn`: it says so, and a restart finds it there.
@@ -124,8 +119,6 @@ std::string with_steered(const std::string& block, const operation_id& turn);
 message_answer answer_of(const kept_decision& kept, const message_id& message, const std::optional<operation_id>& turn);
 /// Chooses the live operations that are worth naming, and counts the messages that wait for their turn.
 void choose_names(kept_decision& into, const std::vector<outlined>& live);
-/// Whether the turn began with a stop word that did not count, according to the stored decision.
-bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept);
 
 /// The reason to ignore the message before it is searched for stop words; "" = none.
 std::string why_ignored(const message_order& order, double least_confidence);

@@ -2,7 +2,6 @@
 #include "controller/stop_story.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "protocol/utf8.hpp"
@@ -62,9 +61,7 @@ const char* name_of(stop_telling t) {
   return "";
 }
 
-bool more_follows(const std::string& data) {
-  const auto j = nlohmann::json::parse(data, nullptr, false);
-  const auto state = j.is_object() ? j.value("state", std::string()) : std::string();
+bool more_follows(std::string_view state) {
   return state == name_of(stop_telling::stopping) || state == name_of(stop_telling::unproven);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/orders.hpp"
@@ -23,8 +24,8 @@ enum class stop_telling : std::uint8_t {
 };
 /// The state's name in events; "" for a state without a name.
 const char* name_of(stop_telling t);
-/// For the data of an event `acknowledgement`: whether another one for the same message will come.
-bool more_follows(const std::string& data);
+/// Whether another `acknowledgement` for the same message follows the one with this state.
+bool more_follows(std::string_view state);
 
 /// Readers see a reaction, which stays beside their message and needs no text behind it. Listeners cannot see one: they
 /// are told that the stop is under way, and then that it is over.

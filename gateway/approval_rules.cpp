@@ -6,6 +6,7 @@
 #include "controller/json/json_writer.hpp"
 #include "gateway/approving.hpp"
 #include "gateway/audited.hpp"
+#include "gateway/json_or_text.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
@@ -56,7 +57,7 @@ void write(json_writer& to, const standing_rule& r) {
   to.open_object();
   to.field("id", r.id).field("scope", r.scope).field("agent", r.agent).field("tool", r.tool);
   to.key("input");
-  to.put_json_or_text(r.input);
+  put_json_or_text(to, r.input);
   to.field("rule", r.rule);
   to.key("by");
   to.put(r.by);

@@ -19,6 +19,12 @@ bool is_end_of(const records::event_record& e, const operation_id& id) {
   return e.operation == id && ends_operation(e.type);
 }
 
+/// "" = none.
+std::string state_of(const records::event_record& acknowledgement) {
+  const auto data = nlohmann::json::parse(acknowledgement.data, nullptr, false);
+  return data.is_object() ? data.value("state", std::string()) : std::string();
+}
+
 } // namespace
 
 awaitable<kept_page> read_kept(thread_context& gw, const events_request& requested, records::event_filter filter) {
@@ -155,7 +161,7 @@ bool event_stream::is_of_story(const records::event_record& event) const {
 
 void event_stream::note_story(const records::event_record& event) {
   if (event.type == event_type::acknowledgement)
-    is_acknowledged_ = !turns::more_follows(event.data);
+    is_acknowledged_ = !turns::more_follows(state_of(event));
   else
     is_settled_ = true;
   has_ended_ = is_acknowledged_ && is_settled_;

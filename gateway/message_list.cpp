@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "controller/message_order.hpp"
+#include "actors/turns/turn_scheduler.hpp"
+#include "gateway/json_or_text.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
@@ -52,7 +53,7 @@ void write_message(json_writer& to, const records::kept_message& kept) {
       to.open_object();
       to.field("call", c.call).field("name", c.name).field("operation", c.operation);
       to.key("input");
-      to.put_json_or_text(c.input);
+      put_json_or_text(to, c.input);
       if (!c.changed.empty()) to.raw_field("changed", c.changed);
       to.close_object();
     }
@@ -67,7 +68,7 @@ void write_message(json_writer& to, const records::kept_message& kept) {
           .field("ok", c.outcome->ok)
           .field("cancelled", c.outcome->cancelled);
       to.key("result");
-      to.put_json_or_text(c.outcome->result);
+      put_json_or_text(to, c.outcome->result);
       to.close_object();
     }
   to.close_array();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/output_reading.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/query_reader.hpp"

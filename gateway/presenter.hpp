@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/cancel_json.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/operation_json.hpp"

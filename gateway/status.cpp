@@ -1,7 +1,7 @@
 // /v1/status, /v1/config, /v1/scopes, /healthz, /readyz, /v1/openapi.json.
 #include <filesystem>
 
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/openapi.hpp"
 #include "gateway/query_reader.hpp"

@@ -1,7 +1,7 @@
 // /v1/tokens: list, create, revoke. Secrets are in the 201 only.
 #include <chrono>
 
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/admin_body.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/guarded_stream.hpp"

@@ -1,5 +1,5 @@
 // /v1/workers: list, get, add, drain, resume, remove.
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/admin_body.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/query_reader.hpp"

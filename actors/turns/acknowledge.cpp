@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/interrupted.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/stop_names.hpp"
 #include "controller/commands/command.hpp"
 #include "protocol/utf8.hpp"

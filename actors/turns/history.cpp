@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "actors/turns/changed_input.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/speakers.hpp"
 #include "actors/turns/steering.hpp"
-#include "controller/message_order.hpp"
 #include "protocol/note.hpp"
 
 namespace quell::controller::turns {

@@ -9,6 +9,7 @@
 #include "actors/turns/budget_json.hpp"
 #include "actors/turns/history.hpp"
 #include "actors/turns/history_rows.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "actors/turns/turn_json.hpp"

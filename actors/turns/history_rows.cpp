@@ -5,11 +5,11 @@
 #include <map>
 
 #include "actors/turns/history_reading.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/steering.hpp"
 #include "actors/turns/summary.hpp"
-#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 namespace {

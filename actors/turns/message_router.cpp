@@ -5,6 +5,7 @@
 
 #include "actors/turns/budget_json.hpp"
 #include "actors/turns/interrupted.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"

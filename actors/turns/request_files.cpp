@@ -8,7 +8,7 @@
 
 #include "actors/turns/context_fit.hpp"
 #include "actors/turns/json_text.hpp"
-#include "controller/message_order.hpp"
+#include "actors/turns/kept_decision.hpp"
 
 namespace quell::controller::turns {
 namespace {

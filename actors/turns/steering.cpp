@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 

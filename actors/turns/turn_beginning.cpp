@@ -4,6 +4,7 @@
 
 #include "actors/turns/background.hpp"
 #include "actors/turns/budget_json.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/partial_text.hpp"
 #include "actors/turns/printed.hpp"

@@ -9,12 +9,12 @@
 #include "actors/turns/fitted_request.hpp"
 #include "actors/turns/history.hpp"
 #include "actors/turns/history_reading.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/speakers.hpp"
 #include "actors/turns/standing_rules.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "controller/commands/command.hpp"
-#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 

@@ -10,6 +10,7 @@
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/history_order.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/mcp_accounts.hpp"
 #include "actors/turns/standing_rules.hpp"
 #include "actors/turns/turn_json.hpp"

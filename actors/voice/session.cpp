@@ -101,7 +101,7 @@ void session::acknowledge(const records::event_record& e) {
   if (stop == stops_.end() || !data.is_object() || !data.contains("text") || !data["text"].is_string()) return;
   const auto state = data.value("state", std::string());
   if (std::exchange(stop->second, state) == state) return;
-  if (!turns::more_follows(e.data)) stops_.erase(stop);
+  if (!turns::more_follows(state)) stops_.erase(stop);
   const auto words = voices::without_signs(data["text"].get<std::string>());
   if (!words.empty()) gateway_.say(words);
 }

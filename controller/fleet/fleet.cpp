@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "controller/cluster_json.hpp"
 #include "controller/fleet/impl.hpp"
-#include "controller/json/cluster_json.hpp"
 
 namespace quell::controller {
 

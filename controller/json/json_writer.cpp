@@ -1,8 +1,6 @@
 // JSON text: escaping, separators, numbers.
 #include "controller/json/json_writer.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -133,13 +131,6 @@ json_writer& json_writer::raw_field(std::string_view name, std::string_view json
 void json_writer::raw(std::string_view json) {
   comma();
   out_ += json;
-}
-
-void json_writer::put_json_or_text(const std::string& text) {
-  if (nlohmann::json::accept(text))
-    raw(text);
-  else
-    put(text);
 }
 
 } // namespace quell::controller::http

@@ -72,8 +72,6 @@ class json_writer {
   /// A member whose value is JSON text already; "" = null.
   json_writer& raw_field(std::string_view name, std::string_view json);
   void raw(std::string_view json);
-  /// JSON text goes in unchanged, any other text as a string.
-  void put_json_or_text(const std::string& text);
 
   std::string take() { return std::move(out_); }
   const std::string& text() const { return out_; }

@@ -1,6 +1,7 @@
 // A create: all checks that can refuse it, in the order in which a caller must learn of them, then one row.
 #include <algorithm>
 
+#include "controller/json/instant.hpp"
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
@@ -47,7 +48,7 @@ std::optional<refusal> live_ledger::refuse_id(const create_order& order, const s
   const auto off = order.id->time() - now.wall;
   if (off > id_window || off < -id_window)
     return because(error_code::bad_id,
-                   "the id " + order.id->text() + " carries the time " + instant_text(order.id->time()) +
+                   "the id " + order.id->text() + " carries the time " + http::instant_text(order.id->time()) +
                        ", more than 12 h from now; make a fresh UUIDv7",
                    "/id");
   return std::nullopt;

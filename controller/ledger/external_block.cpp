@@ -1,42 +1,102 @@
-// The additional fields in an external operation's row: a small JSON object.
-#include <nlohmann/json.hpp>
+// The additional fields in an external operation's row, in one fixed form of a small JSON object, as other rows of the
+// core have it; and the text of a late report.
+#include <charconv>
+#include <string_view>
 
 #include "controller/external_operations.hpp"
-#include "controller/ledger/sentences.hpp"
+#include "controller/json/json_writer.hpp"
 
 namespace quell::controller {
 
+namespace {
+
+constexpr std::string_view block_before_lease = R"({"lease_ms":)", block_before_session = R"(,"session":)",
+                           block_no_session = "null", block_starts_now = R"(,"start":"now"})",
+                           block_starts_later = R"(,"start":"later"})";
+
+bool take_part(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+template <class Number>
+bool take_number(std::string_view& text, Number& number, int base = 10) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return read.ec == std::errc();
+}
+
+/// Takes one escape behind its backslash. Characters above ASCII are stored as they are, without escapes.
+bool take_escape(std::string_view& text, std::string& to) {
+  constexpr std::string_view letters = R"("\/bfnrt)", meanings = "\"\\/\b\f\n\r\t";
+  if (take_part(text, "u")) {
+    std::string_view digits = text.substr(0, 4);
+    unsigned code = 0;
+    if (digits.size() < 4 || !take_number(digits, code, 16) || !digits.empty() || code >= 0x80) return false;
+    to += static_cast<char>(code);
+    text.remove_prefix(4);
+    return true;
+  }
+  const auto at = text.empty() ? std::string_view::npos : letters.find(text.front());
+  if (at == std::string_view::npos) return false;
+  to += meanings[at];
+  text.remove_prefix(1);
+  return true;
+}
+
+bool take_string(std::string_view& text, std::string& to) {
+  if (!take_part(text, "\"")) return false;
+  while (!text.empty()) {
+    const char c = text.front();
+    text.remove_prefix(1);
+    if (c == '"') return true;
+    if (c != '\\')
+      to += c;
+    else if (!take_escape(text, to))
+      return false;
+  }
+  return false;
+}
+
+} // namespace
+
 std::string external_block(const external_spec& spec) {
-  return nlohmann::json{{"lease_ms", spec.lease.count()},
-                        {"session", spec.session.empty() ? nlohmann::json() : nlohmann::json(spec.session)},
-                        {"start", spec.starts_later ? "later" : "now"}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  http::json_writer to;
+  to.open_object().field("lease_ms", spec.lease);
+  to.field("session", spec.session.empty() ? std::nullopt : std::optional(spec.session));
+  to.field("start", spec.starts_later ? "later" : "now").close_object();
+  return to.take();
 }
 
 external_spec read_external_block(const std::string& block) {
+  std::string_view rest = block;
   external_spec spec;
-  if (block.empty()) return spec;
-  const auto object = nlohmann::json::parse(block, nullptr, false);
-  if (!object.is_object()) return spec;
-  if (const auto at = object.find("lease_ms"); at != object.end() && at->is_number_integer())
-    spec.lease = milliseconds(at->get<std::int64_t>());
-  if (const auto at = object.find("session"); at != object.end() && at->is_string())
-    spec.session = at->get<std::string>();
-  if (const auto at = object.find("start"); at != object.end()) spec.starts_later = *at == "later";
+  std::int64_t lease_ms = 0;
+  if (!take_part(rest, block_before_lease) || !take_number(rest, lease_ms) || !take_part(rest, block_before_session))
+    return {};
+  if (!take_part(rest, block_no_session) && !take_string(rest, spec.session)) return {};
+  spec.starts_later = rest == block_starts_later;
+  if (!spec.starts_later && rest != block_starts_now) return {};
+  spec.lease = milliseconds(lease_ms);
   return spec;
 }
 
 std::string late_report_text(const owner_report& report, wall_time at) {
   constexpr std::size_t most_result_bytes = 64 * 1024;
-  nlohmann::json late{{"reported_at", live::instant_text(at)}};
-  late["report"] = report.what == owner_word::complete ? "complete"
-                   : report.what == owner_word::fail   ? "fail"
-                                                       : "stopped";
-  if (!report.result.empty() && report.result.size() <= most_result_bytes)
-    if (auto result = nlohmann::json::parse(report.result, nullptr, false); !result.is_discarded())
-      late["result"] = std::move(result);
-  if (report.error) late["error"] = {{"code", report.error->code}, {"message", report.error->message}};
-  return late.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  http::json_writer late;
+  late.open_object();
+  if (report.error) {
+    late.key("error").open_object().field("code", report.error->code).field("message", report.error->message);
+    late.close_object();
+  }
+  late.field("report", report.what == owner_word::complete ? "complete"
+                       : report.what == owner_word::fail   ? "fail"
+                                                           : "stopped");
+  late.field("reported_at", at);
+  if (!report.result.empty() && report.result.size() <= most_result_bytes) late.raw_field("result", report.result);
+  late.close_object();
+  return late.take();
 }
 
 } // namespace quell::controller

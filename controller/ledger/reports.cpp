@@ -2,6 +2,7 @@
 // has ended.
 #include <algorithm>
 
+#include "controller/json/instant.hpp"
 #include "controller/ledger/limits.hpp"
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
@@ -165,7 +166,7 @@ void live_ledger::note_late(const operation_id& id, const wire::task_ended& m) {
       std::all_of(m.exit->signal->begin(), m.exit->signal->end(),
                   [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-'; }))
     json += ",\"exit\":{\"signal\":\"" + *m.exit->signal + "\"}";
-  json += ",\"ended_at\":\"" + instant_text(m.ended_at) + "\"}";
+  json += ",\"ended_at\":\"" + http::instant_text(m.ended_at) + "\"}";
   hot->late = std::move(json);
   effects_.journal.emplace_back(records::update_operation{id, *hot});
 }

@@ -1,23 +1,12 @@
-// Pure text; times are UTC, computed from the calendar without a locale.
+// Pure text.
 #include "controller/ledger/sentences.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
+
+#include "controller/json/instant.hpp"
 
 namespace quell::controller::live {
-
-std::string instant_text(wall_time at) {
-  const auto day = std::chrono::floor<std::chrono::days>(at);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{at - day};
-  char text[40];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return text;
-}
 
 std::string target_text(const records::cancel_target& target) {
   struct say {
@@ -36,7 +25,7 @@ std::string target_text(const records::cancel_target& target) {
 
 std::string stale_sentence(const records::cancel_record& cancel) {
   std::string text = target_text(cancel.target) + " was cancelled";
-  if (cancel.created_at != wall_time{}) text += " at " + instant_text(cancel.created_at);
+  if (cancel.created_at != wall_time{}) text += " at " + http::instant_text(cancel.created_at);
   const std::string& by = cancel.by.name.empty() ? cancel.by.id : cancel.by.name;
   if (!by.empty()) text += " by " + by;
   if (!cancel.reason.empty()) text += ": " + cancel.reason;

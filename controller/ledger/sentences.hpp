@@ -1,5 +1,5 @@
-// Sentences and small derivations of the ledger that need no state: instants as text, the author and target of a
-// cancel, ends from exits.
+// Sentences and small derivations of the ledger that need no state: the author and target of a cancel, ends from
+// exits.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,6 @@
 
 namespace quell::controller::live {
 
-/// RFC 3339 UTC with milliseconds.
-std::string instant_text(wall_time at);
 /// "scope team/build", "operation 01…", "everything of owner alice", "everything".
 std::string target_text(const records::cancel_target& target);
 /// "scope team/build was cancelled at … by Alice: wrong branch. Nothing was started."

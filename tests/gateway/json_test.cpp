@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 #include "gateway/cancel_json.hpp"
 #include "gateway/problem.hpp"
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/kept_decision.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {

@@ -1,5 +1,4 @@
-// Decisions about a message before the ledger is asked, the stored part of a decision, and a stop's list of what it
-// interrupted.
+// Decisions about a message before the ledger is asked, and a stop's list of what it interrupted.
 #include <catch2/catch.hpp>
 
 #include <array>
@@ -53,46 +52,6 @@ TEST_CASE("what is not a finished, audible, spoken message is ignored, and the f
   auto typed = typed_text("stop");
   typed.confidence = 0.1; // does not apply to typed text
   CHECK(why_ignored(typed, 0.5).empty());
-}
-
-TEST_CASE("a decision that is kept reads back as the same, and what was never written as an ordinary turn") {
-  kept_decision d;
-  d.why = "cancel_word";
-  d.cancel_word = "forget it";
-  d.standing = standing::only_human;
-  d.modality = turns::modality::voice;
-  d.cancel = cancel_id::fresh();
-  d.cancel_outcome = "stopping";
-  d.cancel_status = "fenced";
-  d.operations = 7;
-  d.queued = 2;
-  d.interrupted = {operation_id::fresh(), operation_id::fresh()};
-  const auto back = read_kept(kept_text(d));
-  CHECK(back.why == d.why);
-  CHECK(back.cancel_word == d.cancel_word);
-  CHECK(back.standing == d.standing);
-  CHECK(back.modality == d.modality);
-  CHECK(back.cancel == d.cancel);
-  CHECK(back.cancel_outcome == d.cancel_outcome);
-  CHECK(back.cancel_status == d.cancel_status);
-  CHECK(back.operations == 7);
-  CHECK(back.queued == 2);
-  CHECK(back.interrupted == d.interrupted);
-  for (const char* nothing : {"", "f00d", "[]", "{", "null", R"({"why":3})"}) {
-    INFO(nothing);
-    const auto plain = read_kept(nothing);
-    CHECK_FALSE(plain.cancel);
-    CHECK_FALSE(plain.cancel_word);
-  }
-  CHECK(read_kept("").why == "no_cancel_word");
-  CHECK(kept_text(kept_decision{}).empty());
-  const auto origin = operation_id::fresh();
-  CHECK_FALSE(origin_in(""));
-  CHECK_FALSE(origin_in(R"({"edits":7})"));
-  CHECK_FALSE(origin_in(kept_text(d)));
-  CHECK(origin_in(decision_with_origin("", origin)) == origin);
-  CHECK(origin_in(decision_with_origin(kept_text(d), origin)) == origin);
-  CHECK(read_kept(decision_with_origin("", origin)).why == "no_cancel_word");
 }
 
 TEST_CASE("a decision says every field, with null for what does not apply") {

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "actors/turns/context_fit.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/request_files.hpp"
-#include "controller/message_order.hpp"
 
 using namespace quell;
 using namespace quell::controller;

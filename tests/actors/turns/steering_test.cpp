@@ -3,9 +3,9 @@
 
 #include "actors/turns/context_fit.hpp"
 #include "actors/turns/history.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/request_files.hpp"
 #include "actors/turns/steering.hpp"
-#include "controller/message_order.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -111,7 +111,7 @@ TEST_CASE("waiting messages are told at most sixteen at a time, oldest first, an
 
 TEST_CASE("the block of a turn says which one its message steers", "[steering]") {
   const auto turn = operation_id::fresh();
-  CHECK(steered_by(with_steered(R"({"agent":"main"})", turn)) == turn);
+  for (const char* block : {R"({"agent":"main"})", "{}", ""}) CHECK(steered_by(with_steered(block, turn)) == turn);
   CHECK_FALSE(steered_by(R"({"agent":"main"})"));
   CHECK_FALSE(steered_by(R"({"steers":"nobody"})"));
   CHECK_FALSE(steered_by("not json"));

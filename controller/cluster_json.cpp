@@ -1,5 +1,5 @@
 // JSON of everything except operations and cancels.
-#include "controller/json/cluster_json.hpp"
+#include "controller/cluster_json.hpp"
 
 #include <map>
 #include <optional>

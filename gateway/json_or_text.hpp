@@ -1,0 +1,13 @@
+// Texts of models and tools, which can be JSON, as values of an answer.
+#pragma once
+
+#include <string>
+
+#include "controller/json/json_writer.hpp"
+
+namespace quell::controller::http {
+
+/// JSON text goes in unchanged, any other text as a string.
+void put_json_or_text(json_writer& to, const std::string& text);
+
+} // namespace quell::controller::http
