@@ -1,4 +1,5 @@
 """A Stop button stops what runs where it was pressed: neither another guild, team or chat reaches it, nor another channel, nor a direct message."""
+import contextlib
 import json
 import urllib.parse
 
@@ -25,19 +26,30 @@ def press(d, c, button, guild="9", channel="7", user="5"):
     return d.interact(c, body)["json"]["data"]["content"]
 
 
-def test_discord_stops_only_where_the_button_is():
+@contextlib.contextmanager
+def running_discord(admitted):
+    """A Discord whose turn runs a command: the service, the cluster, and the marker of the command."""
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, admitted='guilds = ["9", "10"]\nusers = ["5"]') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, admitted=admitted) as c:
         d.see("IDENTIFY")
         d.message("runs")
         until(lambda: processes.marked(m), "the command to run")
+        yield d, c, m
+
+
+def live_turn(c, scope):
+    return c.operations(scope=scope, kind="turn", status="live")[0]["id"]
+
+
+def test_discord_stops_only_where_the_button_is():
+    with running_discord('guilds = ["9", "10"]\nusers = ["5"]') as (d, c, m):
         for kind in ("turn", "tool_call", "task"):
             id = c.operations(scope=SCOPE, kind=kind, status="live")[0]["id"]
             for guild, channel in (("10", "7"), ("10", "8"), ("9", "8"), (None, "7"), (None, "77")):
                 answer = press(d, c, "stop:" + id, guild, channel)
                 assert "Not stopped: nothing of that id runs here" in answer, (kind, guild, channel, answer)
         assert processes.marked(m) and not c.operations(scope=SCOPE, status="cancelling")
-        turn = c.operations(scope=SCOPE, kind="turn", status="live")[0]["id"]
+        turn = live_turn(c, SCOPE)
         assert "Stopping" in press(d, c, "stop:" + turn)
         until(lambda: not processes.marked(m) and not c.live(), "everything to end")
         assert press(d, c, "stop:" + turn) == "It had finished already."
@@ -45,12 +57,8 @@ def test_discord_stops_only_where_the_button_is():
 
 
 def test_a_stranger_to_the_guild_stops_nothing_there():
-    m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, admitted='guilds = ["10"]\nusers = ["5"]') as c:
-        d.see("IDENTIFY")
-        d.message("runs")
-        until(lambda: processes.marked(m), "the command to run")
-        turn = c.operations(scope=SCOPE, kind="turn", status="live")[0]["id"]
+    with running_discord('guilds = ["10"]\nusers = ["5"]') as (d, c, m):
+        turn = live_turn(c, SCOPE)
         assert press(d, c, "stop:" + turn, user="6") == "This bot does not work here."
         assert "nothing of that id" in press(d, c, "stop:" + turn, "10", "8", user="6")
         assert processes.marked(m) and c.operation(turn)["status"] == "running"
@@ -74,7 +82,7 @@ def test_slack_stops_only_where_the_button_is():
         until(lambda: slack.calls("auth.test"), "quelld to introduce itself")
         slack.say(c, "endless", channel="D1")
         [reply] = slack.see(lambda all: all and slack.buttons(all[0]), "a reply with a button", channel="D1")
-        turn = c.operations(scope="slack", kind="turn", status="live")[0]["id"]
+        turn = live_turn(c, "slack")
         for count, (team, channel) in enumerate((("T2", "D1"), ("T1", "C9")), 1):
             payload = {"type": "block_actions", "user": {"id": "U7", "username": "eve"}, "team": {"id": team}, "channel": {"id": channel},
                        "message": {"ts": "1.2"}, "actions": [{"action_id": "quell_stop", "value": turn}]}
