@@ -65,12 +65,12 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_cont
     if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
       errors.push_back(
           {error_code::invalid_field, pointer + "/role", "must be system, developer, user, assistant or tool"});
-      if (errors.size() >= most_wrong_messages) return found;
-      continue;
+    } else {
+      found.before.push_back({.role = role});
+      read_content(one, pointer, found.before.back(), errors);
+      total += found.before.back().text.size();
     }
-    found.before.push_back({.role = role});
-    read_content(one, pointer, found.before.back(), errors);
-    total += found.before.back().text.size();
+    if (errors.size() >= most_wrong_messages) return found;
   }
   if (!errors.empty()) return found;
   const auto last = "/messages/" + std::to_string(messages->size() - 1);

@@ -67,6 +67,21 @@ TEST_CASE("the newest message of a completion is answered, and the earlier ones 
   CHECK(context_text({}).empty());
 }
 
+TEST_CASE("of very many wrong messages the first ones are listed") {
+  json wrong = json::array(), without_parts = json::array();
+  for (int i = 0; i < 200; ++i) {
+    wrong.push_back(message("user", 7));
+    without_parts.push_back({{"role", "user"}});
+  }
+  const auto read = read_completion(completion(wrong));
+  REQUIRE_FALSE(read);
+  CHECK(read.error().errors.size() == 64);
+  CHECK(read.error().errors.back().pointer == "/messages/63/content");
+  const auto chat = read_ui_chat(json{{"messages", without_parts}}.dump());
+  REQUIRE_FALSE(chat);
+  CHECK(chat.error().errors.size() == 64);
+}
+
 TEST_CASE("what would change the meaning of a completion is refused, every fault at once") {
   const auto read =
       read_completion(completion(json::array({message("user", "x")}),

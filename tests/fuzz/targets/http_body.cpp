@@ -5,24 +5,12 @@
 #include "gateway/message_body.hpp"
 #include "gateway/operation_body.hpp"
 #include "protocol/utf8.hpp"
-#include "tests/fuzz/samples.hpp"
-#include "tests/fuzz/target.hpp"
+#include "tests/fuzz/read_body.hpp"
 
 namespace quell::fuzz {
 namespace {
 
 using namespace quell::controller::http;
-
-template <class T>
-bool taken(const tl::expected<T, problem>& read) {
-  if (read) return true;
-  const auto& kind = kind_of_problem(read.error().code);
-  expect(kind.status >= 400 && kind.status < 500, "a bad body is the client's mistake");
-  const auto document = problem_json(read.error(), id_number<request_id>(1));
-  expect(is_utf8(document), "a problem is UTF-8");
-  expect(read.error().detail.size() + read.error().errors.size() > 0, "a problem says what is wrong");
-  return false;
-}
 
 void create(std::string_view body) {
   const auto order = read_create(body);
