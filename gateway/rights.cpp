@@ -5,6 +5,7 @@
 
 #include "gateway/presenter.hpp"
 #include "gateway/sign_in_handlers.hpp"
+#include "gateway/token_caller.hpp"
 #include "protocol/encoding.hpp"
 
 namespace quell::controller::http {
@@ -94,12 +95,7 @@ awaitable<> authenticate(exchange& x) {
   const std::string& secret = *bearer;
   auto& gw = x.gw;
   if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(secret), gw.admin_hash)) {
-    x.who = {.role = role::admin,
-             .prefix = {},
-             .task = {},
-             .owner = gw.options.admin_owner,
-             .token_name = "admin",
-             .token_id = std::string(bootstrap_token_id)};
+    x.who = bootstrap_caller(gw.options.admin_owner);
     co_return;
   }
   if (const auto task = verify_task_token(secret, gw.options.task_token_key)) {
@@ -113,12 +109,7 @@ awaitable<> authenticate(exchange& x) {
                             "; ask an admin for a new one (`quell token create`)");
     throw unauthenticated("the token is unknown or revoked; ask an admin for one (`quell token create`)");
   }
-  x.who = {.role = record->role,
-           .prefix = record->scope,
-           .task = {},
-           .owner = record->owner,
-           .token_name = record->name,
-           .token_id = record->id.text()};
+  x.who = caller_of_token(*record);
   x.token = record->id;
   if (auto used = gw.tokens.use_to_store(record->id)) gw.controller.put_token(std::move(*used), [](const auto&) {});
 }

@@ -13,6 +13,7 @@
 #include "gateway/guarded_stream.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
+#include "gateway/token_caller.hpp"
 #include "integrations/host/private_file.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/encoding.hpp"
@@ -64,12 +65,7 @@ void need_own_page(const exchange& x) {
 }
 
 void act_for(exchange& x, const records::token_record& record) {
-  x.who = {.role = record.role,
-           .prefix = record.scope,
-           .task = {},
-           .owner = record.owner,
-           .token_name = record.name,
-           .token_id = record.id.text()};
+  x.who = caller_of_token(record);
   x.token = record.id;
 }
 
@@ -78,12 +74,7 @@ bool act_for(exchange& x, const std::string& token, const std::string& hash) {
   auto& gw = x.gw;
   if (token == bootstrap_token_id) {
     if (gw.admin_hash.empty() || gw.admin_hash != hash) return false;
-    x.who = {.role = role::admin,
-             .prefix = {},
-             .task = {},
-             .owner = gw.options.admin_owner,
-             .token_name = "admin",
-             .token_id = std::string(bootstrap_token_id)};
+    x.who = bootstrap_caller(gw.options.admin_owner);
     return true;
   }
   const auto id = token_id::parse(token);

@@ -1,6 +1,7 @@
 // Tokens of the state directory.
 #include "quelld/token_callers.hpp"
 
+#include "gateway/token_caller.hpp"
 #include "gateway/tokens.hpp"
 #include "protocol/clock_now.hpp"
 #include "protocol/encoding.hpp"
@@ -15,15 +16,9 @@ tl::unexpected<fault> no_caller(std::string why) { return failure("unauthorized"
 } // namespace
 
 result<caller> conversing_caller(const std::string& secret, const std::string& directory) {
-  caller by;
   if (const auto secrets = load_secrets(directory);
-      secrets && equal_in_constant_time(token_hash(secret), token_hash(secrets->admin_token))) {
-    by.role = role::admin;
-    by.owner = {"admin", "admin"};
-    by.token_name = "admin";
-    by.token_id = bootstrap_token_id;
-    return by;
-  }
+      secrets && equal_in_constant_time(token_hash(secret), token_hash(secrets->admin_token)))
+    return bootstrap_caller({"admin", "admin"});
   const auto record = storage::token_of_hash(directory, token_hash(secret));
   if (!record) return failure("storage_unavailable", "the token cannot be looked up: " + record.error().detail);
   if (!*record) return no_caller("the token is unknown or revoked; ask an admin for one (`quell token create`)");
@@ -32,12 +27,7 @@ result<caller> conversing_caller(const std::string& secret, const std::string& d
   if (t.role == role::observer || t.role == role::task)
     return no_caller("the role " + std::string(name_of(t.role)) + " of token '" + t.name +
                      "' may not converse; use a token with a wider role");
-  by.role = t.role;
-  by.prefix = t.scope;
-  by.owner = t.owner;
-  by.token_name = t.name;
-  by.token_id = t.id.text();
-  return by;
+  return caller_of_token(t);
 }
 
 } // namespace quell::controller
