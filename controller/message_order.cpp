@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "controller/json/json_writer.hpp"
+#include "protocol/blanks.hpp"
 
 namespace quell::controller::turns {
 
@@ -199,7 +200,7 @@ std::string why_ignored(const message_order& order, double least_confidence) {
   if (!order.is_final) return "not_final";
   const bool is_voice = order.modality == modality::voice;
   if (is_voice && order.confidence && *order.confidence < least_confidence) return "low_confidence";
-  if (order.files.empty() && order.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return "empty";
+  if (order.files.empty() && is_blank(order.text)) return "empty";
   return {};
 }
 

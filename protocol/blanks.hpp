@@ -1,4 +1,4 @@
-// Blanks at the ends of a text.
+// Blanks at the ends of a text, and texts of nothing else.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,11 @@ constexpr std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// Whether the text has nothing but blanks, vertical ones included: a message that says nothing.
+constexpr bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }
 
 } // namespace quell

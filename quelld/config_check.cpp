@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "integrations/host/log.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/duration.hpp"
 #include "quelld/config.hpp"
 
@@ -31,10 +32,8 @@ result<void> check_origin(const std::string& origin, const std::string& key = "h
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> all;
   std::istringstream text(list);
-  for (std::string one; std::getline(text, one, ',');) {
-    const auto from = one.find_first_not_of(' ');
-    if (from != std::string::npos) all.push_back(one.substr(from, one.find_last_not_of(' ') - from + 1));
-  }
+  for (std::string one; std::getline(text, one, ',');)
+    if (const auto word = trimmed(one); !word.empty()) all.emplace_back(word);
   return all;
 }
 

@@ -2,6 +2,7 @@
 #include "gateway/a2a/send_body.hpp"
 
 #include "gateway/compat/prior_messages.hpp"
+#include "protocol/blanks.hpp"
 
 namespace quell::controller::http::a2a {
 
@@ -62,7 +63,7 @@ class message_reader {
         complain("message.parts", "each part must have text or data");
     }
     if (text.size() > max_message_bytes) complain("message.parts", "together are larger than 64 KiB");
-    if (text.find_first_not_of(" \t\r\n") == std::string::npos) complain("message.parts", "have no text");
+    if (is_blank(text)) complain("message.parts", "have no text");
     if (text.find('\0') != std::string::npos) complain("message.parts", "must not contain NUL");
     return text;
   }

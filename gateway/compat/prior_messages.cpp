@@ -5,6 +5,7 @@
 #include <array>
 
 #include "protocol/attachment.hpp"
+#include "protocol/blanks.hpp"
 
 namespace quell::controller::http {
 
@@ -85,7 +86,7 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_cont
   if (found.images.size() > most_attachments)
     errors.push_back({error_code::invalid_field, found.images[most_attachments].pointer,
                       "a message has at most " + std::to_string(most_attachments) + " images"});
-  if (found.images.empty() && found.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
+  if (found.images.empty() && is_blank(found.text))
     errors.push_back({error_code::invalid_field, last, "has no text"});
   if (found.text.size() > max_message_bytes)
     errors.push_back({error_code::invalid_field, last, "is larger than 64 KiB"});

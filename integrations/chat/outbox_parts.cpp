@@ -3,6 +3,7 @@
 
 #include "integrations/chat/fences.hpp"
 #include "integrations/chat/outbox_state.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {
@@ -17,8 +18,6 @@ std::size_t bytes_of(std::string_view text, std::uint64_t count) {
     if ((static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U && count-- == 0) break;
   return at;
 }
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
 } // namespace
 
