@@ -19,6 +19,12 @@ namespace quell::controller::turns {
 
 enum class modality : std::uint8_t { text, voice };
 
+/// Client ids that begin so are quell's own: refused from clients.
+inline constexpr std::string_view reserved_client_ids = "quell:";
+inline constexpr std::string_view summary_client_id = "quell:summary";
+/// The summary of a sub-agent's own conversation; the search for the scope's must not find it.
+inline constexpr std::string_view aside_summary_client_id = "quell:summary-aside";
+
 /// The effect of a message while a turn of its scope runs: it waits behind that turn, is told to it before its next
 /// model call, or stops it and takes its place.
 enum class during_turn : std::uint8_t { queue, steer, supersede };

@@ -131,7 +131,8 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   else if (!fields.has("author"))
     fields.complain("author", "is missing: who says it, as {\"id\", \"name\"}");
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
-  if (order.client_id.starts_with("quell:")) fields.complain("id", "must not begin with quell: (quell's own messages)");
+  if (order.client_id.starts_with(turns::reserved_client_ids))
+    fields.complain("id", "must not begin with quell: (quell's own messages)");
   order.agent = fields.text("agent", 1, 64);
   read_choice(fields, order);
   read_budget(fields, order, errors);

@@ -13,7 +13,6 @@ namespace quell::controller::http {
 namespace {
 
 constexpr auto role_names = std::to_array<const char*>({"user", "assistant", "tool"});
-constexpr std::string_view summary_client_ids = "quell:summary"; // and "…-aside", see actors/turns/summary.hpp
 
 /// The messages that a summary, or a clear (without text), stands for.
 void write_summary(json_writer& to, const records::message_record& m) {
@@ -29,7 +28,8 @@ void write_summary(json_writer& to, const records::message_record& m) {
 void write_message(json_writer& to, const records::kept_message& kept) {
   const auto& m = kept.message;
   to.open_object();
-  const bool is_summary = m.role == records::message_role::assistant && m.client_id.starts_with(summary_client_ids);
+  const bool is_summary = m.role == records::message_role::assistant &&
+                          (m.client_id == turns::summary_client_id || m.client_id == turns::aside_summary_client_id);
   to.field("message", m.id).field("seq", m.seq);
   to.field("role", is_summary ? "summary" : role_names.at(static_cast<std::size_t>(m.role)));
   to.field("at", m.at).field("turn", m.turn);

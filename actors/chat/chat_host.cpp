@@ -103,6 +103,9 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
       return done(failure(error_code::too_large, "a message has at most 64 KiB of text"));
     if (message.id.size() > most_id)
       return done(failure(error_code::invalid_field, "a message's id has at most 128 bytes"));
+    if (message.id.starts_with(turns::reserved_client_ids))
+      return done(
+          failure(error_code::invalid_field, "a message's id must not begin with quell: (quell's own messages)"));
     if (message.author.id.empty()) return done(failure(error_code::invalid_field, "a message needs an author"));
     auto offered = std::move(message.files);
     auto source = std::move(message.source);

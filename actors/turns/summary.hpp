@@ -11,16 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/message_order.hpp"
 #include "controller/records/history.hpp"
 #include "protocol/conversation.hpp"
 
 namespace quell::controller::turns {
 
-/// The client id of summaries. Client ids that begin with `reserved_client_ids` are refused from clients.
-inline constexpr std::string_view reserved_client_ids = "quell:";
-inline constexpr std::string_view summary_client_id = "quell:summary";
-/// Of a sub-agent's own conversation; the search for the scope's must not find it.
-inline constexpr std::string_view aside_summary_client_id = "quell:summary-aside";
 inline constexpr std::string_view summary_title = "summary of the conversation"; ///< of the model call
 
 struct conversation_summary {

@@ -1,4 +1,4 @@
-// A Stop button stops what runs where it was pressed, and nothing else.
+// A Stop button stops what runs where it was pressed, and nothing else; and messages that the host refuses.
 #include "actors/chat/chat_host.hpp"
 
 #include <catch2/catch.hpp>
@@ -128,4 +128,16 @@ TEST_CASE("a turn that ended long ago has finished where it ran, and is nothing 
   CHECK(b.press("telegram/5", operation_id::fresh()) == refused_elsewhere);
   b.store.is_down = true;
   CHECK(b.press("telegram/5", turn) == refused_elsewhere); // it is not live there, whatever else it is
+}
+
+TEST_CASE("a message of a chat cannot take an id of quell's own messages", "[chat]") {
+  pressed_buttons b;
+  incoming_message message;
+  message.scope = *scope_path::parse("chat/a");
+  message.author = {"5", "Mia", "5"};
+  message.text = "hello";
+  message.id = std::string(turns::summary_client_id);
+  std::string code;
+  b.at->say(message, [&](const auto& d) { code = d ? "taken" : d.error().code; });
+  CHECK(code == "invalid_field");
 }
