@@ -1,4 +1,4 @@
-// What must hold for quelld's own settings together, and lists in them.
+// Checks quelld's own settings together, and reads the lists in them.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -26,7 +26,7 @@ result<void> check_origin(const std::string& origin, const std::string& key = "h
   return failure(error_code::invalid_field,
                  key + ": '" + origin +
                      "' is not an origin; write each as browsers send it, lower case and without a path: "
-                     "https://bots.example or http://localhost:3000 (there is no *)");
+                     "https://bots.example or http://localhost:3000 (* is not supported)");
 }
 
 std::vector<std::string> split(const std::string& list) {

@@ -130,7 +130,7 @@ class open_link final : public frame_link, public counted_link, public std::enab
       if (!f) {
         is_deaf_ = true;
         if (hooks_.broken) std::exchange(hooks_, {}).broken(f.error());
-        // What is left unread when the socket closes would reset the connection, and lose our last frames.
+        // Bytes that are unread when the socket closes would reset the connection, and lose our last frames.
         return is_closing_ || is_gone_ ? void() : read();
       }
       if (!*f) return read();

@@ -330,7 +330,7 @@ void bot::take_action(const web_call& c, const answer& done) {
   if (!read) return done({400, read.error().detail + "\n"});
   const auto id = operation_id::parse(read->value);
   if (read->kind.empty() || !id || !is_admitted(read->team, read->user) || !is_new_signature(c)) return done({200, ""});
-  // What begins a thread is itself in the channel.
+  // The message that begins a thread is itself in the channel.
   const auto where = scope(read->team, read->channel, read->thread == read->ts ? "" : read->thread);
   if (!where) return done({200, ""});
   const person by{read->user, read->user_name, read->user};
