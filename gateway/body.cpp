@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controller/json/instant.hpp"
+#include "gateway/doubled_member.hpp"
 #include "protocol/sha256.hpp"
 #include "protocol/utf8.hpp"
 
@@ -91,6 +92,8 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_mem
                "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
   try {
     auto body = nlohmann::json::parse(text);
+    if (auto doubled = doubled_member(text))
+      return tl::unexpected<problem>(from_errors({{error_code::bad_json, std::move(*doubled), "is given twice"}}));
     if (!body.is_object())
       return tl::unexpected<problem>(from_errors({{error_code::invalid_field, "", "must be a JSON object"}}));
     if (nulls == null_members::dropped) drop_nulls(body);

@@ -29,7 +29,8 @@ inline constexpr std::size_t most_errors = 64;
 inline constexpr std::uint64_t max_seq = (1ULL << 53) - 1;
 
 /// The object in `text` without its null members ("null = as if absent"). An empty text is {}. Problems: `bad_json`
-/// with the position, `invalid_field` for JSON that is not an object.
+/// with the position, or with the pointer of a member that is given twice; `invalid_field` for JSON that is not an
+/// object.
 enum class null_members : std::uint8_t { dropped, kept };
 tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_members nulls = null_members::dropped);
 void drop_nulls(nlohmann::json& value);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gateway/admin_body.hpp"
+#include "gateway/body.hpp"
 #include "gateway/cancel_body.hpp"
 #include "gateway/external_body.hpp"
 #include "gateway/operation_body.hpp"
@@ -162,6 +163,29 @@ TEST_CASE("what is not JSON is told with its position") {
   CHECK(code_of("{\"timeout_ms\": 1e999}") == "bad_json");
   CHECK(code_of(std::string(200'000, '[')) == "bad_json");
   CHECK(code_of("{\"a\":" + std::string(40, '[') + std::string(40, ']') + "}") == "bad_json");
+}
+
+TEST_CASE("a member that is given twice is refused with its pointer, wherever it is") {
+  const auto refused_text = [](const std::string& text) {
+    const auto body = parse_body(text);
+    if (body) return std::string("accepted");
+    REQUIRE(body.error().errors.size() == 1);
+    return std::string(text_of(body.error().code)) + " " + body.error().errors.front().pointer;
+  };
+  CHECK(refused_text(R"({"operation":"a","operation":"b"})") == "bad_json /operation");
+  CHECK(refused_text(R"({"operation":"a","operation":"a"})") == "bad_json /operation");
+  CHECK(refused_text(R"({"operation":"a","\u006fperation":"b"})") == "bad_json /operation");
+  CHECK(refused_text(R"({"operation":"a","operation":null})") == "bad_json /operation");
+  CHECK(refused_text(R"({"a":[1,{},[{"b/~":1,"c":2,"b/~":3}]]})") == "bad_json /a/2/0/b~1~0");
+  CHECK(refused_text(R"({"a":{"x":1},"b":{"x":1},"c":[{"x":1},{"x":1}],"x":"x"})") == "accepted");
+  CHECK(refused_text(R"({"a":1,"A":1,"":1})") == "accepted");
+  CHECK(refused_text(R"({"":1,"":1})") == "bad_json /");
+
+  const auto id = operation_id::fresh().text(), other = operation_id::fresh().text();
+  const auto cancel = read_cancel(R"({"operation":")" + id + R"(","operation":")" + other + R"("})");
+  REQUIRE_FALSE(cancel);
+  CHECK(cancel.error().code == error_code::bad_json);
+  CHECK(cancel.error().detail.find("/operation: is given twice") != std::string::npos);
 }
 
 TEST_CASE("the fingerprint ignores the id, the order of fields and nulls, and nothing else") {

@@ -57,6 +57,16 @@ def test_bad_creates(cluster, raw, status, code):
     assert len(cluster.operations()) == before
 
 
+def test_a_cancel_that_names_two_targets_in_one_field_stops_neither(cluster):
+    first, second = (cluster.start("sleep", "1000", scope="doubled") for _ in range(2))
+    raw = '{"operation": "%s", "operation": "%s"}' % (first["id"], second["id"])
+    p = problem(cluster.api("POST", "/v1/cancels", raw=raw.encode(), headers={"Content-Type": "application/json"}), 400, "bad_json")
+    assert [e["pointer"] for e in p["errors"]] == ["/operation"], p
+    for task in (first, second):
+        assert cluster.operation(task["id"])["cancel"] is None
+    cluster.cancel(scope="doubled")
+
+
 def test_a_body_must_be_an_object(cluster):
     problem(cluster.api("POST", "/v1/operations", raw=b"[1,2]", headers={"Content-Type": "application/json"}), 422, "invalid_field")
 
