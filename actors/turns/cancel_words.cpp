@@ -9,6 +9,8 @@
 
 #include <utf8proc.h>
 
+#include "actors/turns/unaccented.hpp"
+
 namespace quell::controller::chat {
 
 namespace {
@@ -37,8 +39,9 @@ code_point first_of(std::string_view text) {
   return {value, length};
 }
 
-/// Appends `c` as letters that compare equal whatever their case and composition: "É" is "e" and an accent, both final
-/// and other sigmas are one letter. Marks that nobody sees (zero width, direction, variation) add nothing.
+/// Appends `c` as letters that compare equal whatever their case, width, font and composition: "É" is "e" and an
+/// accent, "Ｓ" and "𝐒" are "s", both final and other sigmas are one letter. Marks that nobody sees (zero width,
+/// direction, variation) add nothing.
 void append_folded(std::u32string& word, char32_t c) {
   if (c < 0x80) {
     word += c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -46,7 +49,8 @@ void append_folded(std::u32string& word, char32_t c) {
   }
   std::array<utf8proc_int32_t, 24> letters{}; // Unicode needs 18 at most
   int last_class = 0;
-  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
+  const auto how =
+      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), letters.data(),
                                              static_cast<utf8proc_ssize_t>(letters.size()), how, &last_class);
   if (count < 0) {
@@ -145,14 +149,18 @@ class phrase_list {
     if (std::none_of(all.begin(), all.end(), [&](const phrase& known) { return known.words == p.words; }))
       all.push_back(std::move(p));
   }
+  bool holds(const word_list& words) const {
+    const auto& all = words.empty() ? none_ : beginning_with(words.front());
+    return std::any_of(all.begin(), all.end(), [&](const phrase& known) { return known.words == words; });
+  }
   /// Those that begin with this word.
   const std::vector<phrase>& beginning_with(const std::u32string& word) const {
-    static const std::vector<phrase> none;
     const auto at = by_first_.find(word);
-    return at == by_first_.end() ? none : at->second;
+    return at == by_first_.end() ? none_ : at->second;
   }
 
  private:
+  inline static const std::vector<phrase> none_;
   std::unordered_map<std::u32string, std::vector<phrase>> by_first_;
 };
 
@@ -235,6 +243,10 @@ class lookahead {
 
 struct cancel_words::phrases {
   phrase_list lead_ins, names, words, followers;
+
+  bool hold(const word_list& all) const {
+    return lead_ins.holds(all) || names.holds(all) || words.holds(all) || followers.holds(all);
+  }
 };
 
 const vocabulary& built_in_words() {
@@ -248,19 +260,28 @@ const vocabulary& built_in_words() {
 
 cancel_words::cancel_words(const vocabulary& more, const std::vector<std::string>& bot_names)
     : known_(std::make_unique<phrases>()) {
+  std::vector<std::pair<phrase_list*, phrase>> without_accents;
+  const auto add_phrase = [&](phrase_list& to, phrase p) {
+    auto plain = p;
+    for (auto& word : plain.words) word = unaccented(word);
+    if (plain.words != p.words) without_accents.emplace_back(&to, std::move(plain));
+    to.add(std::move(p));
+  };
   for (const auto* v : {&built_in_words(), &more}) {
-    for (const auto& text : v->lead_ins) add(known_->lead_ins, text);
-    for (const auto& text : v->followers) add(known_->followers, text);
+    for (const auto& text : v->lead_ins) add_phrase(known_->lead_ins, {words_of(text), text});
+    for (const auto& text : v->followers) add_phrase(known_->followers, {words_of(text), text});
     for (const auto& text : v->words) {
-      add(known_->words, text);
-      auto joined = words_of(text);
-      if (joined.size() < 2) continue;
+      auto words = words_of(text);
       std::u32string one;
-      for (const auto& word : joined) one += word;
-      known_->words.add({{std::move(one)}, text});
+      for (const auto& word : words) one += word;
+      if (words.size() > 1) add_phrase(known_->words, {{std::move(one)}, text});
+      add_phrase(known_->words, {std::move(words), text});
     }
   }
   for (const auto& name : bot_names) add_name(known_->names, name);
+  // A spelling that is configured with a meaning of its own keeps it.
+  std::erase_if(without_accents, [&](const auto& one) { return known_->hold(one.second.words); });
+  for (auto& [to, p] : without_accents) to->add(std::move(p));
 }
 
 cancel_words::~cancel_words() = default;

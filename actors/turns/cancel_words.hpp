@@ -10,7 +10,8 @@
 
 namespace quell::controller::chat {
 
-/// Words can be phrases. Case, composition of accents and invisible marks make no difference, in any script.
+/// Words can be phrases. Case, width, composition of accents and invisible marks make no difference, in any script. A
+/// phrase with accents is also known without any ("ARRETE"), unless that is a phrase of its own.
 struct vocabulary {
   std::vector<std::string> lead_ins;  ///< any number of them, in any order, before the cancel word
   std::vector<std::string> words;     ///< at least one; the blanks in "forget it" can be omitted

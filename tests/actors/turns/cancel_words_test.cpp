@@ -208,6 +208,72 @@ TEST_CASE("letters are equal however they are composed") {
   CHECK_FALSE(more.find("hor auf", {}).has_value());
 }
 
+TEST_CASE("letters of full width and of other fonts are the letters that they show") {
+  for (const char* text :
+       {"ＳＴＯＰ", "ｓｔｏｐ！", "ｏｋ，　ｓｔｏｐ　ｉｔ", "ｃｌａｎｋｙ： ｓｔｏｐ", "𝐒𝐓𝐎𝐏", "ⓢⓣⓞⓟ", "ＮＶＭ"}) {
+    INFO(text);
+    CHECK(stops(text));
+  }
+  for (const char* text : {"ＳＴＯＰＰＥＤ", "ｓｔｏｐ　ｔｈｅ　ｍｕｓｉｃ", "ｄｏｎ＇ｔ　ｓｔｏｐ", "ｓｔｏｐ－ｉｔ",
+                           "（ｓｔｏｐ）", "㋿"}) {
+    INFO(text);
+    CHECK_FALSE(stops(text));
+  }
+}
+
+TEST_CASE("a word with accents is known without them, and with others it is another word") {
+  const std::map<std::string, std::vector<std::string>> says = {
+      {"ar", {"الغاء"}},
+      {"el", {"ΣΤΑΜΑΤΑ", "ακυρωση τωρα"}},
+      {"es", {"OLVIDALO", "dejalo ya", "ＤＥＪＡＬＯ"}},
+      {"fr", {"ARRETE", "arretez maintenant", "ARRETE CA", "S'IL TE PLAIT, ARRETE"}},
+      {"pl", {"przestan", "PRZESTAN PROSZE"}},
+      {"pt", {"nao, para", "PARA JA"}},
+  };
+  const std::map<std::string, std::vector<std::string>> says_else = {
+      {"de", {"hor auf", "aufhoren", "hört auf"}},
+      {"el", {"σταματά", "σταματα τη μουσικη"}},
+      {"es", {"olvidaló", "pará", "no lo dejalo"}},
+      {"fr", {"arrêté", "arreté", "ârrete", "arrete la musique", "annulé"}},
+      {"pl", {"przestań grać", "przestań tó"}},
+  };
+  for (const auto& [code, texts] : says) {
+    const cancel_words own(*words_of_language(code), {});
+    for (const auto& text : texts) {
+      INFO(code << ": " << text);
+      CHECK(own.find(text, {}));
+    }
+  }
+  for (const auto& [code, texts] : says_else) {
+    const cancel_words own(*words_of_language(code), {});
+    for (const auto& text : texts) {
+      INFO(code << ": " << text);
+      CHECK_FALSE(own.find(text, {}));
+    }
+  }
+  const cancel_words french(*words_of_language("fr"), {});
+  CHECK(french.find("ARRETE", {}) == "arrête"); // as configured
+}
+
+TEST_CASE("without its accents a word is not known if another word is written so") {
+  const cancel_words vietnamese({{}, {"dừng", "hủy"}, {}}, {});
+  CHECK(vietnamese.find("DỪNG", {}));
+  CHECK_FALSE(vietnamese.find("dung", {})); // "use", "right"
+  CHECK_FALSE(vietnamese.find("huy", {}));
+  const cancel_words others({{}, {"стой", "ñam", "ごめ", "ещё нет"}, {}}, {});
+  CHECK_FALSE(others.find("стои", {}));
+  CHECK_FALSE(others.find("nam", {}));
+  CHECK_FALSE(others.find("こめ", {}));
+  CHECK(others.find("ЕЩЕ НЕТ", {}));
+
+  const cancel_words collides({{"pare"}, {"paré"}, {}}, {});
+  CHECK(collides.find("PARÉ", {}));
+  CHECK_FALSE(collides.find("pare", {})); // a lead-in
+  CHECK(collides.find("pare, paré", {}) == "paré");
+  const cancel_words named({{}, {"basté"}, {}}, {"Baste"});
+  CHECK_FALSE(named.find("baste", {})); // the bot's name
+}
+
 TEST_CASE("the words of a language stop where it is named, alone and with what goes with them") {
   const std::map<std::string, std::vector<std::string>> says = {
       {"ar", {"توقف", "\u200Fتوقف\u200E، من فضلك!", "لا، توقف"}},
