@@ -14,7 +14,7 @@ namespace quell::cli::exit_code {
 
 int of_problem(const problem& p) {
   if (p.code == "usage" || p.code == "bad_scope" || p.code == "bad_id" || p.code == "no_target" ||
-      p.code == "ambiguous")
+      p.code == "invalid_field" || p.code == "ambiguous")
     return usage;
   if (p.code == "unreachable") return unreachable;
   if (p.code == "stale_start") return stale;

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* errors = R"(Exit codes
   0    done; cancel: settled and proven, or already finished, or the level asked with --wait= reached
   1    refused or failed: server error, disk, conflict
-  2    usage: flag, duration, scope, ambiguous id, no target
+  2    usage: flag, duration, scope, name or other value, ambiguous id, no target
   3    nothing matched, or not found; cancel of an idle scope (its cutoff is recorded) or of an unknown id
   4    not proven: the wait ran out, or it settled with `unconfirmed`
   5    the controller is not reachable, or was lost while waiting

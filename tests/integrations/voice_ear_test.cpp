@@ -44,6 +44,15 @@ TEST_CASE("flags are pairs of known names and values, and a key is one line with
   CHECK_FALSE(of({"--url"}));
   CHECK_FALSE(of({"--other", "x"}));
   CHECK_FALSE(of({"url", "x"}));
+  const auto asks = [](std::vector<std::string> words) {
+    std::vector<char*> pointers{nullptr};
+    for (auto& word : words) pointers.push_back(word.data());
+    return wants_help(static_cast<int>(pointers.size()), pointers.data());
+  };
+  CHECK(asks({"--help"}));
+  CHECK(asks({"--url", "http://h", "-h"}));
+  CHECK_FALSE(asks({}));
+  CHECK_FALSE(asks({"--url", "http://h"}));
   const auto path = "/tmp/quell-ear-key-" + std::to_string(::getpid());
   const auto key_in = [&path](const std::string& text) {
     std::ofstream(path) << text;

@@ -119,6 +119,25 @@ def test_status_scopes_events_tokens_doctor(cluster):
     assert "containment" in text and "environment" in text
 
 
+@pytest.mark.parametrize("command, named", [
+    (("events", "--types", "operation_exploded"), b"operation_exploded"),
+    (("events", "-f", "--types", "operation_exploded"), b"operation_exploded"),
+    (("worker", "add", "bad name"), b"name"),
+    (("token", "create", "x" * 200), b"name"),
+])
+def test_a_value_that_the_controller_refuses_is_a_usage_error(cluster, command, named):
+    done = cluster.quell(*command, check=2)
+    assert named in done.stderr and done.stdout == b"", done
+
+
+def test_the_programs_of_speech_print_their_help():
+    for program in ("quell-ear", "quell-mouth"):
+        if os.path.exists(f"{BIN}/{program}"):  # quell-ear needs pocketsphinx
+            for arguments in (["--help"], ["--url", "http://127.0.0.1:9", "-h"]):
+                done = subprocess.run([f"{BIN}/{program}", *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                assert done.returncode == 0 and b"--key-file FILE" in done.stdout and not done.stderr, done
+
+
 def test_help_and_completion(cluster):
     for command in ("up", "status", "run", "ps", "show", "logs", "wait", "cancel", "cancels", "why", "resolve", "scopes", "worker", "events", "token",
                     "doctor", "completion"):

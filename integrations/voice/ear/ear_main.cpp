@@ -25,6 +25,22 @@ using namespace quell::ear;
 
 constexpr std::size_t samples_per_step = 1600;
 
+constexpr const char* help = R"(quell-ear: recognises speech. Reads i16 samples at 16 kHz, mono, from standard input
+and writes a JSON object per line to standard output (docs/voice.md).
+
+quell-ear [--models FOLDER]   pocketsphinx, with the English model of FOLDER
+quell-ear --url URL --model MODEL [--language L] [--key-file FILE] [--plain yes]
+                              an OpenAI-compatible server transcribes each utterance
+
+  --models FOLDER    default /usr/share/pocketsphinx/model/en-us
+  --url URL          the server; utterances go to URL/audio/transcriptions
+  --model MODEL      the server's model
+  --language L       the language that is spoken, such as de
+  --key-file FILE    the server's key is the first line of FILE
+  --plain yes        the server answers without confidence
+  --help             this text
+)";
+
 void say(const std::string& text, bool is_final, std::uint64_t from, std::optional<double> confidence = {}) {
   nlohmann::json line = {{"text", text}, {"final", is_final}, {"from", from}};
   if (confidence) line["confidence"] = *confidence;
@@ -92,6 +108,10 @@ int hear_by_web(ps_decoder_t* detector, web_settings settings) {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (wants_help(argc, argv)) {
+    std::cout << help;
+    return 0;
+  }
   const auto flags = read_flags(argc, argv, {"models", "url", "model", "language", "key-file", "plain"});
   if (!flags) return fail(flags.error().detail);
   const auto flag = [&](const char* name, const char* usual = "") {

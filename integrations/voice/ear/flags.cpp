@@ -3,15 +3,21 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 
 namespace quell::ear {
+
+bool wants_help(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + std::max(argc, 1),
+                     [](std::string_view word) { return word == "--help" || word == "-h"; });
+}
 
 result<flag_values> read_flags(int argc, char** argv, const std::set<std::string>& known) {
   flag_values values;
   for (int i = 1; i < argc; i += 2) {
     const std::string word = argv[i];
     if (!word.starts_with("--") || !known.contains(word.substr(2)))
-      return failure("usage", "'" + word + "' is unknown; docs/voice.md lists the flags");
+      return failure("usage", "'" + word + "' is unknown; --help lists the flags");
     if (i + 1 == argc) return failure("usage", word + " needs a value");
     values[word.substr(2)] = argv[i + 1];
   }

@@ -28,6 +28,20 @@ constexpr std::chrono::milliseconds connect_timeout{5000};
 constexpr long whole_timeout_ms = 15 * 60'000;
 constexpr std::chrono::seconds first_byte_timeout{30};
 
+constexpr const char* help =
+    R"(quell-mouth: speaks text by an OpenAI-compatible server. Reads UTF-8 text from standard input
+until its end and writes samples to standard output: raw i16, mono, at the server's rate (docs/voice.md).
+
+quell-mouth --url URL --model MODEL --voice VOICE [--speed X] [--key-file FILE]
+
+  --url URL          the server; the text goes to URL/audio/speech
+  --model MODEL      the server's model
+  --voice VOICE      one of the server's voices
+  --speed X          1 is the usual speed
+  --key-file FILE    the server's key is the first line of FILE
+  --help             this text
+)";
+
 std::optional<std::string> text_on_stdin() {
   std::string text;
   std::array<char, 16384> bytes{};
@@ -91,6 +105,10 @@ int fail(const std::string& why) {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (quell::ear::wants_help(argc, argv)) {
+    std::cout << help;
+    return 0;
+  }
   const auto flags = quell::ear::read_flags(argc, argv, {"url", "model", "voice", "speed", "key-file"});
   if (!flags) return fail(flags.error().detail);
   const auto key = quell::ear::key_of(*flags);
