@@ -1,5 +1,6 @@
 // Operations and stops as `quell` commands to copy. Pure.
 import type { Operation } from '../api/types.ts';
+import { shown } from './format.ts';
 
 export type StopTarget =
   | { what: 'operation'; id: string; title: string }
@@ -47,13 +48,13 @@ export function stop_command(target: StopTarget): string {
 export function target_name(target: StopTarget): string {
   switch (target.what) {
     case 'operation':
-      return target.title || `operation …${target.id.slice(-8)}`;
+      return shown(target.title) || `operation …${target.id.slice(-8)}`;
     case 'operations':
       return `${target.ids.length} chosen operations`;
     case 'scope':
-      return `scope ${target.scope}`;
+      return `scope ${shown(target.scope)}`;
     case 'owner':
-      return `all of ${target.owner}${target.scope ? ` in ${target.scope}` : ''}`;
+      return shown(`all of ${target.owner}${target.scope ? ` in ${target.scope}` : ''}`);
     case 'everything':
       return 'everything that you may see';
   }

@@ -62,6 +62,14 @@ export function relative(at: string, now: number): string {
   return ms > 0 ? `${duration(Math.floor(ms / 1000) * 1000)} ago` : `in ${duration(Math.ceil(-ms / 1000) * 1000)}`;
 }
 
+/** Controls, direction marks and zero-width characters: they let a name look like another one. The joiners of emoji and of Persian stay. */
+const disguises = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** What somebody else wrote, as a title on one line: `?` for each character that nobody sees, as on a terminal. */
+export function shown(text: string): string {
+  return text.replace(disguises, '?');
+}
+
 /** A word with its underscores as spaces. */
 export function plain(word: string): string {
   return word.replaceAll('_', ' ');

@@ -1,6 +1,6 @@
 // What needs a person, worst first. Pure.
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
-import { bytes, count, duration } from './format.ts';
+import { bytes, count, duration, shown } from './format.ts';
 import { headline, target_words, verdict } from './report.ts';
 import { operation_link, cancel_link } from './route.ts';
 
@@ -78,7 +78,7 @@ export function needs_of(found: Findings, now: number): Need[] {
 
 /** A call waits for leave to begin, or for an answer. */
 export function asks_words(op: Operation): string {
-  return op.tool?.question ? `${op.tool.question.server || op.name} asks something` : `${op.name} asks to go on`;
+  return shown(op.tool?.question ? `${op.tool.question.server || op.name} asks something` : `${op.name} asks to go on`);
 }
 
 function worker_needs(w: Worker): Need[] {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Operation, OperationStatus } from '../api/types.ts';
-import { clock, duration, plain, relative, short_id } from '../model/format.ts';
+import { clock, duration, plain, relative, short_id, shown } from '../model/format.ts';
 import { now } from '../state/clock.ts';
 
 export function StatusBadge({ status }: { status: OperationStatus | string }) {
@@ -82,5 +82,5 @@ export function Page({ title, actions, children, tall }: { title: ComponentChild
 }
 
 export function op_title(op: Operation): string {
-  return op.title || op.name || op.kind;
+  return shown(op.title || op.name || op.kind);
 }

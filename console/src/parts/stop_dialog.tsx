@@ -4,6 +4,7 @@ import { ApiError, post, words_of } from '../api/client.ts';
 import { a_few_at_once, giving_way_to_stops } from '../api/connections.ts';
 import type { Cancel, WouldStop } from '../api/types.ts';
 import { stop_command, target_name } from '../model/command.ts';
+import { shown } from '../model/format.ts';
 import { preview_words } from '../model/report.ts';
 import { waiting_words } from '../model/unanswered.ts';
 import { bodies_of, close_stop, give_up, send_stop, stopping, type Stopping } from '../state/stopping.ts';
@@ -58,7 +59,7 @@ function Ask({ asked }: { asked: Stopping }) {
       <p class="preview" aria-live="polite">{preview.text}</p>
       {preview.some.length > 0 && (
         <ul class="preview-list">
-          {preview.some.map((o) => <li key={o.id}><Dot status={o.status} /> {o.title || o.kind} <span class="faint">{o.scope}{o.worker ? ` · ${o.worker}` : ''}</span></li>)}
+          {preview.some.map((o) => <li key={o.id}><Dot status={o.status} /> {shown(o.title || o.kind)} <span class="faint">{o.scope}{o.worker ? ` · ${o.worker}` : ''}</span></li>)}
         </ul>
       )}
       <label class="stack">Why <input value={reason} maxLength={500} placeholder="for the record, if you like" onInput={(e) => set_reason(e.currentTarget.value)} /></label>

@@ -6,7 +6,7 @@ import { read_newest } from '../api/pages.ts';
 import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
 import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
-import { count, duration } from '../model/format.ts';
+import { count, duration, shown } from '../model/format.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
@@ -191,5 +191,5 @@ function Choose() {
 
 export function ConversationView() {
   const scope = route.value.query.get('scope') ?? '';
-  return <Page tall={scope !== ''} title={scope || 'Conversations'}>{scope ? <Talk key={scope} scope={scope} /> : <Choose />}</Page>;
+  return <Page tall={scope !== ''} title={shown(scope) || 'Conversations'}>{scope ? <Talk key={scope} scope={scope} /> : <Choose />}</Page>;
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, words_of } from '../api/client.ts';
 import type { CostPage, CostSums } from '../api/types.ts';
 import { cost_groups, each_day, in_order, key_of, money, tokens, type CostGroup } from '../model/cost.ts';
+import { shown } from '../model/format.ts';
 import { link } from '../model/route.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
@@ -49,8 +50,8 @@ function Table({ rows, filter, total }: { rows: readonly CostSums[]; filter: Fil
 
 function Totals({ page }: { page: CostPage }) {
   const { total } = page;
-  const shown = [['cost', money(total.cost)], ['model calls', whole(total.model_calls)], ['input tokens', tokens(total.input_tokens)], ['of them cached', tokens(total.cached_input_tokens)], ['output tokens', tokens(total.output_tokens)]] as const;
-  return <div class="tiles">{shown.map(([name, value]) => <div key={name} class="tile"><b class="num">{value}</b><span>{name}</span></div>)}</div>;
+  const tiles = [['cost', money(total.cost)], ['model calls', whole(total.model_calls)], ['input tokens', tokens(total.input_tokens)], ['of them cached', tokens(total.cached_input_tokens)], ['output tokens', tokens(total.output_tokens)]] as const;
+  return <div class="tiles">{tiles.map(([name, value]) => <div key={name} class="tile"><b class="num">{value}</b><span>{name}</span></div>)}</div>;
 }
 
 function Days({ filter }: { filter: Filter }) {
@@ -101,7 +102,7 @@ export function CostView() {
   const filter = { by, scope: query.get('scope') ?? '', from, to };
   const is_one_day = from === to;
   return (
-    <Page title={filter.scope ? <><a href={link('/cost', { by })}>Cost</a> <span class="faint">/</span> {filter.scope}</> : 'Cost'}>
+    <Page title={filter.scope ? <><a href={link('/cost', { by })}>Cost</a> <span class="faint">/</span> {shown(filter.scope)}</> : 'Cost'}>
       <div class="toolbar">
         <form onSubmit={(e) => (e.preventDefault(), set_query('scope', scope.trim()))}>
           <input aria-label="Scope" placeholder="all scopes" value={scope} onInput={(e) => set_scope(e.currentTarget.value)} onBlur={() => set_query('scope', scope.trim())} />

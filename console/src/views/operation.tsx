@@ -6,7 +6,7 @@ import type { Operation } from '../api/types.ts';
 import { useEffect } from 'preact/hooks';
 import { usage_of, usage_words } from '../model/cost.ts';
 import { run_command, stop_command } from '../model/command.ts';
-import { bytes, duration, plain } from '../model/format.ts';
+import { bytes, duration, plain, shown } from '../model/format.ts';
 import { cancel_link, link, operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { LiveReport } from '../parts/report.tsx';
@@ -71,7 +71,7 @@ function Facts({ op }: { op: Operation }) {
     <section class="card">
       <h2>Facts</h2>
       <dl class="fields">
-        <Field name="Kind">{plain(op.kind)}{op.name && op.name !== op.title ? ` · ${op.name}` : ''}</Field>
+        <Field name="Kind">{plain(op.kind)}{op.name && op.name !== op.title ? ` · ${shown(op.name)}` : ''}</Field>
         <Field name="Scope"><a href={link('/tree', { scope: op.scope })}>{op.scope}</a></Field>
         {op.parent && <Field name="Parent"><a href={operation_link(op.parent)}>…{op.parent.slice(-8)}</a></Field>}
         <Field name="Owner"><a href={link('/tree', { q: `owner:${op.owner.id}` })}>{op.owner.name || op.owner.id}</a>{may.cancel.value && <> <button type="button" class="button quiet" onClick={() => ask_to_stop({ what: 'owner', owner: op.owner.id, scope: '' })}>Stop all of theirs…</button></>}</Field>

@@ -1,6 +1,7 @@
 // The live tree, by scope or by parent; with a search, a flat list of what matches.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { shown } from '../model/format.ts';
 import type { TreeNode } from '../model/tree.ts';
 import { is_empty, owner_of, parse_search } from '../model/search.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
@@ -94,9 +95,9 @@ export function TreeView() {
   // A stop reaches all of its target, so it is offered only where all of it is what is shown.
   const owned = owner_of(search, scope);
   const stop_owner = owned && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'owner', ...owned })}>Stop all of {owned.owner}…</button>;
-  const stop_scope = scope && is_empty(search) && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {scope}…</button>;
+  const stop_scope = scope && is_empty(search) && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {shown(scope)}…</button>;
   return (
-    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {scope}</> : 'Live'} actions={may.cancel.value && (stop_owner || stop_scope)}>
+    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {shown(scope)}</> : 'Live'} actions={may.cancel.value && (stop_owner || stop_scope)}>
       <div class="toolbar">
         <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, kind:task status:running worker:w1 owner:alice label:pr=1" />
         <div class="switch" role="group" aria-label="Tree by">
