@@ -78,6 +78,7 @@ struct refusal {
   coded_fault error;
   std::optional<records::cancel_record> cancel;
   std::optional<operation_id> operation;
+  milliseconds retry_after{0}; ///< after this time the reason is gone; 0 = that is not known
 };
 
 template <class T>

@@ -91,6 +91,9 @@ problem from_fault(const coded_fault& f) {
 problem from_refusal(const refusal& r) {
   auto p = from_fault(r.error);
   p.cancel = r.cancel;
+  if (r.retry_after > milliseconds{0})
+    p.headers.emplace_back("Retry-After",
+                           std::to_string(std::chrono::ceil<std::chrono::seconds>(r.retry_after).count()));
   if (r.operation) p.members.emplace_back("operation", '"' + r.operation->text() + '"');
   return p;
 }

@@ -50,7 +50,8 @@ std::optional<refusal> live_ledger::refuse_budget(const create_order& order, con
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
   auto why = day_totals_.why_exhausted(scope, author, now.wall);
   if (!why) return std::nullopt;
-  return refusal{coded_fault{error_code::budget, std::move(*why), {}}, {}, {}};
+  const auto left = costs::begin_of(costs::day_of(now.wall) + 1) - now.wall;
+  return refusal{coded_fault{error_code::budget, std::move(*why), {}}, {}, {}, std::chrono::ceil<milliseconds>(left)};
 }
 
 /// True: this is the stop that counts.

@@ -197,6 +197,7 @@ def test_the_budget_of_a_day_holds_after_kill_9(world):
     for _ in range(2):
         refused = world.post("paid/room", "more", agent="free")
         assert refused.status == 429 and refused.json["code"] == "budget", refused.body
+        assert 0 < int(refused.headers["Retry-After"]) <= 24 * 3600, refused.headers
         assert world.ended(world.say("other/room", "more", agent="free"))["status"] == "completed"
         world.restart()
     assert world.cost("paid")["input_tokens"] == 1800
