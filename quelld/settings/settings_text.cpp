@@ -203,8 +203,8 @@ std::string turn_settings_text(const turn_settings& s) {
     lines l(out);
     l.text("tool", r.tool);
     l.text("match", r.match);
-    if (r.denies || r.allows) l.text("action", r.denies ? "deny" : "allow");
-    if (r.timeout.count() > 0) l.text("timeout", duration_text(r.timeout));
+    l.text("action", r.denies ? "deny" : r.allows ? "allow" : "ask");
+    if (!r.denies && !r.allows) l.text("timeout", duration_text(r.timeout)); // 0: it waits for ever
   }
   for (const auto& m : s.mcp) print(out, m);
   if (const auto& w = s.web_search; w.by != integrations::search_settings::provider::none) {

@@ -209,6 +209,8 @@ TEST_CASE("the printed settings are read back as the same, and hold no key", "[t
   CHECK(again.mcp == s.mcp);
   CHECK(again.keys == s.keys);
   CHECK(turn_settings_text(again) == text);
+  CHECK(says(text, "[[approval]]\ntool = \"mcp__files__*\"\naction = \"ask\"\ntimeout = \"0\"\n")); // defaults
+  CHECK(says(text, "[[approval]]\ntool = \"read\"\naction = \"allow\"\n\n"));
   const auto defaults = turn_settings_text(*read_turn_settings("", {}));
   CHECK(turn_settings_text(settings_of(defaults)) == defaults);
 }
