@@ -150,6 +150,8 @@ int main(int argc, char** argv) {
       std::cout << "note: " << what << "\n";
     for (const auto& what : quell::controller::chat::places_without_service(all->chats, all->turns))
       std::cout << "note: " << what << "\n";
+    for (const auto& what : quell::controller::turns::what_costs_nothing(all->turns))
+      std::cout << "warning: " << what << "\n";
     std::cout << "the configuration is sound\n";
     return 0;
   }
@@ -188,6 +190,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   quell::host::keep_freed_memory();
   quell::host::start_log("quelld", c->log_level, c->log_format);
+  for (const auto& what : quell::controller::turns::what_costs_nothing(all->turns)) spdlog::warn("{}", what);
 
   auto controller = quell::controller::controller_process::start({*all, f.restored, QUELL_VERSION, QUELL_COMMIT, load});
   if (!controller) {

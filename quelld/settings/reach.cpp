@@ -1,7 +1,8 @@
-// Finds unreachable parts of a configuration.
+// Finds unreachable parts of a configuration, and limits that limit nothing.
 #include "quelld/settings/reach.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "quelld/settings/turn_settings.hpp"
 
@@ -47,7 +48,37 @@ void check_place(const turn_settings& s, const place_settings& p, std::vector<st
       all.push_back(place + ": agent \"" + name + "\" serves no scope there; add one to its scopes");
 }
 
+/// The names of the models without a price that this agent can ask.
+std::set<std::string> unpriced_models_of(const turn_settings& s, const agent_settings& a) {
+  auto names = a.models;
+  names.push_back(a.model);
+  std::set<std::string> unpriced;
+  const auto look_at = [&](const std::string& name) {
+    const auto* m = s.model(name);
+    if (m && !m->prices.any()) unpriced.insert(name);
+    return m;
+  };
+  for (const auto& name : names) {
+    const auto* m = look_at(name);
+    if (!m) continue;
+    for (const auto& other : m->fallback) (void)look_at(other);
+  }
+  return unpriced;
+}
+
 } // namespace
+
+std::vector<std::string> what_costs_nothing(const turn_settings& s) {
+  std::vector<std::string> all;
+  for (const auto& a : s.agents) {
+    if (a.is_command() || a.budget.max_cost_nanos == 0) continue;
+    for (const auto& name : unpriced_models_of(s, a))
+      all.push_back("agent \"" + a.name + "\": budget.max_cost never ends calls of model \"" + name +
+                    "\", which has no price and so costs nothing; add price = { input = …, output = … } to its "
+                    "[[models]], or limit max_tokens");
+  }
+  return all;
+}
 
 std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
   std::vector<std::string> all;

@@ -111,6 +111,7 @@ tool_choice = "auto"
   CHECK_FALSE(chosen->fallbacks[0].answer.thinks()); // not its provider's
   CHECK(chosen->fallbacks[1].answer.tool_choice == "auto");
   CHECK(what_cannot_be_reached(s).empty());
+  CHECK(what_costs_nothing(s).empty()); // without max_cost no price is needed
 
   const auto printed = turn_settings_text(s);
   CHECK_FALSE(says(printed, "team-secret"));
