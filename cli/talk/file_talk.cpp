@@ -5,8 +5,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <optional>
+#include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/signals.hpp"
 #include "cli/talk/conversation.hpp"
 #include "cli/talk/talk_keys.hpp"
 
@@ -15,6 +19,9 @@ namespace quell::cli {
 namespace voices = integrations::voice;
 
 namespace {
+
+/// For the answer to the cancel of the first signal.
+constexpr milliseconds file_leave_timeout{2'000};
 
 /// Keys from standard input until its end.
 class typed_keys {
@@ -62,6 +69,17 @@ file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const s
   self = &talk;
   const typed_keys keys(s, talk, cancel_key);
   auto& client = talk.client();
+  // The first signal cancels the answer as the key does, a further one does not wait for the gateway. Either way the
+  // caller gets the samples that have come.
+  bool is_leaving = false;
+  std::optional<event_loop::handle> leave_timer;
+  const signal_watch signals(s.loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+    if (std::exchange(is_leaving, true) || !client.is_answering()) return talk.end(exit_code::run_cancelled);
+    client.cancel();
+    talk.perform();
+    if (!client.waits()) return talk.end(exit_code::run_cancelled);
+    leave_timer = s.loop.after(file_leave_timeout, [&talk] { talk.end(exit_code::run_cancelled); });
+  });
   bool is_late = false;
   const auto timer = s.loop.after(allowance, [&is_late] { is_late = true; });
   if (talk.begin(hello, allowance)) {
@@ -74,6 +92,7 @@ file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const s
     s.loop.run_until([&] { return talk.is_over() || is_late || (!client.is_playing() && !client.waits()); });
   }
   s.loop.forget(timer);
+  if (leave_timer) s.loop.forget(*leave_timer);
   done.code = talk.has_spoken() ? exit_code::done : exit_code::nothing;
   if (is_late) done.code = exit_code::run_timeout;
   if (talk.was_cancelled()) done.code = exit_code::run_cancelled;

@@ -15,7 +15,7 @@ struct file_speech {
 };
 
 /// Sends the hello and the samples, and waits until the answer was spoken or cancelled, or `allowance` is over. Keys
-/// are read from standard input, one byte each.
+/// are read from standard input, one byte each. SIGINT, SIGTERM and SIGHUP cancel and end it.
 file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const std::string& hello,
                            const std::string& samples, char cancel_key, milliseconds allowance);
 

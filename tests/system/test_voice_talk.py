@@ -1,5 +1,6 @@
 """`quell talk` with a real sound server, on a terminal: what the loudspeaker plays is recorded while keys are pressed."""
 import os
+import signal
 import socket
 import ssl
 import struct
@@ -272,6 +273,22 @@ def encrypted(tmp_path_factory):
         c.speech = str(folder / "in.wav")
         c.certificate = certificate
         yield c
+
+
+def test_ctrl_c_cancels_a_file_and_leaves_what_was_heard(world, tmp_path):
+    said, heard = tmp_path / "in.wav", tmp_path / "out.wav"
+    with wave.open(str(said), "wb") as f:
+        f.setparams((1, 2, 16000, 0, "NONE", ""))
+        f.writeframes(b"a long story\n")
+    talk = world.quell_background("talk", "--voice", world.voice_address(), "--scope", "talk/interrupted", "--file", str(said), "--out", str(heard), stdin=subprocess.PIPE)
+    assert talk.stdout.readline() == b"You: a long story\n"
+    until(lambda: [o for o in world.operations(scope="talk/interrupted", kind="task", status="running") if o["title"] == "speech"], "it to speak")
+    talk.send_signal(signal.SIGINT)
+    out, err = talk.communicate(timeout=60)
+    assert talk.returncode == 130, (talk.returncode, out, err)
+    with wave.open(str(heard), "rb") as f:
+        assert f.getframerate() == 16000 and set(f.readframes(f.getnframes())) <= set(b"Oe"), "what was played, and nothing else"
+    until(lambda: world.exchanges("talk/interrupted")[0]["status"] == "cancelled", "the exchange to end")
 
 
 def test_quell_talk_speaks_tls_as_http_does(encrypted):
