@@ -21,6 +21,9 @@ class brain_port {
   };
   virtual ~brain_port() = default;
   virtual void begin(hooks h) = 0;
+  /// The client begins an exchange: a cancel from here on has something to discard, also one before its transcript.
+  /// Not for brains that are programs: the protocol has no frame for it.
+  virtual void exchange_begins() = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
   /// Its last answer was cancelled after it had been heard: no later prompt may have it as an answer. `done` once that
   /// is durable; at once if it has no answer of ours. A brain that is a program keeps its own history.

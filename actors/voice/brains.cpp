@@ -32,6 +32,7 @@ class brains::port final : public brain_port {
     who_->user = std::move(h);
     if (who_->has_served) who_->link->send({tag::ready, {}}); // the next client begins
   }
+  void exchange_begins() override {}
   void take(const frame& f) override { who_->link->send(f); }
   void retract(std::function<void()> done) override { done(); } // it keeps its own history
   void on_event(const records::event_record&) override {}

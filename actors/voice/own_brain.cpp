@@ -29,6 +29,8 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void begin(hooks h) override { hooks_ = std::move(h); }
 
+  void exchange_begins() override { brain_.exchange_begins(); }
+
   void take(const author_of::frame& f) override {
     // An answer that the gateway has not seen yet would be taken for one to the next words.
     if (f.tag == author_of::tag::brain_cancel)

@@ -154,6 +154,7 @@ void session::expect_words() {
 }
 
 void session::perform(const does::begin& e) {
+  if (brain_) brain_->exchange_begins();
   const auto weak = weak_from_this();
   const auto n = e.n;
   operations_[n] = context_->exchanges->begin(who_, id_,

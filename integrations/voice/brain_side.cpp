@@ -28,6 +28,7 @@ void brain_side::on_gateway_message(const frame& f) {
 }
 
 void brain_side::ask(const std::string& text) {
+  has_exchange_ = true;
   if (open_) effect(brain_effects::drop{open_->n});
   open_ = query{++last_, text};
   std::string_view before;
@@ -56,9 +57,9 @@ void brain_side::failed(query_number n, const std::string& why) {
   send(tag::answer, why);
 }
 
-/// Before the first query there is nothing to cancel, and so no context.
+/// Before the first exchange there is nothing to cancel, and so no context.
 void brain_side::cancelled() {
-  if (last_ == 0) return;
+  if (!has_exchange_) return;
   next_ = context::cancelled;
   if (open_) effect(brain_effects::drop{open_->n});
   open_.reset();

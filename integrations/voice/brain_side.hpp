@@ -49,6 +49,9 @@ class brain_side {
 
   /// Begins the session by announcing it.
   void begin();
+  /// The gateway has first words, or an answer that nobody asked for. From here on a cancel has something to discard,
+  /// also before a transcript.
+  void exchange_begins() { has_exchange_ = true; }
   void on_gateway_message(const frame& f);
   void answered(query_number n, std::string text);
   /// The next prompt gets the same context again.
@@ -84,6 +87,7 @@ class brain_side {
   std::optional<query> open_;
   context next_ = context::none; ///< for the next prompt
   query_number last_ = 0;
+  bool has_exchange_ = false; ///< at least one has begun
   std::deque<past_exchange> past_; ///< answered and not cancelled
 };
 

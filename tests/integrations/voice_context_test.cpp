@@ -64,6 +64,76 @@ TEST_CASE("the cancel context beats and clears the retry context", "[voice]") {
   CHECK(w.brain_asks.back().context.empty());
 }
 
+TEST_CASE("a cancel of the first words sets the context, before the brain was asked of them", "[voice]") {
+  const bool are_final = GENERATE(false, true); // and not judged yet
+  const int door = GENERATE(0, 1, 2);
+  world w;
+  w.judges_at_once = false;
+  w.client.begin_talking();
+  w.client.microphone(std::string(320, 'u'));
+  w.recognise("tell me", are_final);
+  REQUIRE(w.exchanges.size() == 1);
+  if (door == 0) w.cancel_key();
+  if (door == 1)
+    for (int i = 0; i < 2; ++i) w.gateway.on_client_message({tag::cancel, {}});
+  if (door == 2) w.stop_elsewhere(1);
+  w.run();
+  CHECK(w.exchanges[1] == ended::cancelled);
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == (door == 1 ? 2U : 1U));
+  if (!are_final) w.recognise("tell me a story", true); // the recogniser finishes what it had begun
+  CHECK(w.brain_asks.empty());
+  w.judges_at_once = true;
+  w.speak("two");
+  CHECK(w.brain_asks.back().context == cancel_context);
+  CHECK(w.brain_asks.back().text == "two");
+  w.answer("Two.");
+  w.end_speech();
+  w.speak("three");
+  CHECK(w.brain_asks.back().context.empty());
+}
+
+TEST_CASE("the context of cancelled first words survives a failed query, and an answer uses it up", "[voice]") {
+  world w(brain_side::manner::asks);
+  w.recognise("one", false);
+  w.stop_elsewhere(1);
+  w.recognise("one more", true);
+  w.speak("two");
+  CHECK(w.brain_asks.back().context == cancel_context);
+  w.fail();
+  w.end_speech();
+  w.speak("three");
+  CHECK(w.brain_asks.back().context == cancel_context);
+  w.answer("Three?");
+  w.press('2');
+  w.speak("tree");
+  CHECK(w.brain_asks.back().context == retry_context);
+}
+
+TEST_CASE("a cancel behind first words that came to nothing sets the context, one before any words does not",
+          "[voice]") {
+  const bool are_words = GENERATE(false, true);
+  world w;
+  if (are_words) w.recognise("hm", false);
+  w.recognise("", true);
+  CHECK(w.exchanges.size() == (are_words ? 1U : 0U));
+  w.gateway.on_client_message({tag::cancel, {}});
+  w.run();
+  w.speak("one");
+  CHECK(w.brain_asks.back().context == (are_words ? cancel_context : ""));
+}
+
+TEST_CASE("first words that stop other work are not cancelled themselves", "[voice]") {
+  world w;
+  w.judges_at_once = false;
+  w.speak("stop");
+  w.exchanges[1] = ended::completed; // decided by the rules for messages
+  w.gateway.on_verdict(1, verdict::stops);
+  w.run();
+  w.judges_at_once = true;
+  w.speak("one");
+  CHECK(w.brain_asks.back().context.empty());
+}
+
 TEST_CASE("a cancel through another door silences, tells the brain and sets the context", "[voice]") {
   world w;
   in_speech_of(w);

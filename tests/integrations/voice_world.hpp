@@ -261,7 +261,10 @@ struct world {
   }
   void perform(const gateway_effects::hear&) {}
   void perform(const gateway_effects::end_of_speech&) {}
-  void perform(const gateway_effects::begin& e) { exchanges[e.n] = ended::no; }
+  void perform(const gateway_effects::begin& e) {
+    exchanges[e.n] = ended::no;
+    brain.exchange_begins();
+  }
   void perform(const gateway_effects::decide_speech& e) {
     if (judges_at_once)
       gateway.on_verdict(e.n, verdict::passes);

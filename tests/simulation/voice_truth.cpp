@@ -62,8 +62,6 @@ void voice_truth::cancels(int connection, bool by_key) {
     t.received.erase(last); // the one that was answered last is cancelled; older ones can still be replayed
     t.playing.clear();
   }
-  for (const auto& [utterance, at] : t.spoken)
-    if (turn_of_.contains(utterance)) t.due_after = last; // the brain was asked: there is something to discard
 }
 
 void voice_truth::frame_leaves(int connection, const frame& f) {
@@ -77,8 +75,13 @@ void voice_truth::frame_leaves(int connection, const frame& f) {
     t.due_after = t.last_query = 0;
     t.had_context = false;
   }
-  if (f.tag == tag::notice && f.payload == cancelled_notice && t.left < t.borders.size())
-    check_fenced(connection, t.borders[t.left++]);
+  // Words of an exchange that begins behind a 07 leave behind the `cancelled` that answers it.
+  t.has_words = t.has_words || (f.tag == tag::notice && f.payload.starts_with(hearing_prefix)) ||
+                (f.tag == tag::text && f.payload.starts_with(you_prefix));
+  if (f.tag != tag::notice || f.payload != cancelled_notice || t.left == t.borders.size()) return;
+  const int border = t.borders[t.left++];
+  check_fenced(connection, border);
+  if (t.has_words) t.due_after = std::max(t.due_after, border); // there is something to discard
 }
 
 /// A cancel through any interface: what it covers is silent a moment after it is on disk.

@@ -62,7 +62,8 @@ class voice_truth {
     std::vector<int> borders;           ///< for each 07 the last utterance before it
     int keyed = 0, silent = 0;          ///< utterances up to here are cancelled: by key, and answered
     std::size_t left = 0, answered = 0; ///< of the 07s
-    int due_after = 0, last_query = 0;  ///< utterances: cancelled after the brain was asked; of the last prompt
+    int due_after = 0, last_query = 0;  ///< utterances: cancelled after an exchange had begun; of the last prompt
+    bool has_words = false;             ///< an exchange has begun
     bool had_context = false;           ///< the last prompt
     std::uint64_t cancels_then = 0;     ///< of this client and others, at the last prompt
   };

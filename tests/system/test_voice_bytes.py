@@ -63,9 +63,41 @@ def test_a_cancel_while_speech_is_recognised_discards_all_of_that_utterance(worl
     client.cancelled()
     status(world, "bytes/hearing", "cancelled")
     client.send(AUDIO, b"a story\n")  # the recogniser finishes what it had begun
-    assert next_prompt(world, client, "bytes/hearing") == "", "the model was never asked, so there is nothing to discard"
+    assert next_prompt(world, client, "bytes/hearing") == CONTEXT, "the model was never asked, and is told all the same"
+    assert next_prompt(world, client, "bytes/hearing", "third words") == ""
     assert not [t for t in client.texts() if "story" in t]
     client.close()
+
+
+def test_a_cancel_of_the_first_words_through_another_door_is_told_until_a_query_is_answered(world):
+    client = ready_client(world, "bytes/first")
+    client.send(AUDIO, b"tell me~")
+    client.wait(NOTICE, "hearing: tell me")
+    one, = until(lambda: world.exchanges("bytes/first"), "the exchange to be on disk")
+    world.cancel(operation=one["id"])
+    client.wait(NOTICE, "exchange cancelled")
+    status(world, "bytes/first", "cancelled")
+    client.send(AUDIO, b"a story\n")
+    client.say("broken please")
+    client.wait(TEXT, "AI: That did not work")
+    client.wait(SPEECH_END)
+    assert next_prompt(world, client, "bytes/first") == CONTEXT
+    assert next_prompt(world, client, "bytes/first", "third words") == ""
+    client.close()
+
+
+def test_a_cancel_of_the_first_words_is_one_frame_to_a_brain_outside(outside, brain):
+    client = ready_client(outside, "bytes/foreign")
+    client.send(AUDIO, b"tell me~")
+    client.wait(NOTICE, "hearing: tell me")
+    client.send(CANCEL)
+    client.cancelled()
+    client.send(AUDIO, b"a story\n")
+    client.say("hello")
+    brain.wait(A0)
+    assert brain.frames[-2:] == [(A9, b""), (A0, b"hello")] and len(brain.of(A9)) == 1, brain.frames
+    client.close()
+    brain.wait(A9, count=2)
 
 
 def test_a_cancel_before_the_first_chunk_and_between_chunks_sends_nothing_more_of_it(outside, brain):

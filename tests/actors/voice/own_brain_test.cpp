@@ -5,6 +5,7 @@
 #include "actors/turns/workspace_rows.hpp"
 #include "actors/voice/own_brain.hpp"
 #include "controller/commands/command.hpp"
+#include "integrations/voice/words.hpp"
 #include "tests/actors/voice/voice_doubles.hpp"
 
 using namespace quell;
@@ -62,6 +63,15 @@ struct played_talk {
     e.data = R"({"text":")" + text + "\"}";
     brain->on_event(e);
   }
+  /// The newest turn fails.
+  void fail() {
+    records::event_record e;
+    e.type = event_type::turn_abort;
+    e.operation = scheduler.messages.back().turn;
+    e.data = R"({"reason":"no such model"})";
+    brain->on_event(e);
+  }
+  const std::string& context() const { return scheduler.messages.back().order.context; }
   std::vector<std::string> texts() const {
     std::vector<std::string> all;
     for (const auto& f : spoken) all.push_back(f.payload);
@@ -110,6 +120,25 @@ TEST_CASE("a turn that ends behind the cancel of its words answers nothing", "[v
   c.loop->run();
   REQUIRE(c.scheduler.messages.size() == 2);
   CHECK_FALSE(c.scheduler.messages.back().order.context.empty()); // it is told of the cancel
+}
+
+TEST_CASE("a cancel before the first prompt is told in it, if an exchange had begun", "[voice]") {
+  const bool has_begun = GENERATE(false, true);
+  const std::string due(has_begun ? integrations::voice::cancel_context : "");
+  played_talk c;
+  if (has_begun) c.brain->exchange_begins();
+  for (int i = GENERATE(1, 2); i > 0; --i) c.cancel();
+  c.say("one");
+  c.loop->run();
+  CHECK(c.context() == due);
+  c.fail();
+  c.say("two");
+  c.loop->run();
+  CHECK(c.context() == due); // the first query failed
+  c.complete("Second.");
+  c.say("three");
+  c.loop->run();
+  CHECK(c.context().empty());
 }
 
 TEST_CASE("an answer that is taken back is marked once, and that is told when it is durable", "[voice]") {

@@ -8,6 +8,18 @@ using namespace quell::controller::voice::testing;
 using voices::cancelled_notice;
 using voices::stopped_notice;
 
+TEST_CASE("a brain knows of each exchange before any cancel of it", "[voice]") {
+  session_world w;
+  w.client(voices::tag::resume);
+  CHECK(w.brain->begun_behind.empty());
+  w.brain_says("Once upon a time.");
+  w.stop_elsewhere();
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.brain->begun_behind == std::vector<std::size_t>{0}); // the cancel is the first frame
+  CHECK(w.cancels_at_brain() == 1);
+}
+
 TEST_CASE("an exchange whose end is durable completed, and a stop behind it finds nothing", "[voice]") {
   session_world w;
   w.speak_and_end();

@@ -64,10 +64,12 @@ class played_brain final : public brain_port {
  public:
   explicit played_brain(std::vector<voices::frame>& taken) : taken_(taken) {}
   void begin(hooks h) override { to = std::move(h); }
+  void exchange_begins() override { begun_behind.push_back(taken_.size()); }
   void take(const voices::frame& f) override { taken_.push_back(f); }
   void retract(std::function<void()> done) override { done(); }
   void on_event(const records::event_record&) override {}
   hooks to;
+  std::vector<std::size_t> begun_behind; ///< for each exchange the number of frames that were taken before it
 
  private:
   std::vector<voices::frame>& taken_; ///< outlives this
