@@ -50,6 +50,12 @@ struct message_order {
   std::optional<operation_id> exchange{};
   /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
   std::vector<operation_id> apart{};
+  /// Voice exchanges to which an answer has come, and which live until that is heard: work of their speakers, also when
+  /// nothing runs below them.
+  std::vector<operation_id> answered{};
+  /// Voice exchanges whose words were a stop that stopped nothing: neither they nor what runs below them makes anybody
+  /// an owner.
+  std::vector<operation_id> refused_stops{};
   std::optional<milliseconds> timeout{};           ///< of its turn, below that of the agent
   std::map<std::string, std::string> labels{};     ///< of its turn
   std::optional<during_turn> during{};             ///< absent: as its agent has it

@@ -40,6 +40,21 @@ void exchange_table::transcribed(const operation_id& id, const std::string& text
   if (const auto at = live_.find(id); at != live_.end()) at->second.transcript = text;
 }
 
+void exchange_table::answered(const operation_id& id) {
+  if (const auto at = live_.find(id); at != live_.end()) at->second.is_answered = true;
+}
+
+void exchange_table::refused_stop(const operation_id& id) {
+  if (const auto at = live_.find(id); at != live_.end()) at->second.is_refused_stop = true;
+}
+
+void exchange_table::tell_standing(turns::message_order& order) const {
+  for (const auto& [id, one] : live_) {
+    if (one.is_answered) order.answered.push_back(id);
+    if (one.is_refused_stop) order.refused_stops.push_back(id);
+  }
+}
+
 void exchange_table::end(const operation_id& id, const own_outcome& how) {
   const auto house = context_.lock();
   if (!house) return;

@@ -23,6 +23,12 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   };
   operation_id begin(const speaker& who, const std::string& session, watcher w);
   void transcribed(const operation_id& id, const std::string& text);
+  /// A brain has begun to answer it: until that is heard, it is work of its speaker.
+  void answered(const operation_id& id);
+  /// Its words were a stop that stopped nothing, and go to the brain: nothing of it is work of its speaker.
+  void refused_stop(const operation_id& id);
+  /// Tells words of which exchanges, of all sessions, these two were said.
+  void tell_standing(turns::message_order& order) const;
   /// Its own work has ended; it ends with the operations that it started. `failure` "": completed. Only the ledger
   /// knows whether a stop came first, so exactly one call follows: `ended` once this end is durable, or one of its
   /// watcher's.
@@ -41,6 +47,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
     std::string transcript;
     watcher observer;
     std::function<void()> ended{}; ///< set while its own end is on its way
+    bool is_answered = false, is_refused_stop = false;
   };
   void end(const operation_id& id, const own_outcome& how);
   void has_ended(const operation_id& id, bool was_own_end);

@@ -54,6 +54,8 @@ void session::begin() {
                    const auto self = weak.lock();
                    if (!self) return;
                    self->gateway_.on_brain_message(f);
+                   if (const auto id = self->operation_of(self->gateway_.answered_exchange()))
+                     self->context_->exchanges->answered(*id);
                    self->perform();
                  },
                  [weak](const std::string& why) {
@@ -64,11 +66,13 @@ void session::begin() {
                  },
                  [weak]() -> std::optional<operation_id> {
                    const auto self = weak.lock();
-                   const auto n = self ? self->gateway_.open_exchange() : std::nullopt;
-                   const auto at = n ? self->operations_.find(*n) : self->operations_.end();
-                   if (!n || at == self->operations_.end()) return std::nullopt;
-                   return at->second;
+                   return self ? self->operation_of(self->gateway_.open_exchange()) : std::nullopt;
                  }});
+}
+
+std::optional<operation_id> session::operation_of(std::optional<voices::exchange_number> n) const {
+  const auto at = n ? operations_.find(*n) : operations_.end();
+  return at == operations_.end() ? std::nullopt : std::optional(at->second);
 }
 
 void session::on_client_message(const frame& f) {
@@ -183,6 +187,7 @@ void session::perform(const does::decide_speech& e) {
   auto order = spoken_order(who_, at->second, e.text);
   order.confidence = e.confidence;
   order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
+  context_->exchanges->tell_standing(order);
   order.wants = turns::message_order::scope_of_decision::only_stop;
   const auto n = e.n;
   context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
@@ -196,6 +201,8 @@ void session::perform(const does::decide_speech& e) {
                                     if (a->cancel) self.stops_.try_emplace(*a->cancel, "none");
                                     if (self.stops_.size() > most_stops)
                                       self.stops_.erase(self.stops_.begin()); // the oldest
+                                  } else if (a->cancel_word) {
+                                    self.context_->exchanges->refused_stop(known->second);
                                   }
                                   self.gateway_.on_verdict(n, a->decision == decided::cancel ? voices::verdict::stops
                                                               : a->decision == decided::ignored

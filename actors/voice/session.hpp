@@ -37,6 +37,7 @@ class session : public std::enable_shared_from_this<session> {
   void end();
   void acknowledge(const records::event_record& e);
   void expect_words();
+  std::optional<operation_id> operation_of(std::optional<integrations::voice::exchange_number> n) const;
 
   void perform(const integrations::voice::gateway_effects::to_client& e) { link_->send(e.what); }
   void perform(const integrations::voice::gateway_effects::to_brain& e) {

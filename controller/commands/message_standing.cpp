@@ -14,8 +14,12 @@ using turns::standing;
 
 namespace {
 
-/// True if the author has an operation there that an exchange has begun, or one that is not an exchange: speaking
-/// alone, however often, makes nobody an owner.
+bool is_one_of(const std::vector<operation_id>& all, const operation_id& id) {
+  return std::find(all.begin(), all.end(), id) != all.end();
+}
+
+/// True if the author has an operation there that an exchange has begun, an exchange that is being answered, or an
+/// operation that is not an exchange: speaking alone, however often, makes nobody an owner.
 bool has_more_of(const message_order& order, const context& with) {
   constexpr std::size_t most_looked_at = 1000;
   if (!order.exchange) return true;
@@ -30,7 +34,8 @@ bool has_more_of(const message_order& order, const context& with) {
   const std::unordered_set<operation_id> own(view->would_stop.begin(), view->would_stop.end());
   const auto all = with.operations.actors()->outline(order.scope, most_looked_at);
   return std::any_of(all.begin(), all.end(), [&](const outlined& one) {
-    return one.kind != kind::exchange && one.now != status::pending && own.contains(one.id);
+    if (one.now == status::pending || !own.contains(one.id) || is_one_of(order.refused_stops, one.root)) return false;
+    return one.kind != kind::exchange || is_one_of(order.answered, one.id);
   });
 }
 
@@ -46,8 +51,7 @@ bool is_idle_but_for(const message_order& order, const context& with) {
   if (!order.exchange) return local.live_in(order.scope) == 0;
   const auto all = local.outline(order.scope, order.apart.size() + 2);
   return std::all_of(all.begin(), all.end(), [&](const outlined& one) {
-    return one.root == *order.exchange ||
-           std::find(order.apart.begin(), order.apart.end(), one.root) != order.apart.end();
+    return one.root == *order.exchange || is_one_of(order.apart, one.root);
   });
 }
 

@@ -217,6 +217,7 @@ take_message::answer apply(const take_message& command, const context& with) {
   if (order.wants != message_order::scope_of_decision::only_stop) return take_turn(command, with, reason);
   auto passed = ignored(with, reason.why);
   passed.answer->decision = message_answer::decided::turn;
+  passed.answer->cancel_word = command.word;
   return passed;
 }
 

@@ -51,6 +51,12 @@ std::optional<exchange_number> gateway_side::open_exchange() const {
   return std::nullopt;
 }
 
+std::optional<exchange_number> gateway_side::answered_exchange() const {
+  for (const auto& e : live_)
+    if (e.is_brains && (e.phase == phase::questioned || e.phase == phase::answering)) return e.n;
+  return std::nullopt;
+}
+
 void gateway_side::end_speech() {
   samples_ += pause_samples;
   effect(does::end_of_speech{});

@@ -198,6 +198,8 @@ class gateway_side {
   bool is_audible(speech_number speech) const;
   /// The exchange that the brain was asked about last and has not finished.
   std::optional<exchange_number> open_exchange() const;
+  /// The same, if the brain has begun to answer it: by a question, or by an answer that is spoken or still heard.
+  std::optional<exchange_number> answered_exchange() const;
 
  private:
   enum class phase : std::uint8_t { hearing, judging, waiting, requested, questioned, answering, interrupted };

@@ -32,6 +32,32 @@ struct audible_world : world {
 
 } // namespace
 
+TEST_CASE("an exchange counts as answered from the first answer or question of its brain until it ends", "[voice]") {
+  audible_world w(GENERATE(brain_side::manner::at_once, brain_side::manner::asks));
+  w.recognise("tell me", false);
+  w.recognise("tell me a story", true);
+  REQUIRE(w.gateway.open_exchange() == exchange_number{1});
+  CHECK_FALSE(w.gateway.answered_exchange());
+  w.recognise("and another", true); // waits for its turn
+  w.answer("Once upon a time.");
+  CHECK(w.gateway.answered_exchange() == exchange_number{1});
+  if (w.client.menu() == menu::before_speech) w.press('1');
+  w.chunk();
+  w.end_speech();
+  CHECK(w.gateway.answered_exchange() == exchange_number{1}); // nobody has heard it yet
+  w.hear();
+  CHECK(w.exchanges[1] == ended::completed);
+  CHECK(w.gateway.open_exchange() == exchange_number{2});
+  CHECK_FALSE(w.gateway.answered_exchange());
+}
+
+TEST_CASE("what quell itself says of a stop answers nobody's words", "[voice]") {
+  audible_world w;
+  w.say("Stopped: exec.");
+  w.chunk();
+  CHECK_FALSE(w.gateway.answered_exchange());
+}
+
 TEST_CASE("an exchange ends when its answer has been heard", "[voice]") {
   audible_world w;
   w.given();
