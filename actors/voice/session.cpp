@@ -87,6 +87,7 @@ void session::client_broke(const fault& why) {
 
 void session::client_gone() {
   gateway_.client_gone();
+  if (link_->is_lost()) gateway_.waited(); // nobody can read the `cancelled` that it is owed
   perform();
 }
 

@@ -174,7 +174,8 @@ class gateway_side {
   /// Everything that was given of it has been heard, as far as that is known. After `speech_over`.
   void speech_played(speech_number speech);
   void lingered(exchange_number n);
-  /// The cancels of a connection that is over were not fenced in time: it ends without their `cancelled`.
+  /// The cancels of a connection that is over were not fenced in time, or nobody can read the answers: it ends without
+  /// their `cancelled`.
   void waited();
   void rested();
   /// Speaks quell's own words like an answer, to report how a stop went.

@@ -90,6 +90,7 @@ class open_link final : public frame_link, public counted_link, public std::enab
     if (!is_writing_) shut();
   }
 
+  bool is_lost() const override { return is_gone_; }
   bool is_loopback() const override { return is_loopback_; }
   bool is_silent() const override { return is_silent_ && !is_closing_ && !is_gone_; }
   void give_way() override {

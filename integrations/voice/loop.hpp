@@ -27,6 +27,9 @@ class frame_link {
   virtual void send(const frame& f) = 0;
   /// Sends what is queued first, for at most one second; receives nothing more.
   virtual void close() = 0;
+  /// Nothing that is sent arrives any more: the far side has reset the connection, or a write has failed. A far side
+  /// that has closed only its half can still read.
+  virtual bool is_lost() const = 0;
   virtual bool is_loopback() const = 0;
 };
 

@@ -30,6 +30,7 @@ class voice_link final : public frame_link, public std::enable_shared_from_this<
     hooks_ = {};
     down([](voice_peer& to) { to.lose(); });
   }
+  bool is_lost() const override { return is_over_; }
   bool is_loopback() const override { return is_loopback_; }
 
   void take(const std::string& bytes) {

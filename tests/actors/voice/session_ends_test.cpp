@@ -186,6 +186,23 @@ TEST_CASE("a 07 is answered when its connection ends before its cancel is durabl
   if (how != 0) CHECK(w.link->sent.back().tag == voices::tag::error);
 }
 
+TEST_CASE("a connection that was reset waits for no answer to its 07, and the cancel counts", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.cancel_key();
+  w.link->was_reset = true;
+  w.talk->client_gone();
+  CHECK(w.sessions_over == 1);
+  CHECK(w.link->is_closed);
+  CHECK(w.brain.use_count() == 1);
+  w.commit();
+  w.loop->run_timers();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.notices(cancelled_notice) == 0);
+  CHECK(w.sessions_over == 1);
+}
+
 TEST_CASE("a connection whose cancel does not become durable ends without a cancelled", "[voice]") {
   session_world w;
   w.brain_says("Once upon a time.");

@@ -52,11 +52,12 @@ class voice_edges final : public commit_gate_edges {
 class played_link final : public voices::frame_link {
  public:
   std::vector<voices::frame> sent;
-  bool is_closed = false;
+  bool is_closed = false, was_reset = false;
 
   void begin(hooks) override {}
   void send(const voices::frame& f) override { sent.push_back(f); }
   void close() override { is_closed = true; }
+  bool is_lost() const override { return was_reset; }
   bool is_loopback() const override { return true; }
 };
 
