@@ -10,6 +10,8 @@ export interface VirtualProps {
   role?: 'list' | 'tree' | 'grid' | 'log';
   /** Kept in view when it changes; -1 = nothing. */
   focus?: number;
+  /** What stands in the row `focus`: while it is the same, rows that come and go above it scroll nothing. */
+  focus_key?: string;
   /** Stay at the end while it grows, unless somebody scrolls up. */
   follow?: boolean;
   on_range?: (first: number, last: number) => void;
@@ -38,7 +40,7 @@ export function Virtual(p: VirtualProps) {
     const y = focus * p.row_height;
     if (y < el.scrollTop) el.scrollTop = y;
     else if (y + p.row_height > el.scrollTop + el.clientHeight) el.scrollTop = y + p.row_height - el.clientHeight;
-  }, [p.focus]);
+  }, [p.focus_key ?? p.focus]);
   useLayoutEffect(() => {
     if (p.follow && at_end.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [p.count, p.follow, height]);

@@ -12,6 +12,7 @@ import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
 import { ChooseBox, OperationColumns } from '../parts/columns.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
+import { use_mark } from '../parts/mark.ts';
 import { Dot, Empty, Loading, op_title, Trouble } from '../parts/small.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { use_keys } from '../state/keys.ts';
@@ -125,18 +126,19 @@ function ListRow({ op, is_focused, is_chosen, choose }: RowProps) {
 
 export function OperationList({ text, which }: { text: string; which: 'live' | 'ended' }) {
   const { state, more } = use_operations(text, which);
-  const focus = useSignal(-1);
   const choice = use_choice();
   const keep = use_kept_rows();
   const { rows, is_loading, trouble, cursor } = state.value;
+  const mark = use_mark(rows.length, (place) => rows[place]!.id);
+  const at = () => rows[mark.place];
   const can_stop = which === 'live' && may.cancel.value;
   use_keys({
-    j: () => (focus.value = Math.min(rows.length - 1, focus.value + 1)),
-    k: () => (focus.value = Math.max(0, focus.value - 1)),
-    Enter: () => rows[focus.value] && go(operation_link(rows[focus.value]!.id)),
-    x: () => rows[focus.value] && can_stop && choice.toggle(rows[focus.value]!.id),
+    j: () => mark.move(1),
+    k: () => mark.move(-1),
+    Enter: () => at() && go(operation_link(at()!.id)),
+    x: () => at() && can_stop && choice.toggle(at()!.id),
     c: () => {
-      const op = rows[focus.value];
+      const op = at();
       if (!can_stop) return;
       if (choice.ids.value.size) choice.stop();
       else if (op && !is_terminal(op.status)) stop_one(op);
@@ -154,8 +156,8 @@ export function OperationList({ text, which }: { text: string; which: 'live' | '
     <>
       {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
       <Virtual
-        label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={focus.value}
-        on_range={(_, last) => last >= rows.length - 10 && more()} render={(i) => row(rows[i]!, i === focus.value)}
+        label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={mark.place} focus_key={mark.key}
+        on_range={(_, last) => last >= rows.length - 10 && more()} render={(i) => row(rows[i]!, i === mark.place)}
       />
     </>
   );

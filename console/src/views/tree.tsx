@@ -1,11 +1,11 @@
 // The live tree, by scope or by parent; with a search, a flat list of what matches.
-import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { shown } from '../model/format.ts';
-import type { TreeNode } from '../model/tree.ts';
+import { is_terminal, type TreeNode } from '../model/tree.ts';
 import { is_empty, owner_of, parse_search } from '../model/search.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
+import { use_mark } from '../parts/mark.ts';
 import { SearchBox, SavedViews } from '../parts/search_box.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
 import { OperationRow, ScopeRow } from '../parts/tree_row.tsx';
@@ -29,34 +29,33 @@ export function stop_node(at: TreeNode): void {
 function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
   const tree = useMemo(() => new LiveTree(by, scope), [by, scope]);
   useEffect(() => () => tree.close(), [tree]);
-  const focus = useSignal(-1);
   const choice = use_choice();
   const keep = use_kept_rows();
   const can_stop = may.cancel.value;
   void tree.version.value;
   const rows = tree.model.rows();
   const root = tree.model.root;
-  const at = () => rows[focus.value];
+  const mark = use_mark(rows.length, (place) => rows[place]!.key);
+  const at = () => rows[mark.place];
   const row = (one: TreeNode, is_focused: boolean) => {
     const { operation: op } = one;
     const is_chosen = op !== null && choice.ids.value.has(op.id);
-    // By its place at that time: rows above it may have come and gone.
-    const toggle = () => (tree.toggle(one), (focus.value = tree.model.rows().indexOf(one)));
+    const toggle = () => (tree.toggle(one), mark.put(one.key));
     const stop = () => stop_node(one);
     return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, is_focused, is_chosen, can_stop], () => op
       ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={is_chosen} toggle={toggle} stop={stop} choose={can_stop ? () => choice.toggle(op.id) : null} />
       : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={stop} />);
   };
   use_keys({
-    j: () => (focus.value = Math.min(rows.length - 1, focus.value + 1)),
-    k: () => (focus.value = Math.max(0, focus.value - 1)),
+    j: () => mark.move(1),
+    k: () => mark.move(-1),
     l: () => at() && tree.toggle(at()!, true),
-    h: () => at() && (at()!.is_open ? tree.toggle(at()!, false) : (focus.value = Math.max(0, rows.indexOf(at()!.above!)))),
+    h: () => at() && (at()!.is_open ? tree.toggle(at()!, false) : at()!.above !== root && mark.put(at()!.above!.key)),
     x: () => can_stop && at()?.operation && choice.toggle(at()!.operation!.id),
     c: () => {
       if (!can_stop) return;
       if (choice.ids.value.size) choice.stop();
-      else if (at()) stop_node(at()!);
+      else if (at() && !(at()!.operation && is_terminal(at()!.operation!.status))) stop_node(at()!);
     },
     Enter: () => at() && (at()!.operation ? go(operation_link(at()!.operation!.id)) : tree.toggle(at()!)),
   });
@@ -78,8 +77,8 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
         <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
       ) : (
         <Virtual
-          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={focus.value} on_range={ranged}
-          render={(i) => row(rows[i]!, i === focus.value)}
+          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} on_range={ranged}
+          render={(i) => row(rows[i]!, i === mark.place)}
         />
       )}
     </>
