@@ -51,6 +51,37 @@ test('children are counted and inserted, and ends take them back', () => {
   assert.deepEqual(keys(tree), ['o:a']);
 });
 
+const stop = (receipt: NonNullable<Operation['stop']>['receipt'] = null): Operation['stop'] =>
+  ({ cause: 'cancel', cancel: 'c', reason: null, by: null, signalled_at: null, kill_at: null, receipt, proof: null });
+
+test('what is being stopped is counted, whatever ends beside it that never began', () => {
+  const counts = (tree: TreeModel) => [tree.root.children, tree.root.cancelling, tree.nodes.get('s:team')!.cancelling];
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 28, scopes: [scope('team', 28)] }));
+  const deaf = Array.from({ length: 8 }, (_, i) => operation(`deaf${i}`, { scope: 'team', status: 'cancelling', stop: stop() }));
+  const pending = Array.from({ length: 20 }, (_, i) => operation(`pending${i}`, { scope: 'team', status: 'cancelled', stop: stop('never_started') }));
+  const cancelling = deaf.map((op) => event('operation_cancelling', op));
+  const batch = [...cancelling.slice(0, 4), ...pending.map((op) => event('operation_cancelled', op)), ...cancelling.slice(4)];
+  tree.apply(batch, 0);
+  tree.apply(cancelling, 0); // once more
+  assert.deepEqual(counts(tree), [8, 8, 8]);
+  // A worker may say of what was sent that it never began there.
+  tree.apply(deaf.map((op, i) => event('operation_cancelled', { ...op, status: 'cancelled', stop: stop(i % 2 ? 'killed' : 'never_started') })), 0);
+  assert.deepEqual(counts(tree), [0, 0, 0]);
+});
+
+test('what a page has counted as being stopped is taken back at its end, and not counted again', () => {
+  const tree = new TreeModel('scope', 'team');
+  const [shown, far] = ['shown', 'far'].map((id) => operation(id, { scope: 'team', status: 'cancelling', stop: stop() }));
+  tree.add_page(tree.root, page({ live: 3, cancelling: 2, operations: [entry(shown!)] }));
+  tree.apply([event('operation_cancelling', shown!)], 0);
+  assert.equal(tree.root.cancelling, 2);
+  tree.apply([event('operation_cancelled', { ...far!, status: 'cancelled', stop: stop('killed') })], 0);
+  assert.equal(tree.root.cancelling, 1);
+  tree.apply([event('operation_cancelled', { ...shown!, status: 'cancelled', stop: stop('never_started') })], 0);
+  assert.deepEqual([tree.root.children, tree.root.cancelling], [1, 0]);
+});
+
 test('what was missed is put right when its place is read again, and the rest keeps its place', () => {
   const tree = new TreeModel('parent');
   tree.add_page(tree.root, page({ operations: [entry(operation('a')), entry(operation('b'), 1)] }));

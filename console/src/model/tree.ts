@@ -31,6 +31,9 @@ function node(key: string, above: TreeNode | null, scope: string): TreeNode {
   };
 }
 
+/** Ends that were never heard leave an id each: from so many on they are forgotten. */
+const most_stopping = 100_000;
+
 export class TreeModel {
   readonly by: 'scope' | 'parent';
   readonly root: TreeNode;
@@ -43,6 +46,8 @@ export class TreeModel {
   private readonly scopes = new Set<TreeNode>();
   /** Nodes whose list is being read, with the ids of what began there meanwhile. */
   private readonly begun = new Map<TreeNode, string[]>();
+  /** Of whom it was heard that they are being stopped: each is counted once, and taken back at its end. */
+  private readonly stopping = new Set<string>();
   /** What was heard meanwhile: a page can be older. */
   private readonly news = new Map<string, Operation>();
 
@@ -126,12 +131,13 @@ export class TreeModel {
       if (!known) this.created(op);
       return;
     }
-    if (type === 'operation_cancelling') this.count_cancelling(op.scope, 1);
+    const was_cancelling = known?.operation?.status === 'cancelling'; // by its page
+    if (type === 'operation_cancelling') this.begins_to_stop(op, was_cancelling);
     if (known) {
       if (known.ended_at) return;
       known.operation = op;
     }
-    if (is_terminal(op.status)) this.ended(op, known, now);
+    if (is_terminal(op.status)) this.ended(op, known, was_cancelling, now);
   }
 
   private created(op: Operation): void {
@@ -161,9 +167,18 @@ export class TreeModel {
     return this.put_scope(above, { scope, live: 1, cancelling: 0, cutoff_seq: null, last_cancel: null });
   }
 
-  private ended(op: Operation, known: TreeNode | undefined, now: number): void {
+  private begins_to_stop(op: Operation, is_counted: boolean): void {
+    if (this.stopping.has(op.id)) return;
+    if (this.stopping.size >= most_stopping) this.stopping.clear();
+    this.stopping.add(op.id);
+    if (!is_counted) this.count_cancelling(op.scope, 1);
+  }
+
+  private ended(op: Operation, known: TreeNode | undefined, was_cancelling: boolean, now: number): void {
     this.count_live(op.scope, -1);
-    if (op.stop) this.count_cancelling(op.scope, -1);
+    // What was never sent ends without having been counted as cancelling. Of the others a page may have counted it.
+    const was_sent = op.stop !== null && op.stop.receipt !== 'never_started';
+    if (this.stopping.delete(op.id) || was_cancelling || was_sent) this.count_cancelling(op.scope, -1);
     const parent = op.parent ? this.nodes.get(operation_key(op.parent)) : undefined;
     if (parent) {
       parent.children = Math.max(0, parent.children - 1);
@@ -251,7 +266,10 @@ export class TreeModel {
   }
 
   private count_live(scope: string, change: number): void {
-    this.each_scope(scope, (n) => (n.children = Math.max(0, n.children + change)));
+    this.each_scope(scope, (n) => {
+      n.children = Math.max(0, n.children + change);
+      n.cancelling = Math.min(n.cancelling, n.children);
+    });
   }
 
   private count_cancelling(scope: string, change: number): void {
