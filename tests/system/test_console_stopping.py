@@ -7,7 +7,7 @@ import pytest
 from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from harness.waiting import until
-from test_console import ASKS, SCRIPT
+from test_console import ASKS, SCRIPT, STAY
 
 if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
     raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
@@ -22,19 +22,43 @@ def cluster():
         yield c
 
 
+def counts(browser, words, where):
+    browser("await page.locator(args.where).getByText(args.words, { exact: true }).first().waitFor()", words=words, where=where)
+
+
 def test_work_that_is_being_stopped_is_counted_beside_what_never_began(cluster, browser):
     deaf = [cluster.start("bash", "-c", DEAF, scope="counted", title=f"deaf {i}", grace_ms=60_000)["id"] for i in range(SLOTS)]
     for op in deaf:
-        until(lambda: cluster.output(op) == b"deaf\n", "it to be deaf")
+        until(lambda: cluster.api("GET", f"/v1/operations/{op}/output").body == b"deaf\n", "it to be deaf")
     browser.sign_in(cluster)
     browser.go("/tree")
-    browser.sees("8 live", ".row-scope")
+    counts(browser, "8 live", ".row-scope")
     for i in range(WAITING):
         cluster.start("true", scope="counted", title=f"waits {i}")
-    browser.sees("28 live", ".row-scope")
+    counts(browser, "28 live", ".row-scope")
     cluster.cancel(scope="counted", wait="signalled")
-    browser.sees("8 live", ".row-scope")
-    browser.sees("8 cancelling", ".row-scope")
+    counts(browser, "8 live", ".row-scope")
+    counts(browser, "8 cancelling", ".row-scope")
     browser.sees("8 cancelling", ".tree-count")
     cluster.cancel(scope="counted", grace_ms=0)
     browser.sees("Nothing lives here")
+
+
+ALL = "page.getByRole('button', { name: 'Stop everything…' })"
+
+
+def test_a_held_enter_opens_a_stop_and_confirms_nothing(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="held", title="goes on")["id"]
+    cluster.wait_status(op, "running")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser(f"await {ALL}.focus(); await page.keyboard.down('Enter'); await page.locator('dialog').waitFor()")
+    browser.sees("1 operation on", ".preview")
+    browser("await page.waitForFunction(() => document.activeElement.closest('dialog') && document.activeElement.type === 'submit')")
+    browser("for (let i = 0; i < 20; ++i) await page.keyboard.down('Enter')")  # each but the first is a repeat
+    browser("await page.keyboard.up('Enter')")
+    browser.sees("Stop everything that you may see?", "dialog h2")
+    assert cluster.api("GET", "/v1/cancels?status=open").json["cancels"] == []
+    assert cluster.operation(op)["status"] == "running"
+    browser("await page.keyboard.press('Enter')")
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")

@@ -1,5 +1,6 @@
-// The keyboard: one letter, one act. Nothing while somebody types, holds a modifier or a dialog is open.
+// The keyboard: one letter, one act. Nothing while somebody types, holds a modifier or a dialog is open, and nothing twice while a key is held.
 import { useEffect, useRef } from 'preact/hooks';
+import { may_repeat, presses_again } from '../model/held_key.ts';
 
 export type Keys = Record<string, () => unknown>;
 
@@ -19,6 +20,10 @@ export function use_keys(keys: Keys): void {
 const arrows: Record<string, string> = { ArrowDown: 'j', ArrowUp: 'k', ArrowRight: 'l', ArrowLeft: 'h' };
 
 export function begin_keys(global: Keys): void {
+  // Before anybody else hears it: what the first press has opened must not be confirmed by the next.
+  addEventListener('keydown', (event) => {
+    if (presses_again(event, (event.target as Element).closest?.('a, button, dialog, summary') != null)) event.preventDefault();
+  }, { capture: true });
   document.addEventListener('keydown', (event) => {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
@@ -29,6 +34,7 @@ export function begin_keys(global: Keys): void {
     }
     if ((event.key === 'Enter' || event.key === ' ') && target.closest('a, button')) return;
     const name = target.closest('.virtual') ? (arrows[event.key] ?? event.key) : event.key;
+    if (event.repeat && !may_repeat(name)) return;
     for (const keys of [...stack.slice().reverse(), global]) {
       if (!keys[name]) continue;
       event.preventDefault();
