@@ -4,9 +4,9 @@ import { render } from 'preact';
 import { new_needs, tab_title } from './model/needs.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
-import { follow_links, go } from './state/router.ts';
+import { follow_links, go, steps } from './state/router.ts';
 import { begin_session, session_state } from './state/session.ts';
-import { has_unsent, leave_stops } from './state/stopping.ts';
+import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
 import { SignIn } from './views/sign_in.tsx';
 
@@ -35,6 +35,17 @@ function keep_unsent_stops(): void {
   });
 }
 
+/** What a dialog asks belongs to the view that it was opened in. A stop that is under way goes on beside. */
+function close_dialogs_on_the_way(): void {
+  effect(() => {
+    void steps.value;
+    untracked(() => {
+      close_stop();
+      is_help_open.value = false;
+    });
+  });
+}
+
 follow_links();
 begin_keys({
   '/': () => document.getElementById('search')?.focus(),
@@ -48,5 +59,6 @@ effect(() => {
 begin_needs();
 notify();
 keep_unsent_stops();
+close_dialogs_on_the_way();
 render(<App />, document.getElementById('app')!);
 void begin_session();

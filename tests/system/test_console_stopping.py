@@ -62,3 +62,24 @@ def test_a_held_enter_opens_a_stop_and_confirms_nothing(cluster, browser):
     assert cluster.operation(op)["status"] == "running"
     browser("await page.keyboard.press('Enter')")
     browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+
+
+def test_going_back_closes_the_dialog_and_stops_nothing(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="back", title="left behind")["id"]
+    cluster.wait_status(op, "running")
+    browser.sign_in(cluster)
+    browser.go("/workers")
+    browser.sees("Workers", "h1")
+    browser("await page.locator('nav').getByRole('link', { name: 'Live' }).click()")
+    browser.press("Stop scope back")
+    browser.sees("Stop scope back?", "dialog h2")
+    browser("await page.goBack()")
+    browser.sees("Workers", "h1")
+    browser("await page.locator('dialog').waitFor({ state: 'detached' })")
+    browser("await page.keyboard.press('?')")
+    browser.sees("Keys", "dialog h2")
+    browser("await page.goForward()")
+    browser.sees("Live", "h1")
+    browser("await page.locator('dialog').waitFor({ state: 'detached' })")
+    assert cluster.operation(op)["status"] == "running"
+    cluster.cancel(operation=op)

@@ -1,5 +1,5 @@
 // The address bar as a signal. Links are plain <a href>: clicks on them stay in the page.
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { parse_route } from '../model/route.ts';
 
 const place = signal(location.pathname + location.search);
@@ -8,12 +8,21 @@ export const route = computed(() => {
   return parse_route(path!, search);
 });
 export const address = computed(() => place.value);
+/** Grows with each step to another place, also back. The query that changes while somebody types is no step. */
+export const steps = signal(0);
 
 export function go(to: string, how: 'push' | 'replace' = 'push'): void {
   if (to === place.value) return;
   if (how === 'push') history.pushState(null, '', to);
   else history.replaceState(null, '', to);
-  place.value = to;
+  arrive(to, how === 'push');
+}
+
+function arrive(at: string, is_step: boolean): void {
+  batch(() => {
+    place.value = at;
+    if (is_step) steps.value += 1;
+  });
 }
 
 /** One parameter of the query, the others as they are. Typing does not fill the history. */
@@ -26,7 +35,7 @@ export function set_query(name: string, value: string): void {
 }
 
 export function follow_links(): void {
-  addEventListener('popstate', () => (place.value = location.pathname + location.search));
+  addEventListener('popstate', () => arrive(location.pathname + location.search, true));
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = (event.target as Element).closest?.('a[href]');
