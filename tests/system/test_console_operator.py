@@ -59,7 +59,7 @@ def test_all_is_well_only_if_every_stop_is_proven_and_quelld_answers(cluster, br
     until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle", 90)
     assert cluster.operation(lost)["stop"]["receipt"] == "unconfirmed"
     browser.sees("No stop is open", ".empty")
-    browser.sees("1 stop of the last hour settled without proof", ".empty")
+    browser.sees("1 stop settled without proof", ".empty")
     browser.go("/")
     browser.sees("Settled without proof: scope far", ".need")
     browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")

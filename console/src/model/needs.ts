@@ -1,8 +1,9 @@
 // What needs a person, worst first. Pure.
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
 import { bytes, count, duration, shown } from './format.ts';
-import { headline, target_words, verdict } from './report.ts';
+import { headline, target_words } from './report.ts';
 import { operation_link, cancel_link } from './route.ts';
+import { none_settled, type SettledStops } from './settled.ts';
 
 export interface Need {
   key: string;
@@ -17,10 +18,7 @@ export interface Need {
 export interface Findings {
   approvals: readonly Operation[];
   cancels: readonly Cancel[]; // that are open
-  /** Cancels that settled without proof within `lately_ms`. */
-  unproven: readonly Cancel[];
-  /** There were more stops within that time than were read. */
-  is_unproven_part: boolean;
+  settled: SettledStops;
   /** There are more approvals or open cancels than were read. */
   is_part: boolean;
   looked_at: number; // milliseconds since 1970; 0 = never
@@ -35,11 +33,9 @@ export interface Findings {
 }
 
 export const nothing_found: Findings = {
-  approvals: [], cancels: [], unproven: [], is_unproven_part: false, is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
+  approvals: [], cancels: [], settled: none_settled, is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
 };
 
-/** So long a stop without proof needs somebody; then it is history, and its report stays. */
-const lately_ms = 3_600_000;
 /** What was found longer ago is not said to hold. A look is taken every 15 s, in a hidden page every minute. */
 const stale_ms = 90_000;
 /** A cancel that has only just begun needs nobody. */
@@ -60,7 +56,7 @@ export function needs_of(found: Findings, now: number): Need[] {
       detail: `${count(c.report.unproven_total, 'operation')} after ${duration(age)}`, link: cancel_link(c.id ?? ''), since: c.created_at, approval: null,
     });
   }
-  for (const c of found.unproven)
+  for (const c of found.settled.unproven)
     all.push({ key: `unproven ${c.id}`, weight: 'bad', title: `Settled without proof: ${target_words(c)}`, detail: headline(c), link: cancel_link(c.id ?? ''), since: c.created_at, approval: null });
   for (const w of found.workers) all.push(...worker_needs(w));
   for (const server of found.mcp) {
@@ -128,17 +124,6 @@ export function chats_down(status: Status | null, before: ReadonlyMap<string, nu
   return new Map((status?.chat_services ?? []).filter((chat) => !chat.working).map((chat) => [chat.name, before.get(chat.name) ?? now]));
 }
 
-/** Of the newest cancels those that settled without proof not long ago. */
-export function unproven_lately(newest: readonly Cancel[], now: number): Cancel[] {
-  return newest.filter((c) => verdict(c) === 'unproven' && now - Date.parse(c.created_at ?? '') - (c.report.settled_ms ?? 0) < lately_ms);
-}
-
-/** True if even the oldest of these cancels, newest first, is so new that older ones would matter, too. */
-export function reaches_into_lately(newest: readonly Cancel[], now: number): boolean {
-  const oldest = newest.at(-1);
-  return oldest !== undefined && now - Date.parse(oldest.created_at ?? '') < lately_ms;
-}
-
 export interface Calm {
   title: string;
   detail: string;
@@ -150,8 +135,9 @@ export function calm_words(found: Findings, is_heard: boolean, now: number): Cal
   if (!is_heard || now - found.looked_at > stale_ms) return { title: 'What needs you is not known', detail: 'quelld does not answer. This page looks again by itself.' };
   const open = Math.max(found.status?.cancels_open ?? 0, found.cancels.length);
   if (open > 0) return { title: `${count(open, 'stop is', 'stops are')} under way`, detail: 'What is being stopped is not proven yet. Every worker answers, and nobody waits for an approval.' };
-  const stops = found.unproven.length ? 'No stop is open; one or more settled without proof'
-    : found.is_unproven_part ? 'No stop is open; the newest 100 are proven' : 'Every stop is proven';
+  const { unproven, read, is_part } = found.settled;
+  const stops = unproven.length ? 'No stop is open; one or more settled without proof'
+    : is_part ? `No stop is open; the newest ${read.toLocaleString('en')} are proven` : 'Every stop is proven';
   return { title: 'Nothing needs you', detail: `${stops}, every worker answers, and nobody waits for an approval.` };
 }
 

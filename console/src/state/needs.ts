@@ -4,14 +4,15 @@ import { get, words_of_repeated } from '../api/client.ts';
 import { giving_way_to_stops } from '../api/connections.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
-import { calm_words, chats_down, needs_of, nothing_found, number_words, reaches_into_lately, unproven_lately, type Findings } from '../model/needs.ts';
+import { calm_words, chats_down, needs_of, nothing_found, number_words, type Findings } from '../model/needs.ts';
+import { after_look, leaves_gap_in_stops, type NewestStops, type SettledStops } from '../model/settled.ts';
 import { now } from './clock.ts';
 import { may, session_state } from './session.ts';
 
 export const findings = signal<Findings>(nothing_found);
 export const status = computed(() => findings.value.status);
 export const findings_trouble = signal('');
-const seen_key = 'quell.seen', most_seen = 100;
+const seen_key = 'quell.seen', most_seen = 1000;
 const has_seen = signal<readonly string[]>(kept_seen());
 export const needs = computed(() => needs_of(findings.value, now.value).filter((need) => !has_seen.value.includes(need.key)));
 export const needs_number = computed(() => number_words(needs.value.length, findings.value.is_part));
@@ -26,9 +27,9 @@ function kept_seen(): string[] {
   }
 }
 
-/** Takes a need that nothing else ends from the page, in all tabs of this browser from their next load on. */
-export function note_seen(key: string): void {
-  has_seen.value = [...has_seen.value, key].slice(-most_seen);
+/** Takes needs that nothing else ends from the page, in all tabs of this browser from their next load on. */
+export function note_seen(...keys: string[]): void {
+  has_seen.value = [...has_seen.value, ...keys].slice(-most_seen);
   try {
     localStorage.setItem(seen_key, JSON.stringify(has_seen.value));
   } catch {
@@ -38,6 +39,7 @@ export function note_seen(key: string): void {
 
 const look_ms = 15_000;
 const model_look_ms = 15_000;
+const most_stops = 1000;
 const lately_ms = 10 * 60_000;
 
 let looked_at_models = 0;
@@ -58,23 +60,45 @@ async function not_ready(): Promise<string> {
   return problem?.detail ?? `readyz says ${answer.status}`;
 }
 
+interface CancelPage {
+  cancels: Cancel[];
+  next_cursor: string | null;
+}
+
+async function newest_stops(limit: number): Promise<NewestStops> {
+  const page = await get<CancelPage>(`/v1/cancels?limit=${limit}`);
+  return { cancels: page.cancels, has_more: page.next_cursor !== null };
+}
+
+/** How the stops settled, further back if the newest do not reach to the look before. */
+async function settled_stops(newest: NewestStops, open: CancelPage): Promise<SettledStops> {
+  const ids = (cancels: readonly Cancel[]) => cancels.map((c) => c.id ?? '');
+  const were_open = open.next_cursor === null ? ids(findings.value.cancels) : []; // of a part of them nobody can say which have settled
+  const leaves_gap = (page: NewestStops) => leaves_gap_in_stops(findings.value.settled, page, were_open, ids(open.cancels));
+  const page = leaves_gap(newest) ? await newest_stops(most_stops) : newest;
+  return after_look(findings.value.settled, page, leaves_gap(page) || open.next_cursor !== null);
+}
+
+/** Grows when somebody else may sign in: what one may see is not shown to the next. */
+let sessions = 0;
+
 async function look(): Promise<void> {
-  const began = Date.now();
+  const began = Date.now(), mine = sessions;
   try {
     const [approvals, cancels, newest, workers, mcp, trouble, status, models] = await Promise.all([
       get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&limit=100'),
-      get<{ cancels: Cancel[]; next_cursor: string | null }>('/v1/cancels?status=open&limit=100'),
-      get<{ cancels: Cancel[]; next_cursor: string | null }>('/v1/cancels?limit=100'),
+      get<CancelPage>('/v1/cancels?status=open&limit=100'),
+      newest_stops(100),
       get<{ workers: Worker[] }>('/v1/workers?limit=1000'),
       may.run_cluster.value ? get<{ servers: McpServer[] }>('/v1/mcp').catch(() => ({ servers: [] })) : { servers: [] },
       not_ready(),
       get<Status>('/v1/status'),
       model_calls(),
     ]);
-    if (began < findings.value.looked_at) return; // a later look has ended before this one
+    const settled = await settled_stops(newest, cancels);
+    if (began < findings.value.looked_at || mine !== sessions) return; // a later look has ended before this one
     findings.value = {
-      approvals: approvals.operations, cancels: cancels.cancels, unproven: unproven_lately(newest.cancels, Date.now()), looked_at: began,
-      is_unproven_part: newest.next_cursor !== null && reaches_into_lately(newest.cancels, began),
+      approvals: approvals.operations, cancels: cancels.cancels, settled, looked_at: began,
       is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
       chats_down: chats_down(status, findings.value.chats_down, Date.now()), model_calls: models,
     };
@@ -96,7 +120,11 @@ function look_soon(): void {
 
 export function begin_needs(): void {
   effect(() => {
-    if (session_state.value !== 'in') return;
+    if (session_state.value !== 'in') {
+      ++sessions;
+      findings.value = nothing_found;
+      return;
+    }
     void resync.value;
     void connection.value;
     look_soon();

@@ -20,7 +20,7 @@ export function CancelsView() {
   const many = useRef(page_size);
   const [state, reload] = use_resource(`cancels ${only_open}`, () => read_newest<Cancel>(`/v1/cancels?order=desc${only_open ? '&status=open' : ''}`, 'cancels', many.current), { types: ['cancel_'], every_ms: 15_000 });
   const { value, trouble } = state.value;
-  const unproven = findings.value.unproven.length;
+  const unproven = findings.value.settled.unproven.length;
   const toggle = (
     <div class="switch" role="group" aria-label="Which">
       <button type="button" aria-pressed={!only_open} onClick={() => set_query('open', '')}>All</button>
@@ -31,7 +31,7 @@ export function CancelsView() {
     <Page title="Stops" actions={toggle}>
       <Trouble words={trouble} retry={reload} />
       {!value && !trouble && <Loading what="stops" />}
-      {value?.rows.length === 0 && !trouble && connection.value.state !== 'lost' && <Empty title={only_open ? 'No stop is open' : 'Nothing has been stopped yet'}>{only_open && unproven > 0 ? `${count(unproven, 'stop')} of the last hour settled without proof: see All.` : 'A stop appears here the moment it is ordered, from wherever.'}</Empty>}
+      {value?.rows.length === 0 && !trouble && connection.value.state !== 'lost' && <Empty title={only_open ? 'No stop is open' : 'Nothing has been stopped yet'}>{only_open && unproven > 0 ? `${count(unproven, 'stop')} settled without proof: see All.` : 'A stop appears here the moment it is ordered, from wherever.'}</Empty>}
       <ul class="cancels">
         {value?.rows.map((c) => (
           <li key={c.id} class={`verdict-${verdict(c)}`}>

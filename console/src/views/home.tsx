@@ -60,12 +60,14 @@ function Notify() {
 
 export function Home() {
   const all = needs.value;
+  const unproven = all.map((need) => need.key).filter((key) => key.startsWith('unproven '));
   const title = all.length === 0 ? calm.value.title : findings.value.is_part ? `${needs_number.value} things need you` : `${count(all.length, 'thing needs', 'things need')} you`;
   const stop_all = may.cancel_everything.value && <button type="button" class="button danger quiet" onClick={() => ask_to_stop({ what: 'everything' })}>Stop everything…</button>;
   return (
     <Page title={title} actions={<><Notify />{stop_all}</>}>
       <Trouble words={findings_trouble.value} />
       {all.length === 0 && calm.value.detail && <p class="all-well">{calm.value.detail}</p>}
+      {unproven.length > 1 && <p><button type="button" class="button quiet" title="Takes them from this list; their reports stay under Stops" onClick={() => note_seen(...unproven)}>All {unproven.length} stops without proof seen</button></p>}
       <ul class="needs">{all.map((need) => <NeedRow key={need.key} need={need} />)}</ul>
       <StandingRules />
       <h2 class="section">Cluster</h2>
