@@ -7,6 +7,7 @@ import type { Message, MessageDecision, Operation, Summary } from '../api/types.
 import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { count, duration, shown } from '../model/format.ts';
+import { here_queries, what_is_here } from '../model/here.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
@@ -114,40 +115,52 @@ function last_of_turns(messages: readonly Message[]): Map<string, number> {
 /** So many messages are read at first, and more with each press of Older. */
 const page_size = 200;
 
+/** So many live turns, waiting calls and summaries are read, those of the scopes below included. */
+const most_here = 2000;
+
+/** `newest`: the seq of what began last. `is_part`: there are more live turns than were read. */
+async function read_here(scope: string): Promise<{ operations: Operation[]; newest: number; is_part: boolean }> {
+  const paths = here_queries(scope);
+  const read = (path: string) => read_newest<Operation>(path, 'operations', most_here);
+  const last = get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live', limit: '1' })}`);
+  const [turns, asks, newest] = await Promise.all([read(paths.turns), read(paths.asks), last]);
+  const summaries = what_is_here(scope, turns.rows).running ? [] : (await read(paths.summaries)).rows;
+  return { operations: [...turns.rows, ...asks.rows, ...summaries], newest: newest.operations[0]?.seq ?? 0, is_part: turns.has_more };
+}
+
 function Talk({ scope }: { scope: string }) {
   const many = useRef(page_size);
   const [kept, reload] = use_resource(`messages ${scope}`, () => read_newest<Message>(`/v1/messages?${new URLSearchParams({ scope, order: 'desc' })}`, 'messages', many.current));
-  const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
+  const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => read_here(scope), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
   const changed = () => (reload(), reload_waiting(), reload_turns());
   const messages = [...(kept.value.value?.rows ?? [])].sort((a, b) => a.seq - b.seq);
   // What is shown here may be stopped as what was seen.
-  for (const op of waiting.value.value?.operations ?? []) saw(op.seq);
-  const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
-  const queued = here.filter((op) => op.kind === 'turn' && op.status === 'pending');
+  saw(waiting.value.value?.newest ?? 0);
+  const { running, queued, asks } = what_is_here(scope, waiting.value.value?.operations ?? []);
   const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
   const last_words = last_of_turns(messages);
   // A request that is taken out takes its answer with it.
   const gone = new Set(messages.filter((m) => m.discarded).map((m) => m.turn ?? m.message));
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
-  // A model call of the scope itself writes a summary: turns wait for it.
-  const running = here.find((op) => (op.kind === 'turn' || (op.kind === 'model_call' && op.parent === null)) && (op.status === 'running' || op.status === 'cancelling'));
   const turns = use_live_turns(scope, running?.kind === 'turn' ? running.id : null, changed);
   const live = still_live(turns.value, messages, all_turns);
   const newest = messages.at(-1)?.seq ?? 0;
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
-  const is_busy = running !== undefined || queued.length > 0 || is_behind;
+  // Until it is read what lives here, nobody says that nothing does.
+  const is_unknown = waiting.value.value === null || waiting.value.value.is_part;
+  const is_busy = running !== undefined || queued.length > 0 || is_behind || is_unknown;
   return (
     <>
-      <Trouble words={kept.value.trouble} retry={reload} />
+      <Trouble words={kept.value.trouble || waiting.value.trouble} retry={changed} />
       <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
         {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
         {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
-        {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
+        {asks.map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
       </div>
       {(running || queued.length > 0) && (
         <div class="turn-bar">
