@@ -5,7 +5,7 @@ import { a_few_at_once, giving_way_to_stops } from '../api/connections.ts';
 import type { Cancel, WouldStop } from '../api/types.ts';
 import { stop_command, target_name } from '../model/command.ts';
 import { shown } from '../model/format.ts';
-import { preview_words } from '../model/report.ts';
+import { preview_of } from '../model/preview.ts';
 import { waiting_words } from '../model/unanswered.ts';
 import { bodies_of, close_stop, give_up, send_stop, stopping, type Stopping } from '../state/stopping.ts';
 import { LiveReport } from './report.tsx';
@@ -28,12 +28,8 @@ function usePreview(asked: Stopping, only_seen: boolean) {
     const preview = (body: object) => giving_way_to_stops((signal) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, { signal }), stop.signal);
     a_few_at_once(bodies, most_at_once, preview).then(
       (answers) => {
-        const all = answers.flatMap((a) => (a.would_stop?.operations ?? []) as unknown as WouldStop[]);
-        const report = {
-          ...answers[0]!.report, operations: answers.reduce((sum, a) => sum + a.report.operations, 0), workers: [...new Set(answers.flatMap((a) => a.report.workers))],
-        };
-        set_some(all.slice(0, 6));
-        const words = preview_words(report, all.filter((o) => o.kind === 'external').length, answers.some((a) => a.would_stop?.truncated));
+        const { words, operations } = preview_of(answers);
+        set_some(operations.slice(0, 6));
         set_text(asked.ids.length > most_previews ? `${words} (the first ${most_previews} of ${asked.ids.length} chosen)` : words);
       },
       (error) => stop.signal.aborted || set_text(error instanceof ApiError && error.status === 0 ? no_preview : words_of(error)),
