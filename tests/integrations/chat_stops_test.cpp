@@ -354,6 +354,18 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     next.run_dry();
     CHECK(next.posted_texts == strings{"react m7 ✅"});
   }
+  SECTION("in words, if nobody knows whether its beginning has arrived") {
+    s.decides(stop_message, "m7", false);
+    REQUIRE(s.box.due(s.now).size() == 1);
+    next_life next{s};
+    next.box.recover(s.box.kept(), next.now);
+    next.reacts();
+    next.run_dry();
+    CHECK(next.posted_texts.empty());
+    next.settles();
+    next.run_dry();
+    CHECK(next.posted_texts == strings{"post 🛑 stopped"});
+  }
 }
 
 TEST_CASE("where nobody can speak any more no end of a stop is told") {
