@@ -2,6 +2,7 @@
 #include "cli/talk/conversation.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
@@ -85,6 +86,7 @@ void conversation::perform(const does::show& e) {
     s_.print(printable(rest.substr(0, end)) + "\n");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  std::fflush(stdout); // also in a pipe, what was said is read while the answer is spoken
 }
 
 void conversation::perform(const does::show_menu& e) {

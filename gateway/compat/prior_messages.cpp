@@ -86,8 +86,7 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_cont
   if (found.images.size() > most_attachments)
     errors.push_back({error_code::invalid_field, found.images[most_attachments].pointer,
                       "a message has at most " + std::to_string(most_attachments) + " images"});
-  if (found.images.empty() && is_blank(found.text))
-    errors.push_back({error_code::invalid_field, last, "has no text"});
+  if (found.images.empty() && is_blank(found.text)) errors.push_back({error_code::invalid_field, last, "has no text"});
   if (found.text.size() > max_message_bytes)
     errors.push_back({error_code::invalid_field, last, "is larger than 64 KiB"});
   if (total - found.text.size() > max_prior_bytes)

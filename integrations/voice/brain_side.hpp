@@ -87,7 +87,7 @@ class brain_side {
   std::optional<query> open_;
   context next_ = context::none; ///< for the next prompt
   query_number last_ = 0;
-  bool has_exchange_ = false; ///< at least one has begun
+  bool has_exchange_ = false;      ///< at least one has begun
   std::deque<past_exchange> past_; ///< answered and not cancelled
 };
 

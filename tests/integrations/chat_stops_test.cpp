@@ -355,7 +355,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     CHECK(next.posted_texts == strings{"react m7 ✅"});
   }
   SECTION("in words, if nobody knows whether its beginning has arrived") {
-    s.decides(stop_message, "m7", false);
+    s.decides();
     REQUIRE(s.box.due(s.now).size() == 1);
     next_life next{s};
     next.box.recover(s.box.kept(), next.now);

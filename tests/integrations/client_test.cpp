@@ -25,8 +25,8 @@ moves good_answer() {
 
 TEST_CASE("a streamed answer comes as it is sent, with its usage") {
   http_server server([](const http_ask&) -> moves {
-    return {chunked_head(), chunk(text_piece("one")), quell::testing::pause(3s),
-            chunk(text_piece("two") + end_piece()), last_chunk()};
+    return {chunked_head(), chunk(text_piece("one")), quell::testing::pause(3s), chunk(text_piece("two") + end_piece()),
+            last_chunk()};
   });
   auto client = open_client();
   const event_recorder recorder = recorded_call(*client, settings_for(server.url()));

@@ -279,9 +279,9 @@ def test_ctrl_c_cancels_a_file_and_leaves_what_was_heard(world, tmp_path):
     said, heard = tmp_path / "in.wav", tmp_path / "out.wav"
     with wave.open(str(said), "wb") as f:
         f.setparams((1, 2, 16000, 0, "NONE", ""))
-        f.writeframes(b"a long story\n")
+        f.writeframes(b"my long story\n")  # whole samples
     talk = world.quell_background("talk", "--voice", world.voice_address(), "--scope", "talk/interrupted", "--file", str(said), "--out", str(heard), stdin=subprocess.PIPE)
-    assert talk.stdout.readline() == b"You: a long story\n"
+    assert talk.stdout.readline() == b"You: my long story\n"
     until(lambda: [o for o in world.operations(scope="talk/interrupted", kind="task", status="running") if o["title"] == "speech"], "it to speak")
     talk.send_signal(signal.SIGINT)
     out, err = talk.communicate(timeout=60)

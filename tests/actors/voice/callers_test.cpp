@@ -84,3 +84,12 @@ TEST_CASE("an author's id that is too long and a scope that is none are refused"
   REQUIRE_FALSE(scope);
   CHECK(scope.error().detail.find("/scope") == 0);
 }
+
+TEST_CASE("nobody talks in the scopes of quell's own work", "[voice]") {
+  const std::string own = GENERATE("quell", "quell/voice", "quell/x/y");
+  const auto who = read_with(R"({"scope":")" + own + R"("})");
+  REQUIRE_FALSE(who);
+  CHECK(who.error().code == "bad_frame");
+  CHECK(who.error().detail.find("/scope: is reserved") == 0);
+  CHECK(read_with(R"({"scope":"quellen/desk"})"));
+}

@@ -19,18 +19,18 @@ TEST_CASE("an answered exchange gives standing until it ends, and one of a refus
   table.answered(words);
   table.refused_stop(stop);
   table.answered(operation_id::fresh()); // has ended meanwhile
-  const auto told = [&] {
+  const auto standing_order = [&] {
     turns::message_order order;
     table.tell_standing(order);
     return order;
   };
-  CHECK(told().answered == std::vector{words});
-  CHECK(told().refused_stops == std::vector{stop});
+  CHECK(standing_order().answered == std::vector{words});
+  CHECK(standing_order().refused_stops == std::vector{stop});
   table.answered(stop);
-  CHECK(told().answered.size() == 2); // that of the stop is named in both
-  CHECK(told().refused_stops == std::vector{stop});
+  CHECK(standing_order().answered.size() == 2); // that of the stop is named in both
+  CHECK(standing_order().refused_stops == std::vector{stop});
   for (const auto& id : {words, stop, waits}) table.finish(id, true, {}, [] {});
   w.commit();
-  CHECK(told().answered.empty());
-  CHECK(told().refused_stops.empty());
+  CHECK(standing_order().answered.empty());
+  CHECK(standing_order().refused_stops.empty());
 }

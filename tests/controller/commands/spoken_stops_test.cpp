@@ -111,10 +111,10 @@ TEST_CASE("the answer to a refused stop makes nobody an owner, neither its sound
 
 TEST_CASE("an answer that has ended meanwhile gives no standing", "[voice]") {
   spoken_world w;
-  const auto heard = w.exchange_of("ann");
+  const auto answered = w.exchange_of("ann");
   auto what = w.stop_of("ann");
-  what.order.answered = {heard};
-  w.done(commands::end_local{heard, {}});
+  what.order.answered = {answered};
+  w.done(commands::end_local{answered, {}});
   const auto answer = w.decided(what);
   CHECK(answer.decision == message_answer::decided::turn);
   CHECK(answer.why == "nothing_active");

@@ -18,9 +18,7 @@ using namespace quell::controller::http;
 
 constexpr std::array roles{"system", "developer", "user", "assistant", "tool", "function"};
 
-void check_few(const problem& p) {
-  expect(p.errors.size() <= 100, "a problem lists few of very many errors");
-}
+void check_few(const problem& p) { expect(p.errors.size() <= 100, "a problem lists few of very many errors"); }
 
 void check_images(const prior_message& m) {
   expect(m.images.empty() || m.role == "user", "only a user's messages hold images");
