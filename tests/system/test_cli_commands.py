@@ -123,7 +123,7 @@ def test_status_scopes_events_tokens_doctor(cluster):
     (("events", "--types", "operation_exploded"), b"operation_exploded"),
     (("events", "-f", "--types", "operation_exploded"), b"operation_exploded"),
     (("worker", "add", "bad name"), b"name"),
-    (("token", "create", "x" * 200), b"name"),
+    (("token", "create", "x" * 200, "--role", "chat"), b"name"),
 ])
 def test_a_value_that_the_controller_refuses_is_a_usage_error(cluster, command, named):
     done = cluster.quell(*command, check=2)

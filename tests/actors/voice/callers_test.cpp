@@ -91,5 +91,5 @@ TEST_CASE("nobody talks in the scopes of quell's own work", "[voice]") {
   REQUIRE_FALSE(who);
   CHECK(who.error().code == "bad_frame");
   CHECK(who.error().detail.find("/scope: is reserved") == 0);
-  CHECK(read_with(R"({"scope":"quellen/desk"})"));
+  CHECK(read_with(R"({"token":"qk_known","scope":"quellen/desk"})"));
 }
