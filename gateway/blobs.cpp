@@ -81,10 +81,7 @@ awaitable<response> post_blob(exchange& x) {
   need(x, right::converse);
   auto what = std::make_shared<new_blob>(read_upload(x));
   need_scope(x, what->scope);
-  const auto& text = what->scope.text();
-  if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors(
-        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  need_unreserved(what->scope);
   const auto put = co_await x.gw.answer<result<put_blob>>(
       [&blobs, what](auto reply) { blobs.put(std::move(*what), std::move(reply)); });
   if (!put) throw from_fault(put.error());

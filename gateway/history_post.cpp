@@ -11,10 +11,7 @@ namespace {
 
 void need_conversation(exchange& x, const scope_path& scope, const char* field) {
   need_scope(x, scope);
-  const auto& text = scope.text();
-  if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors(
-        {{error_code::bad_scope, field, "is reserved for quell's own work; choose one outside of quell/"}});
+  need_unreserved(scope, field);
 }
 
 std::string answer_text(const turns::history_order& order, const turns::history_answer& a) {

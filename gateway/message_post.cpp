@@ -48,10 +48,7 @@ awaitable<response> post_message(exchange& x) {
   need_scope(x, order.scope);
   if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.scope, order.text, order.bot_names)))
     throw *x.too_often;
-  const auto& text = order.scope.text();
-  if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors(
-        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  need_unreserved(order.scope);
   use_blobs(x, order);
   order.by = x.who;
   const bool streams = x.req.wants_event_stream();

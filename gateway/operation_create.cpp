@@ -37,11 +37,7 @@ awaitable<> confine_to_task(exchange& x, create_order& order) {
 
 /// Scopes below `quell` are for quell's own work (MCP servers); operations that such work starts inherit its scope.
 void keep_out_of_reserved(const exchange& x, const create_order& order) {
-  if (!order.scope || x.who.task) return;
-  const auto& text = order.scope->text();
-  if (text != "quell" && !text.starts_with("quell/")) return;
-  throw from_errors(
-      {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  if (order.scope && !x.who.task) need_unreserved(*order.scope);
 }
 
 /// Fills in the fields that the create leaves open.

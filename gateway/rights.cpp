@@ -7,6 +7,7 @@
 #include "gateway/sign_in_handlers.hpp"
 #include "gateway/token_caller.hpp"
 #include "protocol/encoding.hpp"
+#include "protocol/reserved_scopes.hpp"
 
 namespace quell::controller::http {
 
@@ -134,6 +135,10 @@ void need_scope(const exchange& x, const scope_path& named) {
   throw problem{.code = error_code::scope_forbidden,
                 .detail = "scope " + named.text() + " lies outside the token's scope " + x.who.prefix->text() +
                           "; name a scope at or below it"};
+}
+
+void need_unreserved(const scope_path& named, const char* pointer) {
+  if (is_reserved(named)) throw from_errors({{error_code::bad_scope, pointer, reserved_scope_words}});
 }
 
 void need_to_act_for_others(const exchange& x, std::string_view field) {

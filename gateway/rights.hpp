@@ -58,6 +58,8 @@ void need(const exchange& x, right what);
 void need_whole_cluster(const exchange& x);
 /// Throws `scope_forbidden` if a scope that the request names lies outside the token's.
 void need_scope(const exchange& x, const scope_path& named);
+/// Throws `bad_scope`, with the place in the request, if the scope is one of quell's own.
+void need_unreserved(const scope_path& named, const char* pointer = "/scope");
 /// Throws `forbidden` if the role may not act for others.
 void need_to_act_for_others(const exchange& x, std::string_view field);
 

@@ -7,7 +7,7 @@
 
 #include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
-#include "protocol/scope.hpp"
+#include "protocol/reserved_scopes.hpp"
 #include "quelld/chat/settings.hpp"
 #include "quelld/config_environment.hpp"
 #include "quelld/settings/toml_file.hpp"
@@ -68,7 +68,7 @@ config_key scope_key() {
           [](config& c, const std::string& t) -> result<void> {
             const auto scope = scope_path::parse(t);
             if (!scope) return tl::unexpected(scope.error());
-            if (t == "quell" || t.starts_with("quell/"))
+            if (is_reserved(*scope))
               return failure(error_code::invalid_field, "'" + t + "' is reserved for quell's own work");
             c.defaults_scope = t;
             return {};

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/reserved_scopes.hpp"
+
 namespace quell::controller::voice {
 namespace {
 
@@ -103,8 +105,7 @@ result<speaker> speaker_of(std::string_view text, const voice_settings& settings
   if (const auto scope = text_in(hello_json, "scope"); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);
     if (!parsed) return bad_hello("/scope: " + parsed.error().detail);
-    if (parsed->segments().front() == "quell")
-      return bad_hello("/scope: is reserved for quell's own work; choose one outside of quell/");
+    if (is_reserved(*parsed)) return bad_hello(std::string("/scope: ") + reserved_scope_words);
     s.scope = *parsed;
   }
   if (s.by.prefix && !s.scope.is_at_or_below(*s.by.prefix))

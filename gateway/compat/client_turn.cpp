@@ -57,14 +57,6 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
                                    });
 }
 
-void check_scope(exchange& x, const scope_path& scope) {
-  need_scope(x, scope);
-  const auto& text = scope.text();
-  if (text == "quell" || text.starts_with("quell/"))
-    throw from_errors(
-        {{error_code::bad_scope, "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
-}
-
 } // namespace
 
 std::optional<std::string> base_for(const turns::agent_settings& agent, const caller& who) {
@@ -84,7 +76,8 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   client_turn begun;
   auto& order = begun.order;
   order.scope = wanted.scope ? *wanted.scope : fresh_scope(x, wanted);
-  check_scope(x, order.scope);
+  need_scope(x, order.scope);
+  need_unreserved(order.scope);
   order.text = std::move(wanted.conversation.text);
   // In a fresh scope there is nothing to stop.
   const auto& is_stop = gw.options.is_stop_word;
