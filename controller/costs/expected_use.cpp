@@ -1,27 +1,19 @@
 // One fixed form of a small JSON object, as other rows of the core have it. Agents' names need no escapes.
 #include "controller/costs/expected_use.hpp"
 
-#include <charconv>
 #include <string_view>
+
+#include "controller/json/fixed_form.hpp"
 
 namespace quell::controller::costs {
 
 namespace {
 
+using http::take_number;
+using http::take_part;
+
 constexpr std::string_view before_tokens = R"({"input_tokens":)", before_cost = R"(,"cost_nanos":)",
                            before_agent = R"(,"agent":")", after_agent = R"("})";
-
-bool take(std::string_view& text, std::string_view what) {
-  if (!text.starts_with(what)) return false;
-  text.remove_prefix(what.size());
-  return true;
-}
-
-bool take(std::string_view& text, std::uint64_t& number) {
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-  return read.ec == std::errc();
-}
 
 } // namespace
 
@@ -34,8 +26,9 @@ std::optional<expected_use> read_expected(const std::string& text) {
   std::string_view rest = text;
   expected_use found;
   found.usage.estimated = true;
-  if (!take(rest, before_tokens) || !take(rest, found.usage.input_tokens) || !take(rest, before_cost) ||
-      !take(rest, found.usage.cost_nanos) || !take(rest, before_agent) || !rest.ends_with(after_agent))
+  if (!take_part(rest, before_tokens) || !take_number(rest, found.usage.input_tokens) ||
+      !take_part(rest, before_cost) || !take_number(rest, found.usage.cost_nanos) || !take_part(rest, before_agent) ||
+      !rest.ends_with(after_agent))
     return std::nullopt;
   found.agent = rest.substr(0, rest.size() - after_agent.size());
   if (found.usage.input_tokens == 0) return std::nullopt;

@@ -1,31 +1,21 @@
 // The additional fields in an external operation's row, in one fixed form of a small JSON object, as other rows of the
 // core have it; and the text of a late report.
-#include <charconv>
 #include <string_view>
 
 #include "controller/external_operations.hpp"
+#include "controller/json/fixed_form.hpp"
 #include "controller/json/json_writer.hpp"
 
 namespace quell::controller {
 
 namespace {
 
+using http::take_number;
+using http::take_part;
+
 constexpr std::string_view block_before_lease = R"({"lease_ms":)", block_before_session = R"(,"session":)",
                            block_no_session = "null", block_starts_now = R"(,"start":"now"})",
                            block_starts_later = R"(,"start":"later"})";
-
-bool take_part(std::string_view& text, std::string_view what) {
-  if (!text.starts_with(what)) return false;
-  text.remove_prefix(what.size());
-  return true;
-}
-
-template <class Number>
-bool take_number(std::string_view& text, Number& number, int base = 10) {
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-  return read.ec == std::errc();
-}
 
 /// Takes one escape behind its backslash. Characters above ASCII are stored as they are, without escapes.
 bool take_escape(std::string_view& text, std::string& to) {
