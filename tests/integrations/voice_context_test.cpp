@@ -18,12 +18,8 @@ void in_speech_of(world& w) {
   w.chunk();
 }
 
-} // namespace
-
-TEST_CASE("the cancel context stands once before the next prompt", "[voice]") {
-  world w;
-  w.speak("one");
-  w.cancel_key();
+/// The next prompt begins with the cancel context, and the one behind its answer does not.
+void expect_context_once(world& w) {
   w.speak("two");
   CHECK(w.brain_asks.back().context == cancel_context);
   CHECK(w.brain_asks.back().text == "two");
@@ -31,6 +27,15 @@ TEST_CASE("the cancel context stands once before the next prompt", "[voice]") {
   w.end_speech();
   w.speak("three");
   CHECK(w.brain_asks.back().context.empty());
+}
+
+} // namespace
+
+TEST_CASE("the cancel context stands once before the next prompt", "[voice]") {
+  world w;
+  w.speak("one");
+  w.cancel_key();
+  expect_context_once(w);
 }
 
 TEST_CASE("the cancel context survives a failed query", "[voice]") {
@@ -83,13 +88,7 @@ TEST_CASE("a cancel of the first words sets the context, before the brain was as
   if (!are_final) w.recognise("tell me a story", true); // the recogniser finishes what it had begun
   CHECK(w.brain_asks.empty());
   w.judges_at_once = true;
-  w.speak("two");
-  CHECK(w.brain_asks.back().context == cancel_context);
-  CHECK(w.brain_asks.back().text == "two");
-  w.answer("Two.");
-  w.end_speech();
-  w.speak("three");
-  CHECK(w.brain_asks.back().context.empty());
+  expect_context_once(w);
 }
 
 TEST_CASE("the context of cancelled first words survives a failed query, and an answer uses it up", "[voice]") {

@@ -29,8 +29,8 @@ struct spoken_world : commands_world {
   }
   operation_id exchange_of(const std::string& owner) { return add(kind::exchange, owner); }
 
-  /// Somebody says "stop" in a room of two people.
-  commands::take_message stop_of(const std::string& author) {
+  /// Somebody says "stop" in a room of two people, while this exchange is answered.
+  commands::take_message stop_of(const std::string& author, const std::optional<operation_id>& answered = {}) {
     commands::take_message what;
     what.order.by = admin();
     what.order.scope = a;
@@ -41,6 +41,7 @@ struct spoken_world : commands_world {
     what.order.exchange = exchange_of(author);
     what.order.wants = turns::message_order::scope_of_decision::only_stop;
     what.word = "stop";
+    if (answered) what.order.answered = {*answered};
     what.exchange_result = "{}";
     what.message = message_id::fresh();
     what.turn = operation_id::fresh();
@@ -63,9 +64,7 @@ struct spoken_world : commands_world {
 TEST_CASE("who hears the answer to his own words may stop it by voice", "[voice]") {
   spoken_world w;
   const auto sounds = w.exchange_of("ann");
-  auto what = w.stop_of("ann");
-  what.order.answered = {sounds};
-  const auto answer = w.decided(what);
+  const auto answer = w.decided(w.stop_of("ann", sounds));
   CHECK(answer.decision == message_answer::decided::cancel);
   CHECK(answer.standing == standing::speaker_owns);
   CHECK(w.is_stopped(sounds));
@@ -74,9 +73,7 @@ TEST_CASE("who hears the answer to his own words may stop it by voice", "[voice]
 TEST_CASE("the sound of an answer to somebody else gives no right to stop it", "[voice]") {
   spoken_world w;
   const auto sounds = w.exchange_of("ann");
-  auto what = w.stop_of("bob");
-  what.order.answered = {sounds};
-  const auto answer = w.decided(what);
+  const auto answer = w.decided(w.stop_of("bob", sounds));
   CHECK(answer.decision == message_answer::decided::turn);
   CHECK(answer.why == "no_standing");
   CHECK(answer.cancel_word == "stop");
@@ -97,23 +94,21 @@ TEST_CASE("the answer to a refused stop makes nobody an owner, neither its sound
   const auto refused = w.exchange_of("bob");
   const bool has_task = GENERATE(false, true); // its voice, which gives the rest of the answer
   if (has_task) w.add(kind::turn, "bob", refused);
-  auto what = w.stop_of("bob");
-  what.order.answered = what.order.refused_stops = {refused};
+  auto what = w.stop_of("bob", refused);
+  what.order.refused_stops = {refused};
   const auto answer = w.decided(what);
   CHECK(answer.decision == message_answer::decided::turn);
   CHECK(answer.why == "no_standing");
   CHECK_FALSE(w.is_stopped(work));
-  what = w.stop_of("bob");
-  what.order.answered = {refused}; // the same of words that were no stop
-  CHECK(w.decided(what).decision == message_answer::decided::cancel);
+  // The same of words that were no stop:
+  CHECK(w.decided(w.stop_of("bob", refused)).decision == message_answer::decided::cancel);
   CHECK(w.is_stopped(work));
 }
 
 TEST_CASE("an answer that has ended meanwhile gives no standing", "[voice]") {
   spoken_world w;
   const auto answered = w.exchange_of("ann");
-  auto what = w.stop_of("ann");
-  what.order.answered = {answered};
+  const auto what = w.stop_of("ann", answered);
   w.done(commands::end_local{answered, {}});
   const auto answer = w.decided(what);
   CHECK(answer.decision == message_answer::decided::turn);

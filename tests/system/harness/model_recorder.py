@@ -83,10 +83,6 @@ class ModelRecorder:
             except OSError:
                 return
 
-    def newest(self):
-        with self.guard:
-            return self.requests[-1]
-
     def since(self, count):
         """The requests after the first `count`."""
         with self.guard:
