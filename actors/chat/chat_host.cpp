@@ -6,6 +6,7 @@
 
 #include <openssl/sha.h>
 
+#include "actors/chat/chat_events.hpp"
 #include "actors/chat/chat_files.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/turn_scheduler.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 namespace chat_in = integrations::chat;
 
-std::string service_of(const scope_path& scope) { return scope.text().substr(0, scope.text().find('/')); }
+std::string service_of(const scope_path& scope) { return std::string(chat::service_of(scope.text())); }
 
 caller acting(const scope_path& scope, const chat_in::person& who) {
   caller by;
@@ -170,6 +171,12 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
           const auto& m = **found;
           done(std::optional(chat_in::known_message{m.scope, m.text, {m.author.id, m.author.name, {}}, m.turn}));
         });
+  }
+
+  void events_after(std::string service, std::uint64_t after,
+                    std::function<void(result<chat_in::event_page>)> done) override {
+    scheduler_.runtime()->background_reads->run([service = std::move(service), after, done = std::move(done)](
+                                                    store_reader& store) { done(read_events(store, service, after)); });
   }
 
  private:

@@ -97,6 +97,24 @@ struct known_message {
   std::optional<operation_id> turn;
 };
 
+/// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
+struct event {
+  std::uint64_t id = 0;
+  event_type type = event_type::unlisted;
+  scope_path scope;
+  std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
+  std::optional<operation_id> root;
+  std::string data; ///< JSON text of an object
+};
+
+/// A part of the stored events of a service.
+struct event_page {
+  std::vector<event> events;
+  std::optional<std::uint64_t> next; ///< more can follow behind this id; nullopt: these are the last
+  // The ids of the oldest and the newest event that is stored, of any service; 0 = none.
+  std::uint64_t oldest = 0, newest = 0;
+};
+
 /// quelld, as a connector sees it. Every method: any thread; replies exactly once, on another thread, and the reply
 /// must only hand over. Faults carry the codes of the HTTP API.
 class host {
@@ -114,16 +132,8 @@ class host {
   /// `storage_unavailable`.
   virtual void find(std::vector<scope_path> scopes, std::string id,
                     std::function<void(result<std::optional<known_message>>)> done) = 0;
-};
-
-/// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
-struct event {
-  std::uint64_t id = 0;
-  event_type type = event_type::unlisted;
-  scope_path scope;
-  std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
-  std::optional<operation_id> root;
-  std::string data; ///< JSON text of an object
+  /// The stored events of this service behind the id `after`, in commit order. Fault `storage_unavailable`.
+  virtual void events_after(std::string service, std::uint64_t after, std::function<void(result<event_page>)> done) = 0;
 };
 
 /// A connector's memory over restarts: one small text without secrets. Any thread.

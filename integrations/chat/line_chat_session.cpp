@@ -81,9 +81,17 @@ void line_chat_session::close(std::uint64_t mark, const fault* why, const char* 
 
 std::vector<operation_id> line_chat_session::recall(std::string_view kept, boot_time now) {
   const auto known = nlohmann::json::parse(kept, nullptr, false);
+  is_behind_ = true;
   if (!known.is_object()) return {};
   if (known.contains("more") && known["more"].is_string()) recall_more(known["more"].get<std::string>());
   return outbox_.recover(known.contains("shown") ? known["shown"].dump() : std::string(), now);
+}
+
+void line_chat_session::events_are_complete(std::uint64_t newest, bool is_whole, boot_time now) {
+  outbox_.caught_up(newest, is_whole);
+  is_behind_ = false;
+  speak(now);
+  plan(now);
 }
 
 void line_chat_session::looked(const operation_id& which, std::optional<status> how, boot_time now) {
@@ -93,8 +101,7 @@ void line_chat_session::looked(const operation_id& which, std::optional<status> 
 }
 
 std::string line_chat_session::to_keep() const {
-  const auto shown = outbox_.kept();
-  nlohmann::json all = {{"shown", shown.empty() ? nlohmann::json() : nlohmann::json::parse(shown)}};
+  nlohmann::json all = {{"shown", nlohmann::json::parse(outbox_.kept())}};
   all["more"] = more_to_keep();
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -105,9 +112,13 @@ void line_chat_session::complain(const scope_path& place, const std::string& tex
 }
 
 void line_chat_session::speak(boot_time now) {
-  if (is_leaving_ || !may_speak()) return;
+  if (is_leaving_ || is_behind_ || !may_speak()) return;
   for (auto all = outbox_.due(now); !all.empty(); all = outbox_.due(now))
     for (const auto& a : all) outbox_.done(a.number, say(a), now);
+}
+
+std::optional<boot_time> line_chat_session::next_words(boot_time now) const {
+  return is_behind_ ? std::nullopt : outbox_.next_at(now);
 }
 
 void line_chat_session::hang_up(std::string why, redial when) {

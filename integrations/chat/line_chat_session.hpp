@@ -26,6 +26,8 @@ class line_chat_session : public service_session {
   void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
   void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
   std::vector<operation_id> recall(std::string_view kept, boot_time now) override;
+  std::uint64_t last_event() const override { return outbox_.last_event(); }
+  void events_are_complete(std::uint64_t newest, bool is_whole, boot_time now) override;
   void looked(const operation_id& which, std::optional<status> how, boot_time now) override;
   std::string to_keep() const override;
   std::uint64_t version() const override { return outbox_.changes() + more_changes(); }
@@ -63,6 +65,8 @@ class line_chat_session : public service_session {
   /// Whether it is a cancel word that applies to everybody there.
   bool is_stop(const address_split& words, const std::vector<std::string>& names) const;
   void speak(boot_time now);
+  /// When `speak` says something again; nullopt = not before another call.
+  std::optional<boot_time> next_words(boot_time now) const;
   void hang_up(std::string why, redial when);
   /// The text of an action; also records questions as asked or answered.
   std::string text_of(const action& a);
@@ -84,7 +88,8 @@ class line_chat_session : public service_session {
   std::vector<received_message> received_;
   std::vector<approval_word> approvals_;
   open_questions questions_;
-  place_paces warnings_; ///< a person who is refused over and over silences no other place
+  bool is_behind_ = false; ///< events were missed that are not passed in yet
+  place_paces warnings_;   ///< a person who is refused over and over silences no other place
   std::uint64_t last_mark_ = 0;
   std::map<std::uint64_t, scope_path> undecided_;
 };

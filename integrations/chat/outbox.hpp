@@ -177,13 +177,17 @@ class outbox {
   void lost(boot_time now);
 
   // ---- over a restart
-  // Content that the service shows and that is not final yet (replies in progress, questions), as JSON for `recover`.
+  // What is not final yet (replies, questions, stops), as of the last event, as JSON for `recover`.
   std::string kept() const;
   /// Counts the events after which `kept` can differ.
   std::uint64_t changes() const;
-  /// Restores what an earlier process kept. Returns the operations whose end may have been missed; call `looked` for
-  /// each.
+  /// Restores what an earlier process kept. Then pass in the stored events behind `last_event`, call `caught_up`, and
+  /// `looked` for each of the returned operations. Until then `due` can be out of date.
   std::vector<operation_id> recover(std::string_view kept, boot_time now);
+  /// The id of the last event that was passed in, also to the earlier process; 0 = none.
+  std::uint64_t last_event() const;
+  /// `newest`: the id of the last stored event. `is_whole`: all behind `last_event` were passed in.
+  void caught_up(std::uint64_t newest, bool is_whole);
   /// The status of that operation; nullopt: ended. Finishes what its process left in the service.
   void looked(const operation_id& which, std::optional<status> how, boot_time now);
 

@@ -39,14 +39,6 @@ std::string_view behind(std::string_view text, std::uint64_t count) {
 std::optional<cancel_id> cancel_of(const json& data) { return cancel_id::parse(text_of(data, "cancel")); }
 std::optional<message_id> message_of(const json& data) { return message_id::parse(text_of(data, "message")); }
 
-void remember(place& in, const message_id& message, std::string name) {
-  if (name.empty()) return;
-  for (const auto& [known, as] : in.received_messages)
-    if (known == message) return;
-  in.received_messages.emplace_back(message, std::move(name));
-  if (in.received_messages.size() > most_received) in.received_messages.pop_front();
-}
-
 reply& reply_of(outbox::outbox_state& b, const operation_id& turn, const event& e, boot_time now) {
   if (b.replies.size() >= most_replies && !b.replies.contains(turn)) {
     b.lose(1, b.replies.begin()->second.scope, "too many replies are under way at once", now);
@@ -66,6 +58,8 @@ void say_delta(outbox::outbox_state& b, const operation_id& turn, const event& e
   if (r.waits_for_end) return;
   if (is_new) r.received = offset; // its beginning was not delivered to us
   if (end <= r.received) return;
+  r.waits_for_end = offset > r.received;
+  if (r.waits_for_end) return; // what comes before it was not delivered
   const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
   r.received = end;
   if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh, now);
@@ -121,7 +115,7 @@ void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, co
 
 void decided_message(outbox& o, outbox::outbox_state& b, const event& e, const json& data, boot_time now) {
   const auto id = message_of(data);
-  if (id) remember(b.at(e.scope, now), *id, text_of(data, "id"));
+  if (id) b.remember(b.at(e.scope, now), *id, text_of(data, "id"));
   // "nothing_active" means a cancel word too: text that is complete but still queued is not wanted either.
   if (text_of(data, "why") == "nothing_active") o.drop_all(e.scope, now);
   if (text_of(data, "decision") != "cancel") return;
@@ -207,18 +201,53 @@ void tool(outbox::outbox_state& b, const event& e, const json& data, bool begins
   }
 }
 
+bool is_about_turn(const event& e) { return e.operation && (!e.root || *e.root == *e.operation); }
+
+/// Whether the event can change anything here.
+bool is_shown(const event& e) {
+  switch (e.type) {
+  case event_type::text_delta:
+  case event_type::turn_start:
+  case event_type::turn_resumed:
+  case event_type::turn_complete:
+  case event_type::turn_abort:
+    return is_about_turn(e);
+  case event_type::tool_start:
+  case event_type::tool_result:
+  case event_type::message_decided:
+  case event_type::acknowledgement:
+  case event_type::approval_required:
+  case event_type::approval_resolved:
+  case event_type::cancel_fenced:
+  case event_type::cancel_settled:
+  case event_type::operation_cancelling:
+    return true;
+  default:
+    return is_about_turn(e) && ends_operation(e.type);
+  }
+}
+
 } // namespace
+
+void outbox::outbox_state::remember(place& in, const message_id& message, std::string name) {
+  if (name.empty()) return;
+  for (const auto& [known, as] : in.received_messages)
+    if (known == message) return;
+  in.received_messages.emplace_back(message, std::move(name));
+  if (in.received_messages.size() > most_received) in.received_messages.pop_front();
+}
 
 void outbox::on_event(const event& e, boot_time now) {
   auto& b = *state_;
   if (e.id != 0 && e.id <= b.last_event) return;
   if (e.id != 0) b.last_event = e.id;
+  if (!is_shown(e)) return;
   ++b.changes;
   if (e.operation && (e.type == event_type::operation_cancelling || ends_operation(e.type)))
     if (const auto at = b.places.find(e.scope); at != b.places.end()) b.leave_line(at->second, *e.operation);
   const json data = json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
-  const bool is_turn = e.operation && (!e.root || *e.root == *e.operation);
+  const bool is_turn = is_about_turn(e);
   if (e.type == event_type::text_delta && is_turn)
     say_delta(b, *e.operation, e, data, now);
   else if (e.type == event_type::turn_resumed && is_turn)
@@ -266,7 +295,7 @@ void outbox::on_decision(const scope_path& scope, const decision& what, std::str
   auto& in = state_->at(scope, now);
   if (what.what == decided::turn && what.position > 0 && what.turn && !what.is_duplicate)
     state_->show_wait(in, *what.turn, what.position, service_id);
-  remember(in, *what.message, std::move(service_id));
+  state_->remember(in, *what.message, std::move(service_id));
   if (what.is_acknowledged) state_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
 }
 

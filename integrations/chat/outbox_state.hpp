@@ -80,8 +80,8 @@ struct stop_notice {
   std::string reacted{};    ///< the service's id of the message that got a reaction instead
   std::string reply_to{};   ///< the service's id of the message that it answers
   std::uint64_t number = 0;
-  bool is_reported = false;  ///< that it is pending: once, also if nobody knows whether that arrived
-  bool is_recovered = false; ///< from an earlier process, which may already have reported its end
+  bool is_reported = false; ///< that it is pending: once, also if nobody knows whether that arrived
+  bool may_stand = false;   ///< a crash left "stopping" in flight: nobody knows whether it stands in the service
 };
 
 struct place {
@@ -132,6 +132,7 @@ struct outbox::outbox_state {
   struct settled_stop;
   std::deque<settled_stop> settled{}; ///< the newest ones
   std::uint64_t last_notice = 0;
+  bool has_every_event = false; ///< none was missed since the state that was recovered
 
   using position = std::list<part>::iterator;
 
@@ -154,6 +155,8 @@ struct outbox::outbox_state {
   enum class what_goes : std::uint8_t { everything, not_whole };
   void drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel = {},
             const std::string* mark = nullptr, what_goes what = what_goes::everything);
+  /// The service's id of a message; the oldest are forgotten.
+  void remember(place& in, const message_id& message, std::string name);
   /// A part of an earlier process, which did not send it.
   void recover_waiting(place& in, part p, std::optional<std::uint64_t> flies);
   /// The question is answered, or does not need an answer any more.

@@ -114,7 +114,7 @@ void outbox::outbox_state::acknowledge(place& in, const reported_stop& reported,
   const bool is_over = !n.cancel || (end && end->is_proven);
   const auto shown = shown_of(in, n);
   // A crash has left "stopping" in flight: only words can correct it, if it has arrived.
-  const bool may_stand = n.is_recovered && n.reacted.empty() && shown == in.parts.end();
+  const bool may_stand = n.may_stand && n.reacted.empty() && shown == in.parts.end();
   const bool is_visible =
       may_stand || (shown != in.parts.end() && (shown->is_posted || shown->perhaps || is_flying(in, shown)));
   if (!is_visible && rules.can_react && !n.reply_to.empty()) {

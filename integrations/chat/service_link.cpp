@@ -23,6 +23,7 @@
 #include <boost/asio/write.hpp>
 
 #include "integrations/chat/backoff.hpp"
+#include "integrations/chat/missed_events.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/web.hpp"
 
@@ -51,6 +52,17 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   implementation(std::string name, link_settings s, std::unique_ptr<service_session> speaker, host& h,
                  std::function<void(const std::string&)> l, memory remembers)
       : name(std::move(name)), settings(std::move(s)), session(std::move(speaker)), at(h), log(std::move(l)),
+        missed({h, this->name, [this] { return runner(); },
+                [this](const event& e) { session->on_event(e, web_loop::now()); },
+                [this](std::uint64_t newest, bool is_whole) {
+                  session->events_are_complete(newest, is_whole, web_loop::now());
+                },
+                [this](const operation_id& which, std::optional<status> how) {
+                  session->looked(which, how, web_loop::now());
+                },
+                [this](const std::string& sentence) {
+                  if (log) log(this->name + ": " + sentence);
+                }}),
         notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
         waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
 
@@ -250,14 +262,14 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
 
   /// Restores what an earlier process stored.
   void recall() {
-    const auto which = session->recall(notes.recall(), web_loop::now());
-    if (which.empty()) return;
-    at.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
-      hand_over(weak, [which, how](implementation& c) {
-        for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
-          c.session->looked(which[i], how[i], web_loop::now());
-      });
-    });
+    auto unfinished = session->recall(notes.recall(), web_loop::now());
+    missed.fetch(session->last_event(), std::move(unfinished));
+  }
+
+  std::function<void(std::function<void()>)> runner() {
+    return [weak = weak_from_this()](std::function<void()> job) {
+      hand_over(weak, [job = std::move(job)](implementation&) { job(); });
+    };
   }
 
   void end() {
@@ -312,7 +324,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
         const std::lock_guard lock(c.mutex);
         all.swap(c.events);
       }
-      for (const auto& one : all) c.session->on_event(one, web_loop::now());
+      for (const auto& one : all) c.missed.hear(one);
     });
   }
 
@@ -321,6 +333,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   const std::unique_ptr<service_session> session;
   host& at;
   const std::function<void(const std::string&)> log;
+  missed_events missed;
   notebook notes;
   asio::io_context io;
   asio::ssl::context tls;
@@ -365,34 +378,6 @@ void service_link::stop() {
   implementation_->thread.join();
   const std::lock_guard lock(implementation_->mutex);
   implementation_->shown = "stopped";
-}
-
-namespace {
-
-class linked_connector : public connector {
- public:
-  linked_connector(std::string name, std::unique_ptr<service_link> link)
-      : name_(std::move(name)), link_(std::move(link)) {}
-  std::string_view name() const override { return name_; }
-  void on_event(const event& e) override { link_->on_event(e); }
-  void called(web_call, std::function<void(web_answer)> done) override { done({404, "there is nothing here\n"}); }
-  std::string state() const override { return link_->state(); }
-  void stop() override { link_->stop(); }
-
- private:
-  const std::string name_;
-  const std::unique_ptr<service_link> link_;
-};
-
-} // namespace
-
-result<std::unique_ptr<connector>> start_linked(std::string name, link_settings settings,
-                                                std::unique_ptr<service_session> session, host& at,
-                                                std::function<void(const std::string&)> log, memory remembers) {
-  auto link =
-      service_link::start(name, std::move(settings), std::move(session), at, std::move(log), std::move(remembers));
-  if (!link) return tl::unexpected(link.error());
-  return std::unique_ptr<connector>(std::make_unique<linked_connector>(std::move(name), std::move(*link)));
 }
 
 } // namespace quell::integrations::chat

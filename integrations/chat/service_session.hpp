@@ -53,9 +53,11 @@ class service_session {
   virtual void approved(std::uint64_t mark, const result<void>& what, boot_time now) = 0;
 
   // Over a restart:
-  // Restores what an earlier process stored, before any other call. Returns the operations whose end may have been
-  // missed; call `looked` for each.
+  // Restores what an earlier process stored, before any other call. Then come the stored events behind `last_event`,
+  // `events_are_complete`, and `looked` for each of the returned operations. Nothing is sent to people before.
   virtual std::vector<operation_id> recall(std::string_view kept, boot_time now) = 0;
+  virtual std::uint64_t last_event() const = 0;
+  virtual void events_are_complete(std::uint64_t newest, bool is_whole, boot_time now) = 0;
   virtual void looked(const operation_id& which, std::optional<status> how, boot_time now) = 0;
   virtual std::string to_keep() const = 0;
   /// Grows whenever `to_keep` changes.

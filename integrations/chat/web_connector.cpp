@@ -21,22 +21,24 @@ outbox_rules reporting(outbox_rules rules, const std::function<void(const std::s
 
 } // namespace
 
-web_connector::web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log,
-                             memory remembers, change_rules changes)
+web_connector::web_connector(std::string service, outbox_rules rules, host& at,
+                             std::function<void(const std::string&)> log, memory remembers, change_rules changes)
     : box(reporting(std::move(rules), log)),
       after_words({
           at,
-          [this] {
-            return [weak = weak_from_this()](std::function<void()> job) {
-              if (const auto self = weak.lock()) self->loop->run(std::move(job));
-            };
-          },
+          [this] { return runner(); },
           [this](const operation_id& turn) { box.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { this->log(sentence); },
           [this](incoming_message message, std::string answers) { say_again(std::move(message), std::move(answers)); },
           changes,
       }),
-      at_(at), log_(std::move(log)), notes_(std::move(remembers)) {}
+      at_(at), log_(std::move(log)),
+      missed_(
+          {at, std::move(service), [this] { return runner(); }, [this](const event& e) { apply(e); },
+           [this](std::uint64_t newest, bool is_whole) { box.caught_up(newest, is_whole); },
+           [this](const operation_id& which, std::optional<status> how) { box.looked(which, how, web_loop::now()); },
+           [this](const std::string& sentence) { this->log(sentence); }}),
+      notes_(std::move(remembers)) {}
 
 web_connector::~web_connector() { stop(); }
 
@@ -51,6 +53,12 @@ result<void> web_connector::start() {
     begin();
   });
   return {};
+}
+
+std::function<void(std::function<void()>)> web_connector::runner() {
+  return [weak = weak_from_this()](std::function<void()> job) {
+    if (const auto self = weak.lock()) self->loop->run(std::move(job));
+  };
 }
 
 template <class T>
@@ -70,19 +78,15 @@ void web_connector::stop() {
 
 void web_connector::recall() {
   const auto known = nlohmann::json::parse(notes_.recall(), nullptr, false);
-  if (!known.is_object()) return;
-  if (known.contains("more") && known["more"].is_string()) recall_more(known["more"].get<std::string>());
-  const auto which = box.recover(known.contains("shown") ? known["shown"].dump() : std::string(), web_loop::now());
-  if (which.empty()) return;
-  at_.look(which, back<std::vector<std::optional<status>>>([this, which](const auto& how) {
-             for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
-               box.looked(which[i], how[i], web_loop::now());
-           }));
+  if (known.is_object() && known.contains("more") && known["more"].is_string())
+    recall_more(known["more"].get<std::string>());
+  const auto shown = known.is_object() && known.contains("shown") ? known["shown"].dump() : std::string();
+  auto unfinished = box.recover(shown, web_loop::now());
+  missed_.fetch(box.last_event(), std::move(unfinished));
 }
 
 std::string web_connector::to_keep() const {
-  const auto shown = box.kept();
-  nlohmann::json all = {{"shown", shown.empty() ? nlohmann::json() : nlohmann::json::parse(shown)}};
+  nlohmann::json all = {{"shown", nlohmann::json::parse(box.kept())}};
   all["more"] = more_to_keep();
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -121,11 +125,13 @@ void web_connector::turned_away(const std::string& sentence) {
 }
 
 void web_connector::on_event(const event& e) {
-  loop->run([this, e] {
-    hear(e);
-    begun_.hear(e);
-    box.on_event(e, web_loop::now());
-  });
+  loop->run([this, e] { missed_.hear(e); });
+}
+
+void web_connector::apply(const event& e) {
+  hear(e);
+  begun_.hear(e);
+  box.on_event(e, web_loop::now());
 }
 
 void web_connector::called(web_call call, std::function<void(web_answer)> done) {
@@ -139,11 +145,11 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
     timers_.erase(timers_.begin());
     job();
   }
-  auto actions = box.due(now);
+  auto actions = missed_.is_over() ? box.due(now) : std::vector<action>{};
   // Stored before they are performed: after a crash the next process knows what was in flight.
   notes_.keep(version(), now, [this] { return to_keep(); });
   for (auto& a : actions) perform(std::move(a));
-  auto next = box.next_at(now);
+  auto next = missed_.is_over() ? box.next_at(now) : std::nullopt;
   if (const auto at = notes_.keep(version(), now, [this] { return to_keep(); }); at && (!next || *at < *next))
     next = at;
   if (!timers_.empty() && (!next || timers_.begin()->first < *next)) next = timers_.begin()->first;

@@ -13,6 +13,7 @@
 #include "integrations/chat/begun_turns.hpp"
 #include "integrations/chat/chat.hpp"
 #include "integrations/chat/follow_ups.hpp"
+#include "integrations/chat/missed_events.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
 #include "integrations/chat/signed_stop.hpp"
@@ -22,8 +23,9 @@ namespace quell::integrations::chat {
 
 class web_connector : public std::enable_shared_from_this<web_connector> {
  public:
-  web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log, memory remembers,
-                change_rules changes = {});
+  /// `service`: the first segment of its scopes.
+  web_connector(std::string service, outbox_rules rules, host& at, std::function<void(const std::string&)> log,
+                memory remembers, change_rules changes = {});
   virtual ~web_connector();
   web_connector(const web_connector&) = delete;
   web_connector& operator=(const web_connector&) = delete;
@@ -91,6 +93,9 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   std::optional<boot_time> turn(boot_time now);
   void perform(action a);
   void recall();
+  /// A function, callable from any thread, that runs a job on the loop while this object lives.
+  std::function<void(std::function<void()>)> runner();
+  void apply(const event& e);
   std::uint64_t version() const { return box.changes() + more_changes(); }
   std::string to_keep() const;
   /// A function, callable from any thread, that runs `then(value)` on the loop while this object lives.
@@ -101,6 +106,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   std::function<void(const std::string&)> log_;
   std::multimap<boot_time, std::function<void()>> timers_;
   begun_turns begun_;
+  missed_events missed_;
   notebook notes_;
   std::atomic<bool> is_stopped_{false};
   boot_time turned_away_at_{};

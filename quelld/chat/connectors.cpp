@@ -6,6 +6,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "actors/chat/chat_events.hpp"
 #include "integrations/chat/webhook/connector.hpp"
 
 namespace quell::controller::chat {
@@ -13,14 +14,6 @@ namespace quell::controller::chat {
 namespace {
 
 constexpr std::size_t most_kept = 4096;
-
-std::string_view first_segment(std::string_view scope) { return scope.substr(0, scope.find('/')); }
-
-/// The store leaves out data that is rendered when it is read: here the cancel of the event.
-std::string data_of(const records::event_record& e) {
-  if (!e.data.empty()) return e.data;
-  return e.cancel ? R"({"cancel":")" + e.cancel->text() + R"("})" : "{}";
-}
 
 /// A connector that waits, connects or has given up says so first, and a room that it may not enter behind "; not in".
 /// Parts that need no connection (incoming webhooks, Discord's commands without its gateway) are always there.
@@ -56,13 +49,8 @@ integrations::chat::connector* connectors::find(std::string_view name) const {
 }
 
 void connectors::on_event(const records::event_record& e) {
-  if (!e.scope && e.type == event_type::cancel_settled) // of an owner or of everything: it can concern any service
-    for (const auto& c : all_)
-      if (const auto scope = scope_path::parse(c->name())) c->on_event({e.id, e.type, *scope, {}, {}, data_of(e)});
-  if (!e.scope) return;
-  auto* to = find(first_segment(e.scope->text()));
-  if (!to) return;
-  to->on_event({e.id, e.type, *e.scope, e.operation, e.root, data_of(e)});
+  for (const auto& c : all_)
+    if (const auto shown = event_for(c->name(), e)) c->on_event(*shown);
 }
 
 bool connectors::called(std::string_view name, integrations::chat::web_call call,

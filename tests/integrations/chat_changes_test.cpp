@@ -29,6 +29,7 @@ class quick_host final : public host {
     if (late) return void(late_answer = std::move(done));
     done(stored);
   }
+  void events_after(std::string, std::uint64_t, std::function<void(result<event_page>)>) override {}
   std::optional<known_message> stored;
   strings looked_up;
   bool late = false;

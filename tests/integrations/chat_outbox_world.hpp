@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "integrations/chat/outbox.hpp"
 
 namespace quell::integrations::chat::testing {
@@ -25,6 +27,12 @@ struct played_service {
   std::vector<std::string> posted_texts;       ///< "post x", "edit 1 x", "react m x"
 
   static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
+
+  /// Whether nothing is left that a later process would have to send or to end.
+  bool keeps_nothing() const {
+    const auto kept = nlohmann::json::parse(box.kept());
+    return kept["parts"].empty() && kept["stops"].empty();
+  }
 
   /// quelld's decision about a message.
   static decision taken(const message_id& m) {

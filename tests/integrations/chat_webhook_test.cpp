@@ -43,6 +43,9 @@ struct listening_host final : host {
   void find(std::vector<scope_path>, std::string, std::function<void(result<std::optional<known_message>>)>) override {
     FAIL("nobody edits here");
   }
+  void events_after(std::string, std::uint64_t, std::function<void(result<event_page>)>) override {
+    FAIL("nothing is shown here");
+  }
 };
 
 struct world {

@@ -32,7 +32,6 @@ def test_the_acknowledgement_of_a_stop_is_one_message_over_a_crash(times):
         assert len(standing(d)) == 1, standing(d)
 
 
-@pytest.mark.xfail(reason="the end of a stop is not told if quelld dies between its settlement and its post (decision 076)", strict=False)
 @pytest.mark.parametrize("until_told", [False, True])
 def test_what_a_crash_behind_a_stop_leaves_in_a_chat_is_put_right(until_told):
     m = marker()

@@ -1,6 +1,5 @@
 """Discord without losses: 5xx, restarts, and messages that are queued, have attachments, are edited, deleted, or sent while quelld is away."""
 import json
-import os
 
 import pytest
 
@@ -24,14 +23,6 @@ def stands(d, text, seconds=60):
     """The message of quelld that contains the text and has no button any more."""
     return until(lambda: next((s for s in d.all_standing() if text in s["content"] and not s["components"]), None),
                  f"a final message with {text!r}; there are {d.all_standing()}", seconds)
-
-
-def remembered(c):
-    try:
-        with open(os.path.join(c.state, "chat", "discord.json")) as f:
-            return json.load(f)
-    except FileNotFoundError:
-        return {}
 
 
 def test_a_reply_survives_more_errors_than_a_few_and_comes_once(world):
@@ -81,7 +72,7 @@ def test_after_a_crash_no_message_looks_alive(world):
     until(lambda: processes.marked(m), "the command to run")
     working = until(lambda: next((x for x in d.found("MADE")), None), "a message that works")
     until(lambda: d.standing(working["id"])["components"], "its button")
-    until(lambda: working["id"] in json.dumps(remembered(c)), "it to be remembered")
+    until(lambda: working["id"] in json.dumps(c.remembers("discord")), "it to be remembered")
     turn = c.operations(kind="turn", status="live")[0]["id"]
     c.restart()
     until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
@@ -97,7 +88,7 @@ def test_a_question_survives_a_crash_and_its_buttons_work():
         d.see("IDENTIFY")
         d.message("runs")
         asked = until(lambda: next((x for x in d.found("MADE") if "approval" in x["content"]), None), "the question")
-        until(lambda: asked["id"] in json.dumps(remembered(c)), "it to be remembered")
+        until(lambda: asked["id"] in json.dumps(c.remembers("discord")), "it to be remembered")
         c.restart()
         buttons = d.standing(asked["id"])["components"][0]["components"]
         answer = d.interact(c, interaction(3, custom_id=buttons[0]["custom_id"], component_type=2))
@@ -114,7 +105,7 @@ def test_a_question_that_was_answered_while_discord_was_away_is_closed():
         d.see("IDENTIFY")
         d.message("runs")
         asked = until(lambda: next((x for x in d.found("MADE") if "approval" in x["content"]), None), "the question")
-        until(lambda: asked["id"] in json.dumps(remembered(c)), "it to be remembered")
+        until(lambda: asked["id"] in json.dumps(c.remembers("discord")), "it to be remembered")
         for _ in range(3):  # quelld waits twice as long each time: with more of them the next life would be busy for a minute
             d.do("plan", method="PATCH", status=503)
         c.cancel(scope=SCOPE)
@@ -202,7 +193,7 @@ def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world
     c, d, _ = world
     d.message("one")
     stands(d, "You said one.")
-    until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
+    until(lambda: c.remembers("discord").get("heard", {}).get(SCOPE), "the channel to be remembered")
     c.kill_controller()
     d.message("two")
     d.message("three")
@@ -222,7 +213,7 @@ def test_a_session_that_was_forgotten_loses_nothing(world):
     c, d, _ = world
     d.message("one")
     stands(d, "You said one.")
-    until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
+    until(lambda: c.remembers("discord").get("heard", {}).get(SCOPE), "the channel to be remembered")
     d.do("drop", forget=True)
     d.message("two")  # no session receives it
     stands(d, "You said two.", 60)

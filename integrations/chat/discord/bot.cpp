@@ -51,17 +51,20 @@ bot::bot(discord_settings settings, host& at)
       nonce_(fresh_nonce()), machine_(settings_.token, settings_.gateway_url),
       follow_ups_({
           at,
-          [this] {
-            return [weak = weak_from_this()](std::function<void()> job) {
-              if (const auto self = weak.lock()) self->run(std::move(job));
-            };
-          },
+          [this] { return runner(); },
           [this](const operation_id& turn) { outbox_.drop(turn, web_loop::now()); },
           [this](const std::string& sentence) { log("discord: " + sentence); },
           [this](incoming_message message, std::string answers) { say(std::move(message), std::move(answers)); },
           settings_.changes,
       }),
-      outbox_(rules(settings_.log, settings_.shows_place)), notes_(settings_.memory),
+      outbox_(rules(settings_.log, settings_.shows_place)),
+      missed_({at, "discord", [this] { return runner(); }, [this](const event& e) { apply(e); },
+               [this](std::uint64_t newest, bool is_whole) { outbox_.caught_up(newest, is_whole); },
+               [this](const operation_id& which, std::optional<status> how) {
+                 outbox_.looked(which, how, web_loop::now());
+               },
+               [this](const std::string& sentence) { log("discord: " + sentence); }}),
+      notes_(settings_.memory),
       door_(settings_.public_key, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())) {}
 
 result<void> bot::start() {
@@ -109,12 +112,20 @@ void bot::run(std::function<void()> job) {
   if (!is_over_) loop_->run(std::move(job));
 }
 
+std::function<void(std::function<void()>)> bot::runner() {
+  return [weak = weak_from_this()](std::function<void()> job) {
+    if (const auto self = weak.lock()) self->run(std::move(job));
+  };
+}
+
 void bot::on_event(const event& e) {
   if (is_over_) return;
-  loop_->run([this, e] {
-    begun_.hear(e);
-    outbox_.on_event(e, web_loop::now());
-  });
+  loop_->run([this, e] { missed_.hear(e); });
+}
+
+void bot::apply(const event& e) {
+  begun_.hear(e);
+  outbox_.on_event(e, web_loop::now());
 }
 
 void bot::called(web_call call, std::function<void(web_answer)> done) {
@@ -143,13 +154,13 @@ std::optional<boot_time> bot::turn(boot_time now) {
     job();
   }
   defer_what_takes_long(now);
-  send_due(now);
+  if (missed_.is_over()) send_due(now);
   show_state(now);
   auto next = machine_.next_at();
   const auto sooner = [&](std::optional<boot_time> at) {
     if (at && (!next || *at < *next)) next = at;
   };
-  sooner(outbox_.next_at(now));
+  if (missed_.is_over()) sooner(outbox_.next_at(now));
   sooner(notes_.keep(version(), now, [this] { return to_keep(); }));
   if (!later_.empty()) sooner(later_.begin()->first);
   for (const auto& [id, one] : open_)

@@ -23,6 +23,7 @@
 #include "integrations/chat/discord/write.hpp"
 #include "integrations/chat/follow_ups.hpp"
 #include "integrations/chat/handled_marks.hpp"
+#include "integrations/chat/missed_events.hpp"
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
@@ -53,6 +54,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   void begin();
   std::optional<boot_time> turn(boot_time now);
   void run(std::function<void()> job); ///< runs a job on the loop, whose thread ends before us
+  /// Callable from any thread, and as long as wanted: the same while this object lives.
+  std::function<void(std::function<void()>)> runner();
   void perform(gateway_machine::effects effects);
   void find_address();
   void find_application();
@@ -83,6 +86,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   static bool is_for_another(const incoming_message& message, bool stops, const std::string& data);
   // catching_up.cpp
   void recall();
+  void apply(const event& e);
   std::uint64_t version() const { return outbox_.changes() + marks_.changes(); }
   std::string to_keep() const;
   void catch_up();
@@ -122,6 +126,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   std::map<std::string, missed_messages<std::string>> held_; ///< by place whose history is being fetched
   begun_turns begun_;
   outbox outbox_;
+  missed_events missed_;
   notebook notes_;
   rate_limits limits_;
   interaction_verifier door_;

@@ -26,7 +26,6 @@ bool is_recent(const std::string& id) {
 
 void bot::recall() {
   const auto known = json::parse(notes_.recall(), nullptr, false);
-  if (!known.is_object()) return;
   if (const auto& marks = member_of(known, "heard"); marks.is_object())
     for (const auto& [place, id] : marks.items())
       if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
@@ -35,22 +34,12 @@ void bot::recall() {
   // Restored together with the used numbers; otherwise a new post would be taken for an old one.
   if (const auto nonce = text_of(known, "nonce"); shown.is_object() && !nonce.empty() && nonce.size() <= most_nonce)
     nonce_ = nonce;
-  const auto which = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
-  if (which.empty()) return;
-  host_.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->run([bot = self.get(), which, how] {
-      for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
-        bot->outbox_.looked(which[i], how[i], web_loop::now());
-    });
-  });
+  auto unfinished = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
+  missed_.fetch(outbox_.last_event(), std::move(unfinished));
 }
 
 std::string bot::to_keep() const {
-  const auto shown = outbox_.kept();
-  return json{{"heard", marks_.all()}, {"nonce", nonce_}, {"shown", shown.empty() ? json() : json::parse(shown)}}
-      .dump();
+  return json{{"heard", marks_.all()}, {"nonce", nonce_}, {"shown", json::parse(outbox_.kept())}}.dump();
 }
 
 void bot::catch_up() {

@@ -153,7 +153,7 @@ void session::plan(boot_time now) {
   for (const auto& [folded_name, c] : channels_)
     if (c.try_at) at(*c.try_at);
   if (join_at_) return; // text for people waits for the end of the greeting
-  if (const auto next = outbox_.next_at(now)) at(*next);
+  if (const auto next = next_words(now)) at(*next);
 }
 
 std::string session::state() const {

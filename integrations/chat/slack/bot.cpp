@@ -46,7 +46,7 @@ std::string stopped_text(const stop_answer& a) {
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log, settings.memory, settings.changes),
+    : web_connector("slack", rules_of(settings), at, settings.log, settings.memory, settings.changes),
       settings_(std::move(settings)), began_(seconds_now()) {}
 
 void bot::begin() {

@@ -38,7 +38,7 @@ std::optional<scope_path> scope_of_chat(const std::string& chat, const std::stri
 } // namespace
 
 bot::bot(telegram_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log, settings.memory, settings.changes),
+    : web_connector("telegram", rules_of(settings), at, settings.log, settings.memory, settings.changes),
       settings_(std::move(settings)) {}
 
 void bot::begin() { introduce(); }

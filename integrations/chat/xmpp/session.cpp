@@ -168,7 +168,7 @@ void session::plan(boot_time now) {
     if (r.check_at) at(*r.check_at);
     if (r.gone) at(r.gone->until);
   }
-  if (const auto next = outbox_.next_at(now)) at(*next);
+  if (const auto next = next_words(now)) at(*next);
 }
 
 std::string session::state() const {

@@ -34,6 +34,14 @@ class TurnCluster(Cluster):
         self.kill_controller()
         self.start_controller()
 
+    def remembers(self, service):
+        """What the connector of a chat service keeps for its next life; {} = nothing yet."""
+        try:
+            with open(os.path.join(self.state, "chat", service + ".json")) as f:
+                return json.load(f)
+        except FileNotFoundError:
+            return {}
+
     # ---- messages -----------------------------------------------------------------------------------------------
     def post(self, scope, text, token=None, **fields):
         body = {"scope": scope, "text": text, "author": {"id": "mia", "name": "Mia"}, **fields}

@@ -1,0 +1,70 @@
+"""quelld dies in the instant in which a turn ends or is stopped: the next life reads what was committed, so no chat calls a whole
+reply cut, misses an answer, shows a live button below a dead reply, or waits for the end of a stop."""
+import pytest
+
+from harness.discord import FakeDiscord
+from harness.slack import FakeSlack
+from harness.telegram import FakeTelegram
+from harness.waiting import until
+from test_chat_discord import SCOPE, DiscordCluster
+from test_chat_slack import SlackCluster
+from test_chat_telegram import TelegramCluster
+from test_stop_words import marker
+
+SLOW = "This comes in small pieces, one after the other."
+SAID_SLOWLY = "This is said slowly, word by word, so that it is edited"
+
+
+def has_completed(c, scope, count):
+    until(lambda: sum(t["status"] == "completed" for t in c.operations(scope=scope, kind="turn")) >= count, "the turn to end")
+
+
+def test_discord_shows_each_whole_reply_once_over_crashes_at_its_end():
+    with FakeDiscord() as d, DiscordCluster(d, marker()) as c:
+        d.see("IDENTIFY")
+        for i in range(4):
+            d.message("slowly")
+            has_completed(c, SCOPE, i + 1)
+            c.restart()
+            d.see("IDENTIFY", count=i + 2)
+        until(lambda: [(m["content"], m["components"]) for m in d.all_standing()] == [(SAID_SLOWLY, [])] * 4,
+              f"four whole replies without a button; {d.all_standing()}")
+
+
+def stands(slack, c, ts):
+    """Slack shows the reply, and quelld knows its message."""
+    slack.see(lambda all: all, "the reply to begin", thread=ts)
+    until(lambda: any(p["scope"].endswith(ts) and p["message"] for p in c.remembers("slack")["shown"]["parts"]), "its message to be known")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_slack_loses_no_answer_and_no_end_of_a_stop(stops):
+    with FakeSlack() as slack, SlackCluster(slack) as c:
+        until(lambda: slack.calls("auth.test"), "the introduction")
+        threads = []
+        for _ in range(4):
+            ts = slack.say(c, "<@UBOT> endless" if stops else "<@UBOT> slowly")
+            threads.append(ts)
+            stands(slack, c, ts)
+            if stops:
+                slack.say(c, "stop", thread=ts)
+            else:
+                has_completed(c, f"slack/T1/C1/{ts}", 1)
+            c.restart()
+
+        def is_right(ts):
+            all = slack.shown(thread=ts)
+            texts = [m["text"] for m in all]
+            return len(all) == 1 and not slack.buttons(all[0]) and (texts[0].endswith("⏹ stopped") if stops else texts[0] == SLOW)
+        for ts in threads:
+            until(lambda: is_right(ts), f"the thread to be put right; {slack.shown(thread=ts)}")
+
+
+def test_telegram_shows_each_whole_reply_over_crashes_at_its_end():
+    with FakeTelegram() as telegram, TelegramCluster(telegram.url) as c:
+        until(lambda: telegram.polls, "the first poll")
+        for i in range(4):
+            telegram.say("slowly")
+            until(lambda: sum(t["status"] == "completed" for t in c.turns()) == i + 1, "the turn to end")
+            c.restart()
+        until(lambda: [m["text"] for m in telegram.shown()] == [SLOW] * 4, f"four whole answers; {telegram.shown()}")
