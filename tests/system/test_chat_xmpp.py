@@ -163,11 +163,8 @@ def test_an_answer_goes_on_after_a_kill_of_quelld_and_a_stop_makes_room_for_the_
 
 
 def heard(c):
-    try:
-        with open(os.path.join(c.state, "chat", "xmpp.json")) as f:
-            return json.loads(json.load(f)["more"])["heard"].get(ROOM)
-    except (FileNotFoundError, KeyError, ValueError):
-        return None
+    more = c.remembers("xmpp").get("more")
+    return json.loads(more)["heard"].get(ROOM) if more else None
 
 
 def test_what_was_said_in_a_room_meanwhile_is_answered_and_a_stop_among_it_goes_first(xmpp):
