@@ -60,11 +60,12 @@ action outbox::outbox_state::send(const scope_path& scope, place& in, position p
   if (a.what == action_kind::post) {
     a.key = a.number;
     if (p->perhaps) { // resend unchanged: the service may return the earlier result
+      if (rules.posts_are_found && p->perhaps->is_doubtful) a.what = action_kind::find;
       a.key = p->perhaps->key;
       a.text = p->perhaps->text;
       a.is_live = p->perhaps->is_live;
       text_bytes = p->perhaps->text_bytes;
-    } else if (rules.posts_repeat) {
+    } else if (rules.posts_repeat || rules.posts_are_found) {
       p->perhaps = part::attempt{a.key, a.text, text_bytes, a.is_live, false};
     }
   }
@@ -109,8 +110,23 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
   place& in = found->second;
   const flight was = *std::exchange(in.flying, std::nullopt);
   const auto p = was.of;
-  const bool was_done = how.what == outcome::sent ||
-                        (how.what == outcome::unknown && was.what == action_kind::post && !b.rules.posts_repeat);
+  if (was.what == action_kind::find && (how.what == outcome::absent || how.what == outcome::refused)) {
+    in.failures = 0;
+    if (p->is_doomed) {
+      in.parts.erase(p);
+      return b.sweep(in);
+    }
+    if (how.what == outcome::absent) {
+      p->perhaps.reset();
+      return b.sweep(in);
+    }
+    if (p->is_urgent()) return b.freeze(in, p); // the outcome of the stop comes in a message of its own
+    b.replace_by_gap(in, p, was.text_bytes);
+    return b.sweep(in);
+  }
+  const bool posts_once = b.rules.posts_repeat || b.rules.posts_are_found;
+  const bool was_done =
+      how.what == outcome::sent || (how.what == outcome::unknown && was.what == action_kind::post && !posts_once);
   // A reaction with an unknown outcome is not waited for: the stop is acknowledged in words.
   const bool is_refused =
       how.what == outcome::refused || (how.what == outcome::unknown && was.what == action_kind::react);
@@ -139,9 +155,10 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     p->shown_at = now;
     p->failing_since.reset();
     p->perhaps.reset();
-    if (was.what == action_kind::post) p->message = how.what == outcome::sent ? how.message : "";
+    const bool was_posted = was.what == action_kind::post || was.what == action_kind::find;
+    if (was_posted) p->message = how.what == outcome::sent ? how.message : "";
     const bool is_final = p->message.empty() || (p->what == part_kind::acknowledgement && !b.rules.can_edit);
-    if (was.what == action_kind::post && is_final) return b.freeze(in, p);
+    if (was_posted && is_final) return b.freeze(in, p);
   } else if (is_refused) {
     if (was.what == action_kind::edit) {
       b.freeze(in, p);

@@ -53,6 +53,8 @@ struct outbox_rules {
   bool has_buttons = false;
   /// The service performs a post with a known `key` only once: a post with an unknown outcome is then sent again.
   bool posts_repeat = false;
+  /// The service can be asked whether it has the post with a known `key`: one with an unknown outcome is looked for.
+  bool posts_are_found = false;
   bool has_fences = false;          ///< ``` delimits code: a message that ends inside a block closes and reopens it
   bool fences_name_language = true; ///< after the fence; false: the service would show it as a line of code
   bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank lines are left out
@@ -76,7 +78,7 @@ struct outbox_rules {
   std::function<void(const std::string&)> report{};
 };
 
-enum class action_kind : std::uint8_t { post, edit, react, unreact, remove };
+enum class action_kind : std::uint8_t { post, edit, react, unreact, remove, find };
 
 /// The display name: `a post`.
 constexpr const char* name_of(action_kind k) {
@@ -90,9 +92,11 @@ constexpr const char* name_of(action_kind k) {
   case action_kind::unreact:
     return "the end of a reaction";
   case action_kind::remove:
+    return "a removal";
+  case action_kind::find:
     break;
   }
-  return "a removal";
+  return "a search for a post";
 }
 
 /// A question to humans: a call that waits for approval.
@@ -112,7 +116,7 @@ struct action {
   std::string text;       ///< post, edit: the whole text of the message, within the limits; (un)react: the reaction
   std::string reply_to;   ///< post: the service's id of the message that it answers; "" = none or unknown
   bool is_urgent = false; ///< an acknowledgement
-  std::uint64_t key = 0;  ///< post: the same at each attempt, and unique to this post
+  std::uint64_t key = 0;  ///< post, find: the same at each attempt, and unique to this post
   /// The turn whose reply this is; a Stop button is useful while it is live.
   std::optional<operation_id> turn{};
   bool is_live = false; ///< the reply continues: more will be appended by edits
@@ -124,8 +128,11 @@ enum class outcome : std::uint8_t {
   sent,     ///< done; `message` is the service's id of the post ("" = it has none and cannot be edited)
   later,    ///< certainly not done: the service says when to retry (`wait`, 0 = unknown)
   not_sent, ///< certainly not done: unreachable, or a transient error. Retried with growing waits
-  unknown,  ///< possibly done: the connection broke. Edits are repeated, posts only if `posts_repeat`, reactions never
-  refused,  ///< cannot be done (no rights, message gone). A post is dropped, an edit becomes a new message
+  unknown,  ///< possibly done: the connection broke. Edits are repeated, posts if it is known that none arrives twice,
+            ///< reactions never
+  refused,  ///< cannot be done (no rights, message gone). A post is dropped, an edit becomes a new message; a post that
+            ///< was to be found is not repeated
+  absent,   ///< of a find: the service does not have the post
 };
 
 struct done_how {

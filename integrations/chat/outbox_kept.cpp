@@ -41,6 +41,7 @@ json kept_part(const scope_path& scope, const place& in, const part& p, bool in_
   }
   if (p.is_posted) return j;
   j["waits"] = static_cast<int>(p.what);
+  if (p.is_doomed) j["doomed"] = true;
   j["answers"] = p.reply_to;
   if (p.tells) j["stop"] = p.tells->text();
   if (p.perhaps)
@@ -56,9 +57,10 @@ bool is_of_open_stop(const place& in, const part& p) {
 }
 
 /// Whether it is not in the service yet and no later event restores it.
-bool is_waiting(const place& in, const part& p) {
-  if (p.is_posted || p.is_doomed || p.what == part_kind::queued || p.what == part_kind::in_line) return false;
-  if (p.what == part_kind::note && p.turn) return false; // a note about a queue position
+bool is_waiting(const place& in, const part& p, const outbox_rules& rules) {
+  if (p.is_posted || p.what == part_kind::queued || p.what == part_kind::in_line) return false;
+  if (p.is_doomed) return rules.posts_are_found && p.perhaps; // it may stand there, and then it must be ended
+  if (p.what == part_kind::note && p.turn) return false;      // a note about a queue position
   return !is_of_open_stop(in, p) || p.what == part_kind::reaction;
 }
 
@@ -141,7 +143,7 @@ std::string outbox::kept() const {
       const bool is_last_word = p.what == part_kind::acknowledgement && !is_of_open_stop(place, p);
       const bool stands = p.is_posted && !p.message.empty() && !p.is_reaction() && !is_final &&
                           (p.what == part_kind::reply || p.asks || is_last_word);
-      if (parts.size() < most_kept && (stands || (is_whole && is_waiting(place, p))))
+      if (parts.size() < most_kept && (stands || (is_whole && is_waiting(place, p, b.rules))))
         parts.push_back(kept_part(scope, place, p, is_whole));
     }
     for (const auto& n : place.stops)

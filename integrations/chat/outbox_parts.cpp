@@ -229,11 +229,13 @@ void outbox::outbox_state::drop(place& in, const operation_id& turn, const std::
     if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
     if (what == what_goes::not_whole && !here->is_open && here->mark.empty() && !here->asks) continue;
     const bool flies = is_flying(in, here);
-    if (!here->is_posted && !flies) {
+    const bool is_sought = rules.posts_are_found && here->perhaps && here->perhaps->is_doubtful;
+    if (!here->is_posted && !flies && !is_sought) {
       in.parts.erase(here);
       continue;
     }
-    const auto kept = std::max(here->sent_bytes, flies ? in.flying->text_bytes : 0);
+    auto kept = std::max(here->sent_bytes, flies ? in.flying->text_bytes : 0);
+    if (is_sought) kept = std::max(kept, here->perhaps->text_bytes);
     const bool is_cut = here->is_open || kept < here->text.size();
     if (kept < here->text.size()) here->text.resize(kept);
     here->is_open = false;

@@ -84,7 +84,9 @@ std::optional<part> recovered_waiting(const json& j) {
   p.what = static_cast<part_kind>(what);
   if ((p.what == part_kind::approval) != p.asks.has_value() || p.text.empty()) return std::nullopt;
   if (p.what == part_kind::reaction ? p.message.empty() : !p.message.empty()) return std::nullopt;
-  p.is_posted = p.awaits_proof = p.is_shown_live = p.is_doomed = false;
+  p.is_posted = p.is_shown_live = false;
+  p.is_doomed = flag_of(j, "doomed");
+  p.awaits_proof = p.awaits_proof && p.is_doomed;
   p.shown.clear();
   p.sent_bytes = 0;
   p.reply_to = text_of(j, "answers");
@@ -141,30 +143,33 @@ std::optional<std::pair<operation_id, reply>> recovered_reply(const json& j) {
 
 } // namespace
 
+void outbox::outbox_state::replace_by_gap(place& in, position p, std::size_t sent_bytes) {
+  if (!rules.words.left_out.empty()) {
+    part gap;
+    gap.what = part_kind::left_out;
+    gap.turn = p->turn;
+    gap.text = rules.words.left_out;
+    gap.reply_to = p->reply_to;
+    in.parts.insert(p, std::move(gap));
+  }
+  const auto done = std::min(sent_bytes, p->text.size());
+  if (p->what != part_kind::reply || (done == p->text.size() && !p->is_open)) {
+    in.parts.erase(p);
+    return;
+  }
+  p->opening = opening_behind(p->opening + p->text.substr(0, done));
+  p->text.erase(0, done);
+  p->reply_to.clear();
+  p->perhaps.reset();
+}
+
 /// `flies`: it was in flight, and the outcome of so many of its bytes is unknown.
 void outbox::outbox_state::recover_waiting(place& in, part p, std::optional<std::uint64_t> flies) {
   if (p.tells) in.acknowledged.push_back(*p.tells);
   if (p.what == part_kind::reaction || p.what == part_kind::acknowledgement)
     return add_urgent(in, std::move(p)); // posting it twice is acceptable
-  if (!flies) {
-    add(in, std::move(p));
-    return;
-  }
-  // A post is not repeated: its replacement says that something may be missing.
-  if (!rules.words.left_out.empty()) {
-    part gap;
-    gap.what = part_kind::left_out;
-    gap.turn = p.turn;
-    gap.text = rules.words.left_out;
-    gap.reply_to = p.reply_to;
-    add(in, std::move(gap));
-  }
-  const auto done = std::min<std::size_t>(*flies, p.text.size());
-  if (p.what != part_kind::reply || (done == p.text.size() && !p.is_open)) return;
-  p.opening = opening_behind(p.opening + p.text.substr(0, done));
-  p.text.erase(0, done);
-  p.reply_to.clear();
   add(in, std::move(p));
+  if (flies) replace_by_gap(in, std::prev(in.parts.end()), *flies);
 }
 
 std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) {

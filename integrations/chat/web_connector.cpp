@@ -72,8 +72,17 @@ std::function<void(T)> web_connector::back(std::function<void(T)> then) {
 
 void web_connector::stop() {
   if (!loop || is_stopped_.exchange(true)) return;
+  finish_sending();
   loop->stop();
   notes_.close(version(), web_loop::now(), [this] { return to_keep(); });
+}
+
+/// Begins nothing more, and waits a moment for what is under way: the next process then knows its outcome.
+void web_connector::finish_sending() {
+  constexpr milliseconds farewell{1000};
+  const auto idle = std::make_shared<std::promise<void>>();
+  loop->run([this, idle] { idle_ = idle; });
+  idle->get_future().wait_for(farewell);
 }
 
 void web_connector::recall() {
@@ -145,11 +154,13 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
     timers_.erase(timers_.begin());
     job();
   }
-  auto actions = missed_.is_over() ? box.due(now) : std::vector<action>{};
+  const bool may_send = missed_.is_over() && !idle_;
+  auto actions = may_send ? box.due(now) : std::vector<action>{};
   // Stored before they are performed: after a crash the next process knows what was in flight.
   notes_.keep(version(), now, [this] { return to_keep(); });
   for (auto& a : actions) perform(std::move(a));
-  auto next = missed_.is_over() ? box.next_at(now) : std::nullopt;
+  if (idle_ && box.in_flight() == 0 && !std::exchange(was_idle_, true)) idle_->set_value();
+  auto next = may_send ? box.next_at(now) : std::nullopt;
   if (const auto at = notes_.keep(version(), now, [this] { return to_keep(); }); at && (!next || *at < *next))
     next = at;
   if (!timers_.empty() && (!next || timers_.begin()->first < *next)) next = timers_.begin()->first;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
  private:
   std::optional<boot_time> turn(boot_time now);
   void perform(action a);
+  void finish_sending();
   void recall();
   /// A function, callable from any thread, that runs a job on the loop while this object lives.
   std::function<void(std::function<void()>)> runner();
@@ -108,6 +110,8 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   begun_turns begun_;
   missed_events missed_;
   notebook notes_;
+  std::shared_ptr<std::promise<void>> idle_; ///< set while we stop: kept once nothing is under way
+  bool was_idle_ = false;
   std::atomic<bool> is_stopped_{false};
   boot_time turned_away_at_{};
   mutable std::mutex mutex_;

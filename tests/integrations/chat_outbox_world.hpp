@@ -148,4 +148,14 @@ struct played_service {
   }
 };
 
+/// The next life of a service that continues: it knows its messages.
+struct next_life : played_service {
+  explicit next_life(const played_service& before) : played_service(before.rules) {
+    order = before.order;
+    messages = before.messages;
+    now = before.now;
+    events = before.events;
+  }
+};
+
 } // namespace quell::integrations::chat::testing

@@ -20,16 +20,6 @@ outbox_rules with_buttons() {
   return r;
 }
 
-/// The next life of a service that continues: it knows its messages.
-struct next_life : played_service {
-  explicit next_life(const played_service& before) : played_service(before.rules) {
-    order = before.order;
-    messages = before.messages;
-    now = before.now;
-    events = before.events;
-  }
-};
-
 /// A quelld that answers on the test's command.
 struct slow_host final : host {
   void say(incoming_message, std::function<void(result<decision>)>) override { FAIL("the connector says it"); }

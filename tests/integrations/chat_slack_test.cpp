@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/slack/found_post.hpp"
 #include "integrations/chat/slack/read.hpp"
 #include "integrations/chat/slack/signature.hpp"
 #include "integrations/chat/slack/write.hpp"
@@ -162,20 +163,22 @@ TEST_CASE("a handshake, a command and a button are read") {
 
 TEST_CASE("posts go into the thread, escaped; a live reply carries a Stop button, a finished one none") {
   auto a = post("1 < 2 & <!channel>");
-  auto r = slack::request_of(settings(), a);
+  a.key = 7;
+  auto r = slack::request_of(settings(), a, "n");
   CHECK(r.url == "http://127.0.0.1:1/api/chat.postMessage");
   auto sent = json::parse(r.body);
   CHECK(sent["channel"] == "C1");
   CHECK(sent["thread_ts"] == "1700.000100");
   CHECK(sent["text"] == "1 &lt; 2 &amp; &lt;!channel&gt;");
+  CHECK(sent["metadata"]["event_payload"]["key"] == "n.7");
   a.turn = operation_id::fresh();
   a.is_live = true;
-  sent = json::parse(slack::request_of(settings(), a).body);
+  sent = json::parse(slack::request_of(settings(), a, "n").body);
   CHECK(sent["blocks"][1]["elements"][0]["value"] == a.turn->text());
   a.what = action_kind::edit;
   a.message = "1800.1";
   a.is_live = false;
-  r = slack::request_of(settings(), a);
+  r = slack::request_of(settings(), a, "n");
   CHECK(r.url.ends_with("/chat.update"));
   sent = json::parse(r.body);
   CHECK(sent["ts"] == "1800.1");
@@ -186,9 +189,9 @@ TEST_CASE("a stop sign is Slack's octagonal_sign; what Slack has no name for is 
   auto a = post("🛑");
   a.what = action_kind::react;
   a.message = "1800.1";
-  CHECK(json::parse(slack::request_of(settings(), a).body)["name"] == "octagonal_sign");
+  CHECK(json::parse(slack::request_of(settings(), a, "n").body)["name"] == "octagonal_sign");
   a.text = "🦩";
-  CHECK(slack::request_of(settings(), a).url.empty());
+  CHECK(slack::request_of(settings(), a, "n").url.empty());
 }
 
 TEST_CASE("what Slack's answers mean") {
@@ -210,4 +213,39 @@ TEST_CASE("what Slack's answers mean") {
   CHECK(result_kind(post("x"), r) == outcome::unknown);
   r.what = web_end::not_sent;
   CHECK(result_kind(post("x"), r) == outcome::not_sent);
+}
+
+TEST_CASE("a post of which nobody knows whether it arrived is found by its key, absent, or cannot be known") {
+  auto a = post("x");
+  a.what = action_kind::find;
+  a.key = 7;
+  const auto r = slack::request_of(settings(), a, "n");
+  CHECK(r.url.ends_with("/conversations.replies"));
+  CHECK(r.body.find("ts=1700.000100") != std::string::npos);
+  CHECK(r.body.find("include_all_metadata=true") != std::string::npos);
+  const auto where = slack::destination_of(a.place);
+  const auto own = [](const std::string& key) {
+    json m = {{"type", "message"}, {"user", "UBOT"}, {"bot_id", "B1"}, {"ts", "1800.7"}, {"text", "x"}};
+    if (!key.empty()) m["metadata"] = slack::mark_of_post(key);
+    return m;
+  };
+  const json of_somebody = {{"type", "message"}, {"user", "U1"}, {"ts", "1800.1"}, {"text", "x"}};
+  const auto found = [&](const std::vector<json>& all, const std::string& cursor = "") {
+    const json body = {{"ok", true}, {"messages", all}, {"response_metadata", {{"next_cursor", cursor}}}};
+    return slack::found_post(answered(200, body.dump()), where, "n.7", "UBOT");
+  };
+  CHECK(found({of_somebody, own("n.6"), own("n.7")}).what == outcome::sent);
+  CHECK(found({of_somebody, own("n.6"), own("n.7")}).message == "1800.7");
+  CHECK(found({of_somebody, own("n.6")}).what == outcome::absent);
+  CHECK(found({}).what == outcome::absent);
+  CHECK(found({own("n.6"), own("")}).what == outcome::refused);             // this app is not shown metadata
+  CHECK(found({of_somebody, own("n.6")}, "more").what == outcome::refused); // it could be on the next page
+  const auto failed = [&](unsigned status, const std::string& error) {
+    return slack::found_post(answered(status, R"({"ok":false,"error":")" + error + R"("})"), where, "n.7", "UBOT").what;
+  };
+  CHECK(failed(200, "missing_scope") == outcome::refused);
+  CHECK(failed(200, "ratelimited") == outcome::later);
+  CHECK(failed(200, "internal_error") == outcome::not_sent);
+  CHECK(failed(502, "") == outcome::not_sent);
+  CHECK(slack::found_post(answered(200, "nonsense"), where, "n.7", "UBOT").what == outcome::refused);
 }

@@ -50,8 +50,8 @@ struct stop_world : played_service {
 };
 
 /// The next life of its program; the service knows its messages.
-struct next_life : stop_world {
-  explicit next_life(const stop_world& before) : stop_world(before.rules) {
+struct next_stop_life : stop_world {
+  explicit next_stop_life(const stop_world& before) : stop_world(before.rules) {
     order = before.order;
     messages = before.messages;
     now = before.now;
@@ -304,7 +304,7 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
   s.decides(stop_message, "m7", false);
   s.run_dry();
   REQUIRE(s.messages["1"] == "Some words\n⏹ stopping…");
-  next_life next{s};
+  next_stop_life next{s};
   REQUIRE(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
   SECTION("it still ends") {
     next.box.looked(turn, status::cancelling, next.now);
@@ -330,7 +330,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     s.decides();
     s.pump();
     REQUIRE(s.messages["1"] == "🛑 stopping…");
-    next_life next{s};
+    next_stop_life next{s};
     CHECK(next.box.recover(s.box.kept(), next.now).empty());
     CHECK_FALSE(next.keeps_nothing()); // a later life goes on with it, too
     next.run_dry();
@@ -349,7 +349,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     s.decides(stop_message, "m7", false);
     s.reacts();
     s.run_dry();
-    next_life next{s};
+    next_stop_life next{s};
     next.box.recover(s.box.kept(), next.now);
     next.settles();
     next.run_dry();
@@ -358,7 +358,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
   SECTION("in words, if nobody knows whether its beginning has arrived") {
     s.decides();
     REQUIRE(s.box.due(s.now).size() == 1);
-    next_life next{s};
+    next_stop_life next{s};
     next.box.recover(s.box.kept(), next.now);
     next.reacts();
     next.run_dry();

@@ -60,6 +60,37 @@ def test_slack_loses_no_answer_and_no_end_of_a_stop(stops):
             until(lambda: is_right(ts), f"the thread to be put right; {slack.shown(thread=ts)}")
 
 
+@pytest.mark.parametrize("has_arrived", [True, False])
+@pytest.mark.parametrize("words", ["endless", "hello"])
+def test_slack_is_asked_for_a_post_that_was_under_way(words, has_arrived):
+    with FakeSlack() as slack, SlackCluster(slack) as c:
+        until(lambda: slack.calls("auth.test"), "the introduction")
+        if has_arrived:
+            slack.unanswered = ("chat.postMessage",)
+        else:
+            slack.unheard = ("chat.postMessage",)
+        ts = slack.say(c, f"<@UBOT> {words}")
+        scope = f"slack/T1/C1/{ts}"
+        until(lambda: "perhaps" in str(c.remembers("slack").get("shown")), "the post to be under way")
+        if has_arrived:
+            slack.see(lambda all: all, "the post", thread=ts)
+        if words == "endless":
+            slack.say(c, "stop", thread=ts)
+            until(lambda: all(t["status"] == "cancelled" for t in c.turns(scope)), "the stop")
+        else:
+            has_completed(c, scope, 1)
+        c.kill_controller()
+        slack.unanswered = slack.unheard = ()
+        c.start_controller()
+        until(lambda: any(x.get("raw", "").count("include_all_metadata") for x in slack.calls("conversations.replies")), "quelld to look for it")
+        if words == "hello":
+            slack.see(lambda all: [m["text"] for m in all] == ["You said hello."] and not slack.buttons(all[0]), "the answer, once", thread=ts)
+        elif has_arrived:
+            slack.see(lambda all: all[0]["text"].endswith("⏹ stopped") and not slack.buttons(all[0]), "the end of the stop", thread=ts)
+        until(lambda: not c.remembers("slack")["shown"]["parts"], "nothing to be left to say")
+        assert len(slack.shown(thread=ts)) == (1 if has_arrived or words == "hello" else 0), slack.shown(thread=ts)
+
+
 def test_telegram_shows_each_whole_reply_over_crashes_at_its_end():
     with FakeTelegram() as telegram, TelegramCluster(telegram.url) as c:
         until(lambda: telegram.polls, "the first poll")

@@ -76,6 +76,8 @@ std::optional<rest_request> request_of(const action& a, const std::string& nonce
     if (message.empty()) return std::nullopt;
     return rest_request{"DELETE", messages + "/" + message + "/reactions/" + escaped(a.text) + "/@me", "",
                         "PUT " + channel};
+  case action_kind::find: // posts are recognised by their nonce
+    break;
   case action_kind::remove:
     if (message.empty()) return std::nullopt;
     return rest_request{"DELETE", messages + "/" + message, "", "DELETE " + channel};

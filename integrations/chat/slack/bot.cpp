@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/admission.hpp"
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/slack/found_post.hpp"
 #include "integrations/chat/slack/signature.hpp"
 #include "integrations/chat/slack/slack.hpp"
 #include "integrations/chat/slack/write.hpp"
@@ -43,11 +45,16 @@ std::string stopped_text(const stop_answer& a) {
   return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
 }
 
+std::string fresh_nonce() {
+  std::random_device random;
+  return std::to_string((std::uint64_t{random()} << 32U) | random());
+}
+
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
     : web_connector("slack", rules_of(settings), at, settings.log, settings.memory, settings.changes),
-      settings_(std::move(settings)), began_(seconds_now()) {}
+      settings_(std::move(settings)), nonce_(fresh_nonce()), began_(seconds_now()) {}
 
 void bot::begin() {
   plan_to_catch_up();
@@ -95,9 +102,10 @@ void bot::hear(const event& e) {
     thread_marks_.done(e.scope.text(), texts->back());
 }
 
-web_request bot::request_of(const action& a) { return slack::request_of(settings_, a); }
+web_request bot::request_of(const action& a) { return slack::request_of(settings_, a, nonce_); }
 
 done_how bot::outcome_of(const action& a, const web_response& r) {
+  if (a.what == action_kind::find) return found_post(r, destination_of(a.place), post_key(nonce_, a.key), user_);
   std::string error;
   auto how = slack::outcome_of(a, r, error);
   if (!error.empty() && how.what != outcome::later)

@@ -96,6 +96,7 @@ class bot final : public web_connector {
                                          const std::string& thread);
 
   slack_settings settings_;
+  std::string nonce_;        ///< the same in later processes: with a number it identifies a post
   const std::int64_t began_; ///< seconds: anything signed until then may be known to an earlier process
   std::map<std::string, std::deque<step>> lines_; ///< by channel; the first step of each is in progress
   std::string user_, name_;                       ///< our identity, once Slack has told us

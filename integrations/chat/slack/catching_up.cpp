@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/scope_text.hpp"
 #include "integrations/chat/slack/bot.hpp"
 
@@ -19,7 +20,8 @@ using nlohmann::json;
 constexpr unsigned most_pages = 5, most_tries = 6;
 constexpr std::size_t most_requested = 200, most_threads = 20; ///< channels; threads of one
 constexpr std::chrono::hours oldest{24};                       ///< as long as repeated messages are recognised
-constexpr milliseconds longest_wait{30'000};                   ///< longest wait of new messages
+constexpr std::size_t most_nonce = 40;
+constexpr milliseconds longest_wait{30'000}; ///< longest wait of new messages
 
 /// ts, or the time one day ago if ts is older.
 std::string not_too_old(const std::string& ts) {
@@ -40,10 +42,13 @@ void take_over(handled_marks& marks, const json& known, const char* name,
 
 } // namespace
 
-std::string bot::more_to_keep() const { return json{{"heard", marks_.all()}, {"threads", thread_marks_.all()}}.dump(); }
+std::string bot::more_to_keep() const {
+  return json{{"heard", marks_.all()}, {"threads", thread_marks_.all()}, {"nonce", nonce_}}.dump();
+}
 
 void bot::recall_more(const std::string& kept) {
   const auto known = json::parse(kept, nullptr, false);
+  if (auto nonce = text_of(known, "nonce"); !nonce.empty() && nonce.size() <= most_nonce) nonce_ = std::move(nonce);
   take_over(marks_, known, "heard", [](const std::string&) {});
   take_over(thread_marks_, known, "threads", [this](const std::string& place) { threads_.add(place); });
 }

@@ -28,14 +28,11 @@ std::string as_event(const json& one, const history_question& q) {
 std::string ts_of(std::int64_t seconds) { return std::to_string(seconds) + ".000000"; }
 
 web_request request_of(const slack_settings& s, const history_question& q) {
-  // Slack accepts forms here, not JSON.
   auto form = "channel=" + form_encoded(q.channel) + "&oldest=" + form_encoded(q.after) +
               "&limit=" + std::to_string(page) + "&inclusive=false";
   if (!q.thread.empty()) form += "&ts=" + form_encoded(q.thread);
   if (!q.cursor.empty()) form += "&cursor=" + form_encoded(q.cursor);
-  auto r = call(s, q.thread.empty() ? "conversations.history" : "conversations.replies", std::move(form));
-  r.headers.back() = "Content-Type: application/x-www-form-urlencoded";
-  return r;
+  return form_call(s, q.thread.empty() ? "conversations.history" : "conversations.replies", std::move(form));
 }
 
 history_answer read_history(const web_response& r, const history_question& q, const std::string& bot_user) {

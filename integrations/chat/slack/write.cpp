@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/slack/found_post.hpp"
 #include "integrations/chat/web_files.hpp"
 
 namespace quell::integrations::chat::slack {
@@ -76,6 +77,12 @@ web_request call(const slack_settings& s, const char* method, std::string json_b
   return r;
 }
 
+web_request form_call(const slack_settings& s, const char* method, std::string form) {
+  auto r = call(s, method, std::move(form));
+  r.headers.back() = "Content-Type: application/x-www-form-urlencoded";
+  return r;
+}
+
 result<web_request> file_request(const slack_settings& s, const offered_file& file) {
   if (!is_at_origin(file.place, s.file_urls)) return failure("not_fetched", "it is not kept by Slack");
   web_request r;
@@ -86,9 +93,10 @@ result<web_request> file_request(const slack_settings& s, const offered_file& fi
   return r;
 }
 
-web_request request_of(const slack_settings& s, const action& a) {
+web_request request_of(const slack_settings& s, const action& a, const std::string& nonce) {
   const auto to = destination_of(a.place);
   if (to.channel.empty()) return {};
+  if (a.what == action_kind::find) return find_request(s, to);
   if (a.what == action_kind::remove)
     return call(s, "chat.delete", json_line({{"channel", to.channel}, {"ts", a.message}}));
   if (a.what == action_kind::react || a.what == action_kind::unreact) {
@@ -105,6 +113,7 @@ web_request request_of(const slack_settings& s, const action& a) {
     if (!to.thread.empty()) body["thread_ts"] = to.thread;
     body["unfurl_links"] = false;
     body["unfurl_media"] = false;
+    body["metadata"] = mark_of_post(post_key(nonce, a.key));
   }
   json buttons = s.buttons ? buttons_of(a) : json::array();
   if (!buttons.empty() && length_of(text, length_unit::characters) <= most_section)
@@ -154,6 +163,7 @@ outbox_rules rules_of(const slack_settings& s) {
   r.unit = length_unit::characters;
   r.most_length = s.buttons ? most_section - 100 : 3900;
   r.can_edit = r.can_react = r.can_take_back = true;
+  r.posts_are_found = true; // by their metadata
   r.shows_place = s.shows_place;
   r.has_buttons = s.buttons;
   r.has_fences = true;

@@ -19,10 +19,12 @@ destination destination_of(const scope_path& scope);
 
 /// A method of the API with a JSON body.
 web_request call(const slack_settings& s, const char* method, std::string json_body);
+/// A method of the API that accepts a form, not JSON.
+web_request form_call(const slack_settings& s, const char* method, std::string form);
 /// The request for a message's file. Fault: it is not at one of the addresses that get the token.
 result<web_request> file_request(const slack_settings& s, const offered_file& file);
-/// The request for an action; its url is "" if Slack has none.
-web_request request_of(const slack_settings& s, const action& a);
+/// The request for an action; its url is "" if Slack has none. `nonce`: makes the keys of posts unique to this bot.
+web_request request_of(const slack_settings& s, const action& a, const std::string& nonce);
 /// The outcome of the action, and Slack's error code (for the log).
 done_how outcome_of(const action& a, const web_response& r, std::string& error);
 

@@ -32,6 +32,7 @@ class FakeSlack(WebService):
     def __init__(self):
         self.messages = {}  # ts -> {"channel", "thread_ts", "text", "blocks", "texts"}
         self.order, self.reactions, self.removed, self.numbers = [], [], [], itertools.count(1)
+        self.shows_metadata = True
         self.past = []  # messages of people as conversations.history returns them
         super().__init__()
 
@@ -85,12 +86,14 @@ class FakeSlack(WebService):
                 return 200, {}, {"ok": True, "channel": body["channel"], "ts": body["ts"]}
             ts = f"1800000000.{next(self.numbers):06}"
             self.messages[ts] = {"channel": body["channel"], "thread_ts": body.get("thread_ts"), "text": body["text"],
-                                 "blocks": body.get("blocks", []), "texts": [body["text"]], "ts": ts}
+                                 "blocks": body.get("blocks", []), "texts": [body["text"]], "ts": ts, "metadata": body.get("metadata")}
             self.order.append(ts)
             return 200, {}, {"ok": True, "channel": body["channel"], "ts": ts}
 
     def history(self, method, asked):
         """The newest messages first, in pages."""
+        if asked.get("include_all_metadata") == "true":
+            return self.own(asked)
         thread = asked.get("ts") if method.endswith("replies") else None
         found = [m for m in self.past if m["channel"] == asked["channel"] and float(m["ts"]) > float(asked["oldest"])
                  and (m.get("thread_ts") == thread if thread else m.get("thread_ts") in (None, m["ts"]))]
@@ -101,6 +104,13 @@ class FakeSlack(WebService):
         told = [{k: v for k, v in m.items() if k != "channel"} for m in found[start:start + limit]]
         more = str(start + limit) if len(found) > start + limit else ""
         return 200, {}, {"ok": True, "messages": told, "has_more": bool(more), "response_metadata": {"next_cursor": more}}
+
+    def own(self, asked):
+        """The app's own messages with their metadata."""
+        found = [self.messages[ts] for ts in self.order if self.messages[ts]["channel"] == asked["channel"] and self.messages[ts]["thread_ts"] == asked.get("ts")]
+        told = [{"type": "message", "user": BOT, "bot_id": "B1", "ts": m["ts"], "text": m["text"],
+                 **({"metadata": m["metadata"]} if self.shows_metadata and m["metadata"] else {})} for m in found]
+        return 200, {}, {"ok": True, "messages": told, "has_more": False, "response_metadata": {"next_cursor": ""}}
 
     def keep(self, text, channel="C1", thread=None, user="U1"):
         """Stores a person's message, which only conversations.history returns; its ts."""

@@ -17,6 +17,7 @@ class WebService:
         self.lock = threading.RLock()
         self.requests = []  # (monotonic seconds, path, body)
         self.scripted = collections.defaultdict(collections.deque)  # path's end -> answers to give first
+        self.unheard, self.unanswered = (), ()  # ends of paths: not performed, or performed, and never answered
         self.wrong = []  # violations of the service's rules
         self.connections = set()
         self.server = self.thread = None
@@ -30,7 +31,11 @@ class WebService:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if self.path.endswith(service.unheard):
+                    return self.hang()
                 status, headers, answer = service.take(self.path, self.headers, body)
+                if self.path.endswith(service.unanswered):
+                    return self.hang()
                 data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 try:
                     self.send_response(status)
@@ -42,6 +47,14 @@ class WebService:
                     self.wfile.write(data)
                 except OSError:
                     pass  # the client has disconnected
+
+            def hang(self):
+                """Answers nothing until the client is gone."""
+                self.close_connection = True
+                try:
+                    self.rfile.read(1)
+                except OSError:
+                    pass
 
             do_GET = do_POST
 
