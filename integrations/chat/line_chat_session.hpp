@@ -51,12 +51,12 @@ class line_chat_session : public service_session {
   virtual void plan(boot_time now) = 0;
 
   /// Additional state for a restart; `more_changes` grows whenever it changes.
-  virtual std::string more_to_keep() const { return {}; }
-  virtual std::uint64_t more_changes() const { return 0; }
-  virtual void recall_more(const std::string& kept) { (void)kept; }
+  virtual std::string more_to_keep() const = 0;
+  virtual std::uint64_t more_changes() const = 0;
+  virtual void recall_more(const std::string& kept) = 0;
   /// quelld has decided about the message whose `take` returned this mark; `comes_again`: it was not accepted and will
   /// be repeated.
-  virtual void is_settled(std::uint64_t mark, bool comes_again) { (void)mark, (void)comes_again; }
+  virtual void is_settled(std::uint64_t mark, bool comes_again) = 0;
 
   /// Takes a message to us, or in a place where we are. Decides whether it is for quelld: returns 0 if it is not,
   /// otherwise its mark.

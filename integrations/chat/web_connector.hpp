@@ -44,7 +44,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// A request from the service. It must be answered once.
   virtual void take(web_call call, std::function<void(web_answer)> done) = 0;
   /// Every event, before the outbox gets it.
-  virtual void hear(const event& e) { (void)e; }
+  virtual void hear(const event& e) = 0;
   virtual web_request request_of(const action& a) = 0;
   virtual done_how outcome_of(const action& a, const web_response& r) = 0;
 
@@ -78,10 +78,10 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   void turned_away(const std::string& sentence);
 
   /// Additional state for a restart; "" = none. `more_changes` grows whenever it changes.
-  virtual std::string more_to_keep() const { return {}; }
-  virtual std::uint64_t more_changes() const { return 0; }
+  virtual std::string more_to_keep() const = 0;
+  virtual std::uint64_t more_changes() const = 0;
   /// The text of `more_to_keep` from an earlier process; called before `begin`.
-  virtual void recall_more(const std::string& kept) { (void)kept; }
+  virtual void recall_more(const std::string& kept) = 0;
 
   /// Submits the new text of an edited message; its reply answers the message with the id `answers`.
   virtual void say_again(incoming_message message, std::string answers) = 0;

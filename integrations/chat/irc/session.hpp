@@ -49,6 +49,11 @@ class session : public line_chat_session {
     out_ += write_line(words, trailing);
   }
   void handle(const line& l, boot_time now);
+  // IRC keeps no messages: nothing is caught up, and nothing comes again.
+  std::string more_to_keep() const override { return {}; }
+  std::uint64_t more_changes() const override { return 0; }
+  void recall_more(const std::string&) override {}
+  void is_settled(std::uint64_t, bool) override {}
   void plan(boot_time now) override;
   // registration.cpp
   void begin(boot_time now);

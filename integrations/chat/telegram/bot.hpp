@@ -19,6 +19,7 @@ class bot final : public web_connector {
  protected:
   void begin() override;
   void take(web_call call, std::function<void(web_answer)> done) override;
+  void hear(const event&) override {}
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
   void say_again(incoming_message message, std::string answers) override;
