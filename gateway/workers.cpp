@@ -34,6 +34,16 @@ problem no_such_worker_here(const std::string& name) {
           .detail = "there is no worker " + name.substr(0, 64) + "; `quell workers` lists them"};
 }
 
+/// Gives an order about a worker, and answers with the worker. The order is in the audit before it is answered.
+awaitable<response> order_worker(exchange& x, std::string action, std::string worker,
+                                 std::function<void(reply<result<worker_view>>)> order) {
+  const auto changed = co_await x.gw.answer<result<worker_view>>(std::move(order));
+  if (!changed) throw from_fault(changed.error());
+  auto entry = audited(x, std::move(action), "worker " + worker, x.who);
+  co_await std::move(entry);
+  co_return worker_answer(*changed);
+}
+
 } // namespace
 
 awaitable<response> list_workers(exchange& x) {
@@ -99,46 +109,30 @@ awaitable<response> add_worker(exchange& x) {
 }
 
 awaitable<response> drain_worker(exchange& x) {
-  auto& gw = x.gw;
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
-  const auto requested = value_or_throw(read_drain(x.req.body));
-  auto call = [&gw, &requested, &x, name](auto reply) {
-    gw.controller.drain_worker(name, requested.reason, requested.deadline, requested.tasks, x.who, std::move(reply));
+  auto order = [&x, name, requested = value_or_throw(read_drain(x.req.body))](auto reply) {
+    x.gw.controller.drain_worker(name, requested.reason, requested.deadline, requested.tasks, x.who, std::move(reply));
   };
-  const auto worker = co_await gw.answer<result<worker_view>>(call);
-  if (!worker) throw from_fault(worker.error());
-  auto entry = audited(x, "worker_drain", "worker " + name, x.who);
-  co_await std::move(entry);
-  co_return worker_answer(*worker);
+  return order_worker(x, "worker_drain", name, std::move(order));
 }
 
 awaitable<response> resume_worker(exchange& x) {
-  auto& gw = x.gw;
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
   value_or_throw(read_nothing(x.req.body));
-  auto call = [&gw, name](auto reply) { gw.controller.resume_worker(name, std::move(reply)); };
-  const auto worker = co_await gw.answer<result<worker_view>>(call);
-  if (!worker) throw from_fault(worker.error());
-  auto entry = audited(x, "worker_resume", "worker " + name, x.who);
-  co_await std::move(entry);
-  co_return worker_answer(*worker);
+  auto order = [&x, name](auto reply) { x.gw.controller.resume_worker(name, std::move(reply)); };
+  return order_worker(x, "worker_resume", name, std::move(order));
 }
 
 awaitable<response> remove_worker(exchange& x) {
-  auto& gw = x.gw;
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
   query_reader query(x.req);
   const auto tasks = query.flag("cancel").value_or(false) ? worker_tasks::are_cancelled : worker_tasks::go_on;
   query.finish();
-  auto call = [&gw, &x, name, tasks](auto reply) { gw.controller.remove_worker(name, tasks, x.who, std::move(reply)); };
-  const auto worker = co_await gw.answer<result<worker_view>>(call);
-  if (!worker) throw from_fault(worker.error());
-  auto entry = audited(x, "worker_remove", "worker " + name, x.who);
-  co_await std::move(entry);
-  co_return worker_answer(*worker);
+  auto order = [&x, name, tasks](auto reply) { x.gw.controller.remove_worker(name, tasks, x.who, std::move(reply)); };
+  return order_worker(x, "worker_remove", name, std::move(order));
 }
 
 } // namespace quell::controller::http
