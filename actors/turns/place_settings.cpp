@@ -74,7 +74,6 @@ words_by_place::words_by_place(const chat_options& options)
     if (!words) words = std::make_shared<const chat::cancel_words>(here.words, here.bot_names);
     places_.emplace(p.scope.text(), words);
   }
-  vocabularies_ += known.size();
 }
 
 const chat::cancel_words& words_by_place::of(const scope_path& scope) const {

@@ -46,14 +46,11 @@ class words_by_place {
   explicit words_by_place(const chat_options& options);
   /// Costs one probe for each segment of the scope.
   const chat::cancel_words& of(const scope_path& scope) const;
-  /// Different vocabularies, for tests.
-  std::size_t vocabularies() const { return vocabularies_; }
 
  private:
   using shared_words = std::shared_ptr<const chat::cancel_words>;
   shared_words everywhere_;
   std::map<std::string, shared_words, std::less<>> places_; ///< by scope; only those that have words of their own
-  std::size_t vocabularies_ = 1;
 };
 
 } // namespace quell::controller::turns
