@@ -32,7 +32,7 @@ class actor_loop final : public agent_loop {
 
   std::function<void(std::function<void()>)> poster() override {
     return [handle = caf::actor_cast<agent_actor>(self_)](std::function<void()> what) {
-      caf::anon_send(handle, continued{std::move(what)});
+      caf::anon_send(handle, answer_arrived{std::move(what)});
     };
   }
   boot_time now() override { return self_->state.start.clock(); }
@@ -113,8 +113,8 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
         self->state.it->tool_over(m.number, m.stands);
         arm(self);
       },
-      [self](const continued& m) {
-        m.what();
+      [self](const answer_arrived& m) {
+        m.handle();
         arm(self);
       },
       [self](const turn_ticked& m) {

@@ -45,11 +45,12 @@ struct tool_over {
   tool_result stands;
 };
 
-/// INTERNAL: an answer of a port has come back, or the work of a tool has ended; runs on the actor's thread.
-struct continued {
-  continued() = default;
-  explicit continued(std::function<void()> then) : what(annotate_handoff_for_tsan(std::move(then))) {}
-  std::function<void()> what;
+/// INTERNAL: an answer or event of a port has arrived, or the work of a tool has ended; `handle` runs on the actor's
+/// thread.
+struct answer_arrived {
+  answer_arrived() = default;
+  explicit answer_arrived(std::function<void()> then) : handle(annotate_handoff_for_tsan(std::move(then))) {}
+  std::function<void()> handle;
 };
 
 /// INTERNAL: the clock has reached the instant for which the turn waits.
@@ -64,5 +65,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::on_human_decision)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::continued)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::answer_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_ticked)

@@ -40,7 +40,7 @@ using agent_actor = caf::typed_actor<
     // From below.
     caf::reacts_to<tool_over>,
     // INTERNAL: answers and events of ports.
-    caf::reacts_to<continued>,
+    caf::reacts_to<answer_arrived>,
     // INTERNAL: timers.
     caf::reacts_to<turn_ticked>>;
 
@@ -49,6 +49,6 @@ using tool_actor = caf::typed_actor<
     // From the agent above.
     caf::reacts_to<cancel_now>,
     // INTERNAL: answers of ports, and the end of the work.
-    caf::reacts_to<continued>>;
+    caf::reacts_to<answer_arrived>>;
 
 } // namespace quell::actors

@@ -17,7 +17,7 @@ using tool_pointer = tool_actor::stateful_pointer<tool_state>;
 tool_actor::behavior_type tool_behavior(tool_pointer self, const std::shared_ptr<tool_start>& start) {
   tool_run::parts parts{start->call, start->what, std::move(start->port), std::move(start->work), {}, {}};
   parts.post = [handle = caf::actor_cast<tool_actor>(self)](std::function<void()> what) {
-    caf::anon_send(handle, continued{std::move(what)});
+    caf::anon_send(handle, answer_arrived{std::move(what)});
   };
   parts.over = [self, agent = start->agent, number = start->number](const tool_result& stands) {
     self->send(agent, tool_over{number, stands});
@@ -27,7 +27,7 @@ tool_actor::behavior_type tool_behavior(tool_pointer self, const std::shared_ptr
   self->state.it->begin();
   return {
       [self](const cancel_now& m) { self->state.it->stop(m.reason); },
-      [](const continued& m) { m.what(); },
+      [](const answer_arrived& m) { m.handle(); },
   };
 }
 

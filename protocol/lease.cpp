@@ -31,7 +31,7 @@ void worker_lease::welcomed(boot_time hello_sent_at, std::chrono::milliseconds l
   length_ = length;
 }
 
-void worker_lease::handed_over(boot_time at, std::chrono::milliseconds length) {
+void worker_lease::handover_received(boot_time at, std::chrono::milliseconds length) {
   // The handover can have been on its way for a long time, and the controller counts from its sending. The last
   // answered beat was sent before that (no beat is answered after a handover), so its instant is the latest safe one.
   base_ = base_ ? std::min(*base_, at) : at;

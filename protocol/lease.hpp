@@ -35,7 +35,7 @@ class worker_lease {
   /// A handover came at `at`: the length is `length` until the next grant. The base remains the sending of the last
   /// answered beat, because the controller answers no beat after it sends the handover: that is the latest instant
   /// certain to lie before the handover's sending, from which the controller counts.
-  void handed_over(boot_time at, std::chrono::milliseconds length);
+  void handover_received(boot_time at, std::chrono::milliseconds length);
   /// The instant from which every running task's lease counts; nullopt before the first welcome.
   std::optional<boot_time> base() const { return base_; }
   std::chrono::milliseconds length() const { return length_; }

@@ -84,7 +84,7 @@ std::optional<wire::message> controller_session::receive(wire::envelope frame, b
     else if (const auto* stop = std::get_if<wire::stop>(&frame.body))
       membership_.seq_seen = std::max(membership_.seq_seen, stop->seq);
     else if (const auto* h = std::get_if<wire::handover>(&frame.body)) {
-      lease_.handed_over(now, std::clamp<milliseconds>(h->lease, 100ms, 168h));
+      lease_.handover_received(now, std::clamp<milliseconds>(h->lease, 100ms, 168h));
       lease_changed_ = true;
     }
     return std::move(frame.body);

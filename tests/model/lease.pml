@@ -1,7 +1,7 @@
 /* The lease from both ends, with clocks that drift apart, answers that are lost or late, a handover, a new session, a restart.
  * Shows what cancel.pml takes for granted: when the controller concludes, the worker's lease is over on the worker's own clock.
  * Ticks are coarse: a lease of 2, a handover of 4, and one tick of waiting more stands for 1 % and 1 s.
- * @code protocol/lease.cpp sent, granted, welcomed, handed_over, end, answered, recovered, session_begins, session_taken, dead_by
+ * @code protocol/lease.cpp sent, granted, welcomed, handover_received, end, answered, recovered, session_begins, session_taken, dead_by
  * @code protocol/lease.hpp lease_wait
  * @code controller/fleet/frames.cpp beat, take_acknowledgement
  * @code controller/fleet/orders.cpp hand_over

@@ -84,7 +84,7 @@ TEST_CASE("a task's own longer lease outlives the worker's; a shorter one has no
 TEST_CASE("a handover holds until the next grant", "[lease]") {
   worker_lease lease;
   lease.welcomed(start, 10s);
-  lease.handed_over(start + 3s, 60s);
+  lease.handover_received(start + 3s, 60s);
   CHECK(lease.end() == start + 60s); // independent of the time that it travelled
   lease.welcomed(start + 20s, 10s);
   CHECK(lease.end() == start + 30s);
@@ -165,7 +165,7 @@ TEST_CASE("the worker's end always comes before the controller's dead-by", "[lea
         controller.answered(now, granted);
         handed_over = true; // the controller answers no beat of this session from now on
         pass();             // frames can be resent for a long time before one arrives
-        if (arrives()) worker.handed_over(worker_clock(now), granted);
+        if (arrives()) worker.handover_received(worker_clock(now), granted);
       } else if (worker.base()) {
         worker.sent(++beat, worker_clock(now));
         pass();
