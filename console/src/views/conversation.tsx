@@ -78,10 +78,10 @@ function Kept({ message, is_gone, used, actions }: { message: Message; is_gone: 
 }
 
 /** What a message does while an answer is written. */
-const manners = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede']] as const;
+const during_turn_choices = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede']] as const;
 
 function Say({ scope, is_running, said }: { scope: string; is_running: boolean; said: () => void }) {
-  const [manner, set_manner] = useState<string>('queue');
+  const [during_turn, set_during_turn] = useState<string>('queue');
   const [text, set_text] = useState('');
   const [note, set_note] = useState('');
   const [trouble, set_trouble] = useState('');
@@ -89,7 +89,7 @@ function Say({ scope, is_running, said }: { scope: string; is_running: boolean; 
     if (!text.trim()) return;
     const author = session.value!.owner;
     try {
-      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue', ...(is_running ? { during_turn: manner } : {}) });
+      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue', ...(is_running ? { during_turn } : {}) });
       set_note(d.decision === 'cancel' ? `Taken as a stop: ${d.cancel?.operations ?? 0} operations` : d.decision === 'ignored' ? `Not answered: ${d.why.replaceAll('_', ' ')}` : d.during_turn?.manner === 'steer' ? 'Told before its next step' : d.during_turn ? 'The running answer is being stopped' : d.turn?.position ? `Waits behind ${d.turn.position}` : '');
       set_text('');
       set_trouble('');
@@ -102,7 +102,7 @@ function Say({ scope, is_running, said }: { scope: string; is_running: boolean; 
     <form class="say" onSubmit={(e) => (e.preventDefault(), void say())}>
       <Trouble words={trouble} />
       <textarea aria-label="Message" placeholder={`Say something in ${scope}. Enter sends.`} rows={2} maxLength={65_536} value={text} onInput={(e) => set_text(e.currentTarget.value)} onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && (e.preventDefault(), void say())} />
-      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" />{is_running && <select aria-label="While an answer is written" value={manner} onChange={(e) => set_manner(e.currentTarget.value)}>{manners.map(([words, name]) => <option key={name} value={name}>{words}</option>)}</select>}<button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
+      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" />{is_running && <select aria-label="While an answer is written" value={during_turn} onChange={(e) => set_during_turn(e.currentTarget.value)}>{during_turn_choices.map(([words, name]) => <option key={name} value={name}>{words}</option>)}</select>}<button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
     </form>
   );
 }
