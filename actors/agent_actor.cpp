@@ -101,7 +101,7 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
         arm(self);
       },
       [self](const on_human_decision& m) {
-        self->state.it->human_decided(m.call, m.approved, m.reason, m.input);
+        self->state.it->human_decided(m.call, m.how, m.reason, m.input);
         arm(self);
       },
       [self](const call_waits& m) {
@@ -135,9 +135,9 @@ class actor_handle final : public agent_handle {
   explicit actor_handle(agent_actor to) : to_(std::move(to)) {}
   void stop(abort_reason why, const std::string& reason) override { send(cancel_now{why, reason}); }
   void stop_call(const operation_id& call, const std::string& reason) override { send(call_cancelled{call, reason}); }
-  void decide(const operation_id& call, bool approved, const std::string& reason,
+  void decide(const operation_id& call, approval_outcome how, const std::string& reason,
               const std::optional<std::string>& input) override {
-    caf::anon_send(to_, on_human_decision{call, approved, reason, input});
+    caf::anon_send(to_, on_human_decision{call, how, reason, input});
   }
   void waits(const operation_id& call, bool for_human) override { caf::anon_send(to_, call_waits{call, for_human}); }
   void die() override { caf::anon_send_exit(to_, caf::exit_reason::user_shutdown); }

@@ -25,10 +25,10 @@ struct call_cancelled {
   std::string reason;
 };
 
-/// A human approved or denied a call that waited for it.
+/// A human approved or denied a call that waited for it, or nobody did in time.
 struct on_human_decision {
   operation_id call;
-  bool approved = false;
+  approval_outcome how = approval_outcome::denied;
   std::string reason;
   std::optional<std::string> input; ///< JSON text: another one than the call's own
 };

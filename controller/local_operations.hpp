@@ -13,6 +13,7 @@
 
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
+#include "protocol/approval_outcome.hpp"
 
 namespace quell::controller {
 
@@ -52,15 +53,16 @@ struct own_outcome {
   std::string abort_reason = "error";                       ///< otherwise: the reason in its turn_abort
 };
 
-/// A human's decision on a call that waits for approval.
+/// The decision on a call that waits for a human's approval.
 struct decision {
-  bool approved = false;
+  approval_outcome outcome = approval_outcome::denied;
   std::string reason;
   records::person by;
   std::string event_data; ///< JSON text: the data of its event
-  /// With `approved`: JSON text of the object with which the call runs instead of its own input; "" = with its own.
+  /// If it is approved: JSON text of the object with which the call runs instead of its own input; "" = with its own.
   std::string input = {};
   std::string changed = {}; ///< the same for the call's row: see `records::call_record`
+  bool is_approved() const { return outcome == approval_outcome::approved; }
 };
 
 /// One live operation of a scope.

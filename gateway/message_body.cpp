@@ -190,7 +190,7 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   body_reader fields(*body, "", errors);
   read_word found;
   decision& d = found.word;
-  d.approved = approved;
+  d.outcome = approved_or_denied(approved);
   d.reason = fields.text("reason", 0, max_reason).value_or("");
   if (const auto by = fields.person("by")) d.by = *by;
   d.input = read_input_of_call(fields, approved);

@@ -71,14 +71,14 @@ void agent::tool_broke(call_number number) {
                    back<tool_result>([this, number](const tool_result& stands) { tool_over(number, stands); }));
 }
 
-void agent::human_decided(const operation_id& call, bool approved, const std::string& reason,
+void agent::human_decided(const operation_id& call, approval_outcome how, const std::string& reason,
                           const std::optional<std::string>& input) {
   const auto number = number_of(call);
   if (!number) return;
   known_call& known = calls_.at(*number);
-  if (!approved) known.is_answered = true; // with the decision
-  if (approved && input) change_input(known, *input);
-  take(turn_.human_decided(*number, approved, reason, loop_.now(), input));
+  if (how != approval_outcome::approved) known.is_answered = true; // with the decision
+  if (how == approval_outcome::approved && input) change_input(known, *input);
+  take(turn_.human_decided(*number, how, reason, loop_.now(), input));
 }
 
 void agent::change_input(known_call& call, const std::string& input) {

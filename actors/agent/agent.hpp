@@ -32,9 +32,9 @@ class agent {
   void tool_over(call_number number, const tool_result& stands);
   /// The tool's actor has died: the call ends as interrupted, and the turn goes on.
   void tool_broke(call_number number);
-  /// A human approved or denied the call; a denied call has already ended.
+  /// A human approved or denied the call, or nobody did in time; a call that was not approved has already ended.
   /// `input`: JSON text; the call runs with it instead of its own.
-  void human_decided(const operation_id& call, bool approved, const std::string& reason,
+  void human_decided(const operation_id& call, approval_outcome how, const std::string& reason,
                      const std::optional<std::string>& input = std::nullopt);
   /// A running call waits for a human, or has received the human's answer.
   void call_waits(const operation_id& call, bool for_human);

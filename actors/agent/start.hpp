@@ -37,7 +37,7 @@ class agent_handle {
   virtual void stop(abort_reason why, const std::string& reason) = 0;
   virtual void stop_call(const operation_id& call, const std::string& reason) = 0;
   /// `input`: JSON text; an approved call runs with it instead of its own.
-  virtual void decide(const operation_id& call, bool approved, const std::string& reason,
+  virtual void decide(const operation_id& call, approval_outcome how, const std::string& reason,
                       const std::optional<std::string>& input) = 0;
   /// A running call waits for a human, or no longer does: the wait does not count towards the call's time limit.
   virtual void waits(const operation_id& call, bool for_human) = 0;

@@ -138,7 +138,7 @@ class real_host final : public chat_in::host, public chat_in::signed_stops {
 
   void approve(chat_in::approval_order order, std::function<void(result<void>)> done) override {
     decision d;
-    d.approved = order.approved;
+    d.outcome = approved_or_denied(order.approved);
     d.by = {order.by.id, order.by.name};
     d.reason = std::move(order.reason);
     const auto who = acting(order.scope, order.by);

@@ -179,18 +179,18 @@ void turn::take_input(call_slot& s, const std::string& input) const {
   s.traits = traits_({s.what.call, s.what.name, input});
 }
 
-std::vector<turn_effect> turn::human_decided(call_number number, bool approved, const std::string& reason,
+std::vector<turn_effect> turn::human_decided(call_number number, approval_outcome how, const std::string& reason,
                                              boot_time now, const std::optional<std::string>& input) {
   call_slot* const found = slot_of(number);
   if (!found || found->state != call_state::asking || phase_ == turn_phase::done) return {};
   move_to(turn_phase::calling);
   call_slot& s = *found;
-  if (approved) {
+  if (how == approval_outcome::approved) {
     if (input) take_input(s, *input);
     s.approved = true;
     s.state = call_state::announced;
   } else {
-    answer(s, result_of(s, false, false, texts_.denied(reason)), call_state::answered, now);
+    answer(s, result_of(s, false, false, texts_.not_approved(how, reason)), call_state::answered, now);
   }
   start_what_may_start(now);
   return take();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "protocol/approval_outcome.hpp"
 #include "protocol/failure_code.hpp"
 
 namespace quell::actors {
@@ -18,7 +19,14 @@ class result_texts {
   /// The call never began.
   virtual std::string not_started() const = 0;
   virtual std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const = 0;
+  /// A person denied the call.
   virtual std::string denied(const std::string& reason) const = 0;
+  /// Nobody approved or denied the call in time; `reason` says how long it waited.
+  virtual std::string undecided(const std::string& reason) const = 0;
+  /// The call did not run.
+  std::string not_approved(approval_outcome how, const std::string& reason) const {
+    return how == approval_outcome::undecided ? undecided(reason) : denied(reason);
+  }
   /// `{"ok":false,"error":{"code","message"}}`
   virtual std::string failed(const std::string& code, const std::string& message) const = 0;
   std::string failed(failure_code code, const std::string& message) const {

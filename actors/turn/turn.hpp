@@ -23,6 +23,7 @@
 #include "actors/turn/phase.hpp"
 #include "actors/turn/repetition.hpp"
 #include "actors/turn/result_texts.hpp"
+#include "protocol/approval_outcome.hpp"
 #include "protocol/conversation.hpp"
 #include "protocol/model_stream.hpp"
 #include "protocol/time.hpp"
@@ -184,8 +185,8 @@ class turn {
   /// Something other than this turn stopped the call; the turn goes on, and `what` is the call's result.
   std::vector<turn_effect> call_cancelled(call_number number, tool_result what, boot_time now);
   /// `input`: JSON text; the call runs with it instead of its own, so what it may do is looked up again.
-  std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now,
-                                         const std::optional<std::string>& input = std::nullopt);
+  std::vector<turn_effect> human_decided(call_number number, approval_outcome how, const std::string& reason,
+                                         boot_time now, const std::optional<std::string>& input = std::nullopt);
   /// A running call waits for a human, or no longer does: its time limit is suspended during the wait.
   void call_waits(call_number number, bool for_human, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);

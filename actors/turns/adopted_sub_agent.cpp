@@ -61,7 +61,8 @@ class returning : public std::enable_shared_from_this<returning> {
       if (const auto it = it_.lock()) it->stop(reason);
     }
     void stop_call(const operation_id&, const std::string&) override {}
-    void decide(const operation_id&, bool, const std::string&, const std::optional<std::string>&) override {}
+    void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {
+    }
     void waits(const operation_id&, bool) override {}
     void die() override {}
 

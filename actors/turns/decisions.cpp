@@ -38,15 +38,16 @@ void decide_soon(const runtime_ref& runtime, operation_id call, decision d, cons
     if (auto why = why_not_with(*port, tool, d.input)) return done(tl::unexpected<refusal>(std::move(*why)));
   const bool has_agent = agent != nullptr && (d.input.empty() || port != nullptr);
   auto recorded = d;
-  recorded.event_data = approval_resolved(call, d.approved, d.by, d.reason, {}, d.input).data;
+  recorded.event_data = approval_resolved(call, d.is_approved(), d.by, d.reason, {}, d.input).data;
   recorded.changed = d.input.empty() ? std::string() : changed_text(d.input, d.by);
+  const records::call_outcome not_approved{false, false, runtime->texts->not_approved(d.outcome, d.reason)};
   runtime->core.execute(
-      {commands::decide_call{call, std::move(recorded), {false, false, runtime->texts->denied(d.reason)}, has_agent},
+      {commands::decide_call{call, std::move(recorded), not_approved, has_agent},
        [runtime, call, d, tool, tries, agent,
         done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
          if (decided) {
            if (*decided && agent)
-             agent->decide(call, d.approved, d.reason, d.input.empty() ? std::nullopt : std::optional(d.input));
+             agent->decide(call, d.outcome, d.reason, d.input.empty() ? std::nullopt : std::optional(d.input));
            return done(*decided);
          }
          // After a restart: its agent is still being resumed.
@@ -118,8 +119,9 @@ void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, c
           if (!decided) decided.error().error = in_words_of_chat(std::move(decided.error().error));
           done(std::move(decided));
         };
+        const bool accepts = d.is_approved();
         if (question)
-          answer_question(runtime, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
+          answer_question(runtime, call, {*question, accepts, false, {}, std::move(d.reason), std::move(d.by), {}},
                           std::move(in_words));
         else
           decide_call(runtime, call, std::move(d), std::move(in_words));

@@ -94,14 +94,16 @@ std::string json_result_texts::timed_out(const std::string& tool, std::chrono::m
 }
 
 std::string undecided_reason(std::chrono::milliseconds wait) {
-  return std::string(undecided_words) + std::to_string(wait.count()) + " ms";
+  return "nobody decided within " + std::to_string(wait.count()) + " ms";
 }
 
 std::string json_result_texts::denied(const std::string& reason) const {
-  if (reason.starts_with(undecided_words))
-    return failed(failure_code::denied, "This call did not run: " + reason + ". Do not try it again unless asked to.");
   return failed(failure_code::denied, reason.empty() ? "A person denied this call. Do not try it again unless asked to."
                                                      : "A person denied this call: " + reason);
+}
+
+std::string json_result_texts::undecided(const std::string& reason) const {
+  return failed(failure_code::denied, "This call did not run: " + reason + ". Do not try it again unless asked to.");
 }
 
 std::string json_result_texts::failed(const std::string& code, const std::string& message) const {

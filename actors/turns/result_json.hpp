@@ -13,8 +13,7 @@ namespace quell::controller::turns {
 
 constexpr std::size_t most_result_bytes = 1 << 20;
 
-/// The reason for the denial of a call about which nobody decided within `wait`; `denied` then blames no person.
-constexpr std::string_view undecided_words = "nobody decided within ";
+/// The reason why a call did not run about which nobody decided within `wait`.
 std::string undecided_reason(std::chrono::milliseconds wait);
 
 class json_result_texts final : public actors::result_texts {
@@ -23,6 +22,7 @@ class json_result_texts final : public actors::result_texts {
   std::string not_started() const override;
   std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const override;
   std::string denied(const std::string& reason) const override;
+  std::string undecided(const std::string& reason) const override;
   using result_texts::failed;
   std::string failed(const std::string& code, const std::string& message) const override;
   /// A JSON object gets the member `note`; anything else goes into an object beside it.

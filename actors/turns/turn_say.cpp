@@ -33,6 +33,7 @@ void turn_port::expire_approval(const operation_id& call, milliseconds wait) {
     const auto left = std::max(since + wait - now, milliseconds{0});
     runtime->background_reads->run_after(left, [runtime, call, wait](store_reader&) {
       decision late;
+      late.outcome = approval_outcome::undecided;
       late.reason = undecided_reason(wait);
       late.by = {"quell", "quell"};
       decide_call(runtime, call, std::move(late), [](const outcome<operation_id>&) {});

@@ -15,7 +15,7 @@ decide_call::answer apply(const decide_call& command, const context& with) {
 std::string describe(const decide_call& command) {
   return description(decide_call::name)
       .shown("call", command.call.text())
-      .flag("approved", command.what.approved)
+      .flag("approved", command.what.is_approved())
       .redacted("reason", command.what.reason)
       .redacted("input", command.what.input)
       .shown("by", command.what.by.id)

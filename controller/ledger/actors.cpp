@@ -46,7 +46,7 @@ outcome<operation_id> live_ledger::decide(const operation_id& id, const decision
   go_on(x);
   write_event_data(event_type::approval_resolved, d.event_data, x, now);
   write_row(x);
-  if (d.approved) {
+  if (d.is_approved()) {
     n.was_approved = true;
     if (!d.changed.empty()) effects_.journal.emplace_back(records::put_call_change{id, d.changed});
     write_event(event_type::operation_resumed, x, now);

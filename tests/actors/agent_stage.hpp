@@ -135,7 +135,7 @@ class stage final : public agent_port, public agent_loop {
     later([this, call] {
       if (stopped_ || results_.count(call) == 1) return;
       if (!approves) results_[call] = {calls_.at(call).call, calls_.at(call).name, false, false, "\"denied no\""};
-      post([this, call] { it_->human_decided(call, approves, "no"); });
+      post([this, call] { it_->human_decided(call, approved_or_denied(approves), "no"); });
     });
   }
   std::unique_ptr<tool_work> work_for(const operation_id&, const tool_call&, const turn&) override {

@@ -32,7 +32,7 @@ TEST_CASE("a changed input runs with its own limits", "[turn][changed_input]") {
   plain_texts texts;
   turn t({}, traits_by_input, texts);
   CHECK(effect_in<turn_effects::ask_human>(t.resume({user_message{"x"}, asking_answer}, {}, {}, boot_time{0})));
-  CHECK(effect_in<turn_effects::run_tool>(t.human_decided(1, true, "", boot_time{0}, "brief")));
+  CHECK(effect_in<turn_effects::run_tool>(t.human_decided(1, approval_outcome::approved, "", boot_time{0}, "brief")));
   CHECK(t.next_tick() == boot_time{0} + std::chrono::seconds{1});
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("a changed input that a rule denies by now is answered, not run", "[tu
   plain_texts texts;
   turn t({}, traits_by_input, texts);
   (void)t.resume({user_message{"x"}, asking_answer}, {}, {}, boot_time{0});
-  const auto effects = t.human_decided(1, true, "", boot_time{1}, "never");
+  const auto effects = t.human_decided(1, approval_outcome::approved, "", boot_time{1}, "never");
   CHECK_FALSE(effect_in<turn_effects::run_tool>(effects));
   REQUIRE(effect_in<turn_effects::store_result>(effects));
   CHECK(effect_in<turn_effects::store_result>(effects)->what.result == "\"denied\"");

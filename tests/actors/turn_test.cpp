@@ -100,6 +100,20 @@ TEST_CASE("a human approves or denies; what needs nobody's word does not wait fo
   CHECK(w.model_call_number == 2);
 }
 
+TEST_CASE("a call about which nobody decides in time does not run, and no person is blamed", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"danger", "danger"});
+  w.finishes();
+  w.decide(2, approval_outcome::undecided);
+  CHECK(w.result(2).result == "\"undecided no\"");
+  w.decide(2, true); // too late
+  w.decide(1, approval_outcome::denied);
+  CHECK(w.running.empty());
+  CHECK(w.result(1).result == "\"denied no\"");
+  CHECK(w.model_call_number == 2);
+}
+
 TEST_CASE("a call that runs says so after 5 s and every 5 s, until it has its result or waits for a human", "[turn]") {
   turn_world w;
   w.begin();
@@ -229,7 +243,7 @@ TEST_CASE("after a restart a turn that waited for a human goes on where it was",
   REQUIRE(effects.size() == 1);
   CHECK(std::get<turn_effects::ask_human>(effects[0]).number == 2);
   CHECK(t.phase() == turn_phase::waiting);
-  effects = t.human_decided(2, true, "", boot_time{6});
+  effects = t.human_decided(2, approval_outcome::approved, "", boot_time{6});
   CHECK(std::holds_alternative<turn_effects::run_tool>(effects.at(0)));
   effects = t.tool_ended(2, true, "2", boot_time{7});
   const auto& ask = std::get<turn_effects::ask_model>(effects.back());
@@ -277,7 +291,7 @@ TEST_CASE("after a restart offsets, text, usage and budget go on from what was b
   turn t({.model_calls = 3}, traits_of, texts);
   const assistant_message answer{"ä", {{"b", "danger", "{}"}}, false};
   t.resume({user_message{"x"}, answer}, {}, {"ä", {10, 5, 1}, 2, 4}, boot_time{5});
-  t.human_decided(1, true, "", boot_time{6});
+  t.human_decided(1, approval_outcome::approved, "", boot_time{6});
   auto effects = t.tool_ended(1, true, "2", boot_time{7});
   const auto model_call_number = std::get<turn_effects::ask_model>(effects.back()).number;
   CHECK(model_call_number == 3);

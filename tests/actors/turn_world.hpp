@@ -21,6 +21,7 @@ struct plain_texts final : result_texts {
   std::string not_started() const override { return "\"not started\""; }
   std::string timed_out(const std::string& tool, milliseconds) const override { return "\"timeout " + tool + "\""; }
   std::string denied(const std::string& reason) const override { return "\"denied " + reason + "\""; }
+  std::string undecided(const std::string& reason) const override { return "\"undecided " + reason + "\""; }
   std::string failed(const std::string& code, const std::string&) const override { return "\"" + code + "\""; }
   std::string noted(const std::string& result, const std::string& note) const override {
     return result + " [quell: " + note + "]";
@@ -60,7 +61,8 @@ class turn_world {
     running.erase(n);
     perform(turn_.tool_ended(n, ok, "\"result " + std::to_string(n) + "\"", now_));
   }
-  void decide(call_number n, bool yes) { perform(turn_.human_decided(n, yes, "no", now_)); }
+  void decide(call_number n, bool yes) { decide(n, approved_or_denied(yes)); }
+  void decide(call_number n, approval_outcome how) { perform(turn_.human_decided(n, how, "no", now_)); }
   void waits(call_number n, bool for_human) { turn_.call_waits(n, for_human, now_); }
   void stop(abort_reason why = abort_reason::user) { perform(turn_.stop(why, now_)); }
   void pass(std::chrono::nanoseconds t) {

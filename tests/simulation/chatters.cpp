@@ -143,9 +143,9 @@ void chatters::decide(const operation_id& call, random_stream r) {
   const auto* row = world_.truth.record_of(call);
   if (!turn_scheduler || !row) return;
   decision d;
-  d.approved = r.chance(650);
+  d.outcome = approved_or_denied(r.chance(650));
   d.by.id = d.by.name = r.pick(people_in_chats);
-  chat_decision made{call, d.approved, d.by.id, true};
+  chat_decision made{call, d.is_approved(), d.by.id, true};
   const bool is_operator = r.chance(350); // through the API
   const auto place = *scope_path::parse(r.pick(chat_places));
   const std::string account = r.chance(150) ? "" : r.chance(800) ? d.by.id : r.pick(people_in_chats);

@@ -158,9 +158,9 @@ class virtual_handle final : public agent_handle {
   void stop_call(const operation_id& call, const std::string& reason) override {
     to_->take([call, reason](agent& it) { it.call_stopped(call, reason); }, urgency_of_mail::urgent);
   }
-  void decide(const operation_id& call, bool approved, const std::string& reason,
+  void decide(const operation_id& call, approval_outcome how, const std::string& reason,
               const std::optional<std::string>& input) override {
-    to_->take([=](agent& it) { it.human_decided(call, approved, reason, input); });
+    to_->take([=](agent& it) { it.human_decided(call, how, reason, input); });
   }
   void waits(const operation_id& call, bool for_human) override {
     to_->take([call, for_human](agent& it) { it.call_waits(call, for_human); });

@@ -41,10 +41,13 @@ TEST_CASE("denied, failed and interrupted calls say why", "[turns][results]") {
   CHECK(json::parse(texts.denied("too risky"))["error"] ==
         json({{"code", "denied"}, {"message", "A person denied this call: too risky"}}));
   CHECK(json::parse(texts.denied(""))["error"]["code"] == "denied");
-  const auto late = json::parse(texts.denied(undecided_reason(3s)))["error"];
+  const auto late = json::parse(texts.undecided(undecided_reason(3s)))["error"];
   CHECK(late["code"] == "denied");
   CHECK(late["message"].get<std::string>().starts_with("This call did not run: nobody decided within 3000 ms"));
   CHECK(late["message"].get<std::string>().find("person") == std::string::npos);
+  // A person may give the same reason.
+  CHECK(json::parse(texts.denied(undecided_reason(3s)))["error"]["message"] ==
+        "A person denied this call: nobody decided within 3000 ms");
   CHECK(json::parse(texts.failed("x", "bad \xff byte"))["error"]["code"] == "x");
   CHECK(json::parse(texts.interrupted())["error"]["code"] == "interrupted");
   CHECK(json::parse(texts.interrupted())["ok"] == false);

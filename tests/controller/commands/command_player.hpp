@@ -336,7 +336,7 @@ class command_player {
       return give(commands::await_approval{a_call(), event()});
     case 7:
       return give(commands::decide_call{
-          a_call(), {below(2) == 0, text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""}, {}, below(4) > 0});
+          a_call(), {approved_or_denied(below(2) == 0), text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""}, {}, below(4) > 0});
     case 8:
       return give(commands::ask_question{a_call(), {question_, "{}"}, event()});
     case 9:

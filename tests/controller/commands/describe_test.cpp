@@ -63,7 +63,8 @@ TEST_CASE("a description of a turn's step hides what people, models and tools wr
   for (const command& one :
        {command(commands::publish_event{event}), command(commands::keep_message{message}), command(answer),
         command(commands::end_local{id, failed}), command(commands::end_local{id, ended}),
-        command(commands::decide_call{id, {true, "hush", {}, "hush", "hush", "hush"}, {true, false, "hush"}, true}),
+        command(commands::decide_call{
+            id, {approval_outcome::approved, "hush", {}, "hush", "hush", "hush"}, {true, false, "hush"}, true}),
         command(commands::ask_question{id, {id, "hush"}, event}),
         command(commands::answer_question{id, {id, true, false, "hush", "hush", {}, "hush"}}),
         command(commands::note_call_outcome{id, "hush", commands::noted_call::ended})}) {

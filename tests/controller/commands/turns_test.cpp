@@ -235,7 +235,7 @@ TEST_CASE("a call waits for its human, who decides once, and not before its agen
   CHECK(w.done(commands::await_approval{call, w.event(event_type::approval_required, call)}));
   CHECK(w.events("approval_required") == 1);
   CHECK(w.now_of(call) == status::paused);
-  const decision yes{true, "", {"ann", "Ann"}, R"({"decision":"approved"})"};
+  const decision yes{approval_outcome::approved, "", {"ann", "Ann"}, R"({"decision":"approved"})"};
   CHECK_FALSE(w.done(commands::decide_call{call, yes, {}, false}));
   CHECK(w.now_of(call) == status::paused);
   CHECK(w.done(commands::decide_call{call, yes, {}, true}).value());

@@ -59,7 +59,7 @@ class actors_world : public world {
   bool begin(const std::string& name) { return did(core->actors()->start_local(id(name), now).has_value()); }
   bool pause(const std::string& name) { return did(begin(name) && core->actors()->pause(id(name), now)); }
   bool decide(const std::string& name, bool yes) {
-    decision d{yes, "because", {"ann", "Ann"}, R"({"decision":"x"})"};
+    decision d{approved_or_denied(yes), "because", {"ann", "Ann"}, R"({"decision":"x"})"};
     return did(core->actors()->decide(id(name), d, failed_result, now).has_value());
   }
   bool asks(const std::string& name, const std::string& question = "question") {

@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::size_t>> changes_of(const actors_world& 
 }
 
 bool decides(actors_world& w, bool yes, const std::string& changed) {
-  decision d{yes, "", {"ann", "Ann"}, R"({"decision":"x"})"};
+  decision d{approved_or_denied(yes), "", {"ann", "Ann"}, R"({"decision":"x"})"};
   d.changed = changed;
   const bool done = w.core->actors()->decide(w.id("call"), d, failed_result, w.now).has_value();
   w.roll_out();
