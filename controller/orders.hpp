@@ -22,6 +22,23 @@ enum class worker_tasks : std::uint8_t { go_on, are_cancelled };
 /// The work that the dropping of old rows waits for.
 enum class gives_way_to : std::uint8_t { all_work, cancels };
 
+/// When an operation may begin once it is created.
+enum class start_when : std::uint8_t {
+  now,
+  later ///< it stays pending until its owner, or `start_local` for quell's own, starts it
+};
+
+/// The answer to a cancel of an id that no operation has.
+enum class unknown_id : std::uint8_t {
+  leaves_tombstone, ///< the cancel takes precedence over a later create
+  is_refused        ///< operation_not_found
+};
+
+enum class cancel_mode : std::uint8_t {
+  stop,
+  dry_run ///< the answer says what would be stopped; nothing changes
+};
+
 /// How far the time in a client-chosen operation id may be from now. It ensures that no id outlives its tombstone, and
 /// that a row with an older id can be dropped, since a repeated create of it is refused.
 inline constexpr std::chrono::hours id_window{12};
@@ -43,9 +60,9 @@ struct caller {
 
 /// The settings of an operation that runs in another runtime.
 struct external_spec {
-  milliseconds lease{0};     ///< its owner must send a heartbeat at least this often; 0 = no heartbeat needed
-  std::string session = {};  ///< the session in its runtime; "" = none
-  bool starts_later = false; ///< stays pending until its owner starts it
+  milliseconds lease{0};    ///< its owner must send a heartbeat at least this often; 0 = no heartbeat needed
+  std::string session = {}; ///< the session in its runtime; "" = none
+  start_when start = start_when::now;
   friend bool operator==(const external_spec&, const external_spec&) = default;
 };
 
@@ -67,7 +84,7 @@ struct create_order {
   task_spec task;
   external_spec external;
   // Set only by quell itself:
-  bool later = false;                       ///< it stays pending until `start_local`
+  start_when start = start_when::now;
   std::string kind_data;                    ///< see operation_record
   std::optional<records::call_record> call; ///< kind tool_call
   std::string fingerprint;                  ///< of the body, for same id + same body
@@ -93,17 +110,18 @@ struct cancel_order {
   caller by_token;
   std::optional<cancel_id> id; ///< chosen by the client
   records::cancel_target target;
-  /// POST /operations/{id}/cancel: an unknown id is 404 and leaves no tombstone.
-  bool must_exist = false;
+  unknown_id if_unknown = unknown_id::leaves_tombstone;
   bool has_ended = false; ///< the store has the target as terminal: the cancel is recorded as already_finished
   std::string reason;
   std::optional<records::person> by; ///< nullopt = the caller's owner
   std::string via_channel = "api";
   std::optional<milliseconds> grace;
   std::optional<std::uint64_t> up_to_seq;
-  bool dry_run = false;
+  cancel_mode mode = cancel_mode::stop;
   std::string fingerprint;
   boot_time received{}; ///< when the request was fully read; fenced_ms counts from here
+  bool is_dry_run() const { return mode == cancel_mode::dry_run; }
+  bool must_exist() const { return if_unknown == unknown_id::is_refused; }
 };
 
 /// One entry of `unproven` (SURFACE 3).

@@ -13,7 +13,7 @@ void read_common(body_reader& fields, cancel_request& into) {
   into.order.by = fields.person("by");
   into.order.grace = fields.duration("grace_ms");
   into.order.up_to_seq = fields.number("up_to_seq", 0, max_seq);
-  into.order.dry_run = fields.flag("dry_run").value_or(false);
+  into.order.mode = fields.flag("dry_run").value_or(false) ? cancel_mode::dry_run : cancel_mode::stop;
   into.wait = fields.word<cancel_status>("wait").value_or(cancel_status::fenced);
   into.wait_for =
       fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(milliseconds{30'000});
@@ -67,7 +67,7 @@ tl::expected<cancel_request, problem> read_cancel_of(const operation_id& id, std
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   request.order.target = records::target_operation{id};
-  request.order.must_exist = true;
+  request.order.if_unknown = unknown_id::is_refused;
   (*body)["operation"] = id.text(); // so that both forms of the request have one fingerprint
   request.order.fingerprint = fingerprint_of(std::move(*body), {"id", "wait", "wait_ms"});
   return request;

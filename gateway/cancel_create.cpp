@@ -33,7 +33,7 @@ void check_rights(exchange& x, cancel_order& order) {
 /// read and repeated.
 awaitable<response> already_finished(exchange& x, cancel_order order) {
   auto& gw = x.gw;
-  if (order.id && !order.dry_run) {
+  if (order.id && !order.is_dry_run()) {
     order.has_ended = true;
     auto kept = co_await order_cancel(gw, std::move(order));
     if (!kept) throw from_refusal(kept.error());
@@ -52,7 +52,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
   view.record.status = cancel_status::settled;
   view.proven = true;
   view.record.outcome = cancel_outcome::already_finished;
-  if (order.dry_run) co_return json_answer(dry_run_json(view, {}));
+  if (order.is_dry_run()) co_return json_answer(dry_run_json(view, {}));
   json_writer to;
   write_cancel(to, view, max_unproven_listed, recorded::no);
   co_return json_answer(to.take());
@@ -60,7 +60,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
 
 /// Answers a cancel with a client-chosen id that is already in the store.
 awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& order) {
-  if (!order.id || order.dry_run) co_return std::nullopt;
+  if (!order.id || order.is_dry_run()) co_return std::nullopt;
   auto known = co_await find_cancel(x.gw, *order.id, lane::urgent);
   if (!known) co_return std::nullopt;
   const bool visible = co_await sees(x, known->record);
@@ -75,7 +75,7 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
 
 /// An id names one object: a cancel must not have the id of an operation, not even of a future one.
 awaitable<> check_own_id(exchange& x, const cancel_order& order) {
-  if (!order.id || order.dry_run) co_return;
+  if (!order.id || order.is_dry_run()) co_return;
   const operation_id same{order.id->bytes};
   const auto* target = std::get_if<records::target_operation>(&order.target);
   if (target && target->id == same)
@@ -116,7 +116,7 @@ awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request
       throw from_refusal(answered.error());
     co_return std::nullopt;
   }
-  if (requested.order.dry_run) co_return co_await dry_run(x, std::move(*answered));
+  if (requested.order.is_dry_run()) co_return co_await dry_run(x, std::move(*answered));
   co_return co_await answer_performed(x, requested, std::move(*answered));
 }
 
@@ -125,17 +125,17 @@ awaitable<response> cancel_absent(exchange& x, cancel_request requested, operati
   auto& gw = x.gw;
   auto& order = requested.order;
   auto row = co_await find_row(gw, id, lane::urgent);
-  if (!row && order.must_exist) throw no_such_operation(id);
+  if (!row && order.must_exist()) throw no_such_operation(id);
   const bool visible = row && co_await sees(x, *row);
   // A dry run must not reveal other callers' operations: for the ledger, too, the target does not exist.
-  const bool is_hidden = row && !visible && order.dry_run && !order.must_exist && !x.who.task;
+  const bool is_hidden = row && !visible && order.is_dry_run() && !order.must_exist() && !x.who.task;
   if (row && !visible && !is_hidden) throw no_such_operation(id);
   if (visible) {
     if (x.who.task == row->id)
       throw problem{.code = error_code::forbidden,
                     .detail = "a task's token may cancel what is below its operation, not the operation itself"};
     if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
-    order.must_exist = true; // it ended between the two checks: that must not leave a tombstone
+    order.if_unknown = unknown_id::is_refused; // it ended between the two checks: that must not leave a tombstone
   }
   auto answered = co_await order_cancel(gw, order);
   if (!answered) {
@@ -145,7 +145,7 @@ awaitable<response> cancel_absent(exchange& x, cancel_request requested, operati
     }
     throw from_refusal(answered.error());
   }
-  if (order.dry_run) co_return co_await dry_run(x, std::move(*answered));
+  if (order.is_dry_run()) co_return co_await dry_run(x, std::move(*answered));
   co_return co_await answer_performed(x, requested, std::move(*answered));
 }
 

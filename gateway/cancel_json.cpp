@@ -52,9 +52,10 @@ void write_report(json_writer& to, const cancel_view& view, std::size_t most_unp
 }
 
 /// Writes everything up to and including the report.
-void write_members(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what, bool dry_run) {
+void write_members(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what,
+                   cancel_mode mode) {
   const auto& record = view.record;
-  const bool is_recorded = what == recorded::yes;
+  const bool is_recorded = what == recorded::yes, dry_run = mode == cancel_mode::dry_run;
   to.field("id", is_recorded ? std::optional(record.id) : std::nullopt);
   to.field("seq", is_recorded ? std::optional(record.seq) : std::nullopt);
   to.key("target");
@@ -92,7 +93,7 @@ void write_target(json_writer& to, const records::cancel_target& target) {
 
 void write_cancel(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what) {
   to.open_object();
-  write_members(to, view, most_unproven, what, false);
+  write_members(to, view, most_unproven, what, cancel_mode::stop);
   to.close_object();
 }
 
@@ -106,7 +107,7 @@ std::string dry_run_json(const cancel_view& view, const std::vector<shown_operat
   plain.record.report.fenced_ms = plain.record.report.signalled_ms = plain.record.report.settled_ms = std::nullopt;
   json_writer to;
   to.open_object();
-  write_members(to, plain, 0, recorded::no, true);
+  write_members(to, plain, 0, recorded::no, cancel_mode::dry_run);
   to.key("would_stop").open_object();
   to.key("operations").open_array();
   for (const auto& op : would_stop) write_operation_summary(to, op);

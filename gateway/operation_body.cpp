@@ -34,7 +34,7 @@ external_spec read_external(const nlohmann::json& object, std::vector<field_erro
   spec.session = fields.text("session", 1, 128).value_or("");
   if (const auto start = fields.text("start", 1, 16)) {
     if (*start != "now" && *start != "later") fields.complain("start", "must be now or later");
-    spec.starts_later = *start == "later";
+    spec.start = *start == "later" ? start_when::later : start_when::now;
   }
   fields.finish();
   return spec;

@@ -52,7 +52,7 @@ awaitable<bool> cancel_turn(exchange& x, operation_id id) {
   cancel_order order;
   order.by_token = x.who;
   order.target = records::target_operation{id};
-  order.must_exist = true;
+  order.if_unknown = unknown_id::is_refused;
   order.via_channel = channel_of(x.req);
   order.received = x.req.received;
   const auto done = co_await order_cancel(gw, std::move(order));

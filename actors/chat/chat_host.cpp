@@ -82,7 +82,7 @@ cancel_order cancel_of(chat_in::stop_order order) {
   c.by = c.by_token.owner;
   c.via_channel = c.by_token.token_name;
   c.reason = std::move(order.reason);
-  c.must_exist = true;
+  c.if_unknown = unknown_id::is_refused;
   c.received = clock_now().boot;
   if (order.operation) {
     c.target = records::target_operation{*order.operation};

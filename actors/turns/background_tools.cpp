@@ -65,7 +65,7 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     cancel_order c;
     c.by_token = agent_runtime::acting_for(who_.owner);
     c.target = records::target_operation{id_};
-    c.must_exist = true;
+    c.if_unknown = unknown_id::is_refused;
     c.reason = "ended by the agent with task_kill";
     c.by = who_.owner;
     c.via_channel = "agent";

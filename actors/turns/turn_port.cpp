@@ -299,7 +299,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
     order.parent = who_.operation;
     order.name = what.calls[i].name;
     order.title = what.calls[i].name;
-    order.later = true;
+    order.start = start_when::later;
     order.kind_data = call_block(what.calls[i], traits[i].exclusive, traits[i].timeout, traits[i].approval_rule);
     order.call = std::move(call);
     ids.push_back(operation_id::fresh());

@@ -95,7 +95,7 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
   cancel_order c;
   c.by_token = who.by;
   c.target = records::target_operation{id};
-  c.must_exist = true;
+  c.if_unknown = unknown_id::is_refused;
   c.reason = "cancelled by voice";
   c.by = who.author;
   c.via_channel = "voice";

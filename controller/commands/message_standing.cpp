@@ -28,7 +28,7 @@ bool has_more_of(const message_order& order, const context& with) {
   look.by_token.owner = order.author;
   look.by_token.token_name = look.by_token.token_id = own_token_id;
   look.target = records::target_owner{order.author.id, order.scope};
-  look.dry_run = true;
+  look.mode = cancel_mode::dry_run;
   const auto view = with.operations.cancel(look, {}, with.now);
   if (!view) return false;
   const std::unordered_set<operation_id> own(view->would_stop.begin(), view->would_stop.end());

@@ -16,7 +16,8 @@ std::optional<refusal> refuse_absent(const order_cancel& command, const context&
 
 order_cancel::answer accept(const order_cancel& command, ledger& operations, moment now) {
   auto answer = operations.cancel(command.order, command.fresh, now);
-  if (answer && !command.order.dry_run) operations.add_event(audit_of_cancel(command.order, answer->record.id), now);
+  if (answer && !command.order.is_dry_run())
+    operations.add_event(audit_of_cancel(command.order, answer->record.id), now);
   return answer;
 }
 
@@ -26,7 +27,7 @@ order_cancel::answer apply(const order_cancel& command, const context& with) {
 }
 
 bool must_be_fenced(const order_cancel& command, const order_cancel::answer& answer) {
-  return answer && !command.order.dry_run && answer->record.outcome != cancel_outcome::joined;
+  return answer && !command.order.is_dry_run() && answer->record.outcome != cancel_outcome::joined;
 }
 
 std::string describe(const order_cancel& command) {
@@ -35,7 +36,7 @@ std::string describe(const order_cancel& command) {
   text.shown("id", (o.id ? *o.id : command.fresh).text()).shown("target", target_text(o.target));
   if (o.grace) text.count("grace_ms", static_cast<std::uint64_t>(o.grace->count()));
   if (o.up_to_seq) text.count("up_to_seq", *o.up_to_seq);
-  text.flag("dry_run", o.dry_run).redacted("reason", o.reason).shown("via", o.via_channel);
+  text.flag("dry_run", o.is_dry_run()).redacted("reason", o.reason).shown("via", o.via_channel);
   return text.by(o.by_token).done();
 }
 

@@ -110,7 +110,7 @@ create_order turn_for(const take_message& command, bool waits) {
   turn.owner = order.author;
   turn.labels = order.labels;
   turn.timeout = command.agent->timeout;
-  turn.later = waits;
+  turn.start = waits ? start_when::later : start_when::now;
   turn.kind_data = command.agent->kind_data;
   if (command.again) turn.as_of_seq = command.again->as_of;
   return turn;

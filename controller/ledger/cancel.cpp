@@ -47,7 +47,7 @@ outcome<records::cancel_target> live_ledger::resolve_target(const cancel_order& 
 }
 
 outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fresh, moment now) {
-  if (order.id && !order.dry_run) {
+  if (order.id && !order.is_dry_run()) {
     if (const auto* known = runs_.record_of(*order.id)) {
       if (known->fingerprint != order.fingerprint)
         return refused_with(error_code::id_conflict,
@@ -78,7 +78,7 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
     const operation_id id = o->id;
     const index x = find(id);
     // A dry run must not distinguish other callers' operations from unknown ids.
-    const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
+    const bool is_hidden = order.is_dry_run() && !order.must_exist() && x != none && !sees(order.by_token, x);
     if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
     if (!sees(order.by_token, x))
       return refused_with(error_code::operation_not_found, "there is no operation " + id.text());
@@ -88,7 +88,7 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
   }
   cancel_run run = runs_.draft(order.received, std::move(r));
   const std::uint64_t covered = runs_.count_covered(run, next_seq_);
-  if (order.dry_run) {
+  if (order.is_dry_run()) {
     cancel_view view = dry_view(run);
     runs_.drop(run);
     return view;
@@ -119,10 +119,10 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
     // The ledger no longer knows whether an ended operation lay below the task; the store does.
     const auto scope = scope_path::parse(recent_.scope(*trace));
     const bool is_hidden = by.prefix && scope && !scope->is_at_or_below(*by.prefix);
-    if (by.task || (is_hidden && (order.must_exist || !order.dry_run))) return unknown();
+    if (by.task || (is_hidden && (order.must_exist() || !order.is_dry_run()))) return unknown();
     r.outcome = is_hidden ? cancel_outcome::unknown_id : cancel_outcome::already_finished;
   } else {
-    if (order.must_exist || by.task) return unknown();
+    if (order.must_exist() || by.task) return unknown();
     r.outcome = cancel_outcome::unknown_id;
     const auto* grave = tombstones_.find(id);
     const auto* first = grave == nullptr ? nullptr : runs_.record_of(grave->cancel);
@@ -130,15 +130,15 @@ outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, recor
         grave != nullptr && (!grave->within || (by.prefix && by.prefix->is_at_or_below(*grave->within)));
     // A caller who sees only a part of the tombstone's scope must not learn its author or reason.
     const bool is_seen = is_wide_enough && (!by.prefix || grave->within == by.prefix);
-    if (!order.dry_run && is_seen && first != nullptr) return *view_cancel(grave->cancel, now);
+    if (!order.is_dry_run() && is_seen && first != nullptr) return *view_cancel(grave->cancel, now);
     leaves_tombstone = !is_wide_enough || is_seen; // visible, but its cancel is no longer kept
-    if (!order.dry_run && grave == nullptr && tombstones_.is_full(by.token_id))
+    if (!order.is_dry_run() && grave == nullptr && tombstones_.is_full(by.token_id))
       return refused_with(error_code::too_many_operations,
                           "this token has cancelled " + std::to_string(tombstones_.left_by(by.token_id)) +
                               " unknown operations, which is the limit; their tombstones expire");
   }
   run.record = std::move(r);
-  if (order.dry_run) return dry_view(std::move(run));
+  if (order.is_dry_run()) return dry_view(std::move(run));
   cancel_run& accepted = accept(std::move(run), 0, now);
   if (leaves_tombstone)
     put_tombstone({id, accepted.record.id, now.wall + settings_.tombstone_keep, by.token_id, by.prefix}, now);

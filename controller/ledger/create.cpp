@@ -256,7 +256,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     enter_phase(x, phase::behind_older);
     operations_.wait_for(x, {"start", "waits for the end of what it supersedes"});
   }
-  if (order.later)
+  if (order.start == start_when::later)
     note_waiting(operations_[x].id, "turn", "waits for its turn", now);
   else if (operations_[x].phase != phase::behind_older)
     begin_at_once(x, now);
@@ -267,7 +267,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
 void live_ledger::begin_at_once(index x, moment now) {
   if (operations_[x].kind == quell::kind::task)
     offer(x);
-  else if (operations_[x].external && operations_[x].external->starts_later)
+  else if (operations_[x].external && operations_[x].external->start == start_when::later)
     note_waiting(operations_[x].id, "start", "waits for its owner to start it", now);
   else
     begin(x, now.wall, now);

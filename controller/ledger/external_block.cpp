@@ -55,7 +55,7 @@ std::string external_block(const external_spec& spec) {
   http::json_writer to;
   to.open_object().field("lease_ms", spec.lease);
   to.field("session", spec.session.empty() ? std::nullopt : std::optional(spec.session));
-  to.field("start", spec.starts_later ? "later" : "now").close_object();
+  to.field("start", spec.start == start_when::later ? "later" : "now").close_object();
   return to.take();
 }
 
@@ -66,8 +66,10 @@ external_spec read_external_block(const std::string& block) {
   if (!take_part(rest, block_before_lease) || !take_number(rest, lease_ms) || !take_part(rest, block_before_session))
     return {};
   if (!take_part(rest, block_no_session) && !take_string(rest, spec.session)) return {};
-  spec.starts_later = rest == block_starts_later;
-  if (!spec.starts_later && rest != block_starts_now) return {};
+  if (rest == block_starts_later)
+    spec.start = start_when::later;
+  else if (rest != block_starts_now)
+    return {};
   spec.lease = milliseconds(lease_ms);
   return spec;
 }

@@ -12,7 +12,7 @@ void external_leases::enter(index x, const external_spec& spec, const records::o
   e.name = r.name;
   e.labels = r.labels;
   e.lease = spec.lease;
-  e.starts_later = spec.starts_later;
+  e.start = spec.start;
   if (spec.session.empty()) return;
   e.session = sessions_.hold(spec.session);
   if (e.session >= session_heads_.size()) session_heads_.resize(e.session + 1, none);

@@ -64,7 +64,7 @@ struct external_state {
   of_leases<boot_time> kill_at{boot_time{}};      ///< set once its owner was told to stop
   of_leases<milliseconds> grace{milliseconds{0}}; ///< set at the same time
   of_leases<index> session{none}, session_next{none}, session_previous{none};
-  bool starts_later = false;
+  start_when start = start_when::now;
 };
 
 /// Its identity (id, seq, as_of, fingerprint, scope, owner, token, need, kind, depth, detached) is set when it enters

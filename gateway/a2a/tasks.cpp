@@ -33,7 +33,7 @@ cancel_order order_for(const exchange& x, const operation_id& id, const json& pa
   cancel_order order;
   order.by_token = x.who;
   order.target = records::target_operation{id};
-  order.must_exist = true;
+  order.if_unknown = unknown_id::is_refused;
   order.reason = reason_of(params);
   order.via_channel = "a2a";
   order.received = x.req.received;

@@ -44,7 +44,7 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
   cancel_order c;
   c.by_token = order.by;
   c.target = records::target_operation{turn};
-  c.must_exist = true;
+  c.if_unknown = unknown_id::is_refused;
   c.reason = std::string(disconnect_reason);
   c.by = order.author;
   c.via_channel = order.via_channel;

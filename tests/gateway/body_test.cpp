@@ -225,7 +225,7 @@ TEST_CASE("the body of a cancel by path is optional and may not name a target") 
   const auto id = operation_id::fresh();
   const auto empty = read_cancel_of(id, "");
   REQUIRE(empty);
-  CHECK(empty->order.must_exist);
+  CHECK(empty->order.must_exist());
   CHECK(std::get<records::target_operation>(empty->order.target).id == id);
   CHECK(empty->wait == cancel_status::fenced);
   CHECK(empty->wait_for == milliseconds{30'000});

@@ -79,14 +79,14 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
     }
     if (view.unproven.empty()) {
       const bool unknown = std::holds_alternative<records::target_operation>(order.target);
-      if (unknown && order.must_exist) {
+      if (unknown && order.must_exist()) {
         return done(tl::unexpected(no_such_operation()));
       }
       view.record.outcome = unknown ? cancel_outcome::unknown_id : cancel_outcome::nothing_live;
       view.record.status = cancel_status::settled;
       if (unknown) view.record.status = cancel_status::fenced;
     }
-    if (!order.dry_run) {
+    if (!order.is_dry_run()) {
       {
         const std::lock_guard lock(mutex_);
         if (view.record.status != cancel_status::settled) open_[view.record.id] = view;

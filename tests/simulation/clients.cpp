@@ -82,7 +82,7 @@ void clients::fill(create_order& o, random_stream& r) {
   if (o.kind != kind::external) return;
   random_stream own(plan.seed, mix(1700, std::hash<std::string>{}(o.fingerprint)));
   if (own.chance(500)) o.external.lease = milliseconds{own.between(1000, 8000)};
-  o.external.starts_later = own.chance(300);
+  o.external.start = own.chance(300) ? start_when::later : start_when::now;
   if (own.chance(500)) o.external.session = "runtime";
 }
 
@@ -214,7 +214,7 @@ void clients::cancel(const scheduled& s) {
   switch (s.what) {
   case act::cancel_operation:
     o.target = records::target_operation{some_operation(r)};
-    o.must_exist = r.chance(300);
+    o.if_unknown = r.chance(300) ? unknown_id::is_refused : unknown_id::leaves_tombstone;
     break;
   case act::cancel_scope:
     o.target = records::target_scope{scope_at(r)};
@@ -282,7 +282,7 @@ void clients::arrive(cancel_order o, cancel_id fresh, commit_gate& c, moment now
   o.received = now.boot;
   if (const auto* target = std::get_if<records::target_operation>(&o.target)) {
     if (world_.truth.is_over(target->id)) return; // the gateway answers `already_finished` from the row
-    if (world_.truth.stands(target->id)) o.must_exist = true;
+    if (world_.truth.stands(target->id)) o.if_unknown = unknown_id::is_refused;
   }
   ++cancels_;
   world_.truth.cancel_requested(o);

@@ -20,7 +20,7 @@ class ledger_service final : public service {
     order.by.owner = {"mia", "Mia"};
     order.kind = kind::turn;
     order.scope = *scope_path::parse(scope);
-    order.later = true;
+    order.start = start_when::later;
     return core_->create(order, operation_id::fresh(), now_)->id;
   }
   /// Whether no stop has reached it.

@@ -113,7 +113,7 @@ class command_player {
   }
 
   commands::create_operation create() {
-    auto what = below(3) == 0 ? w_.external(below(2) == 0) : w_.task();
+    auto what = below(3) == 0 ? w_.external(below(2) == 0 ? start_when::later : start_when::now) : w_.task();
     auto& o = what.order;
     o.by = by();
     o.scope = scope();
@@ -136,9 +136,9 @@ class command_player {
     if (below(4) == 0) o.target = records::target_scope{scope()};
     if (below(12) == 0) o.target = records::target_owner{"ada", {}};
     if (below(40) == 0) o.target = records::target_everything{scope()};
-    o.must_exist = below(2) == 0;
+    o.if_unknown = below(2) == 0 ? unknown_id::is_refused : unknown_id::leaves_tombstone;
     o.has_ended = below(8) == 0;
-    o.dry_run = below(6) == 0;
+    o.mode = below(6) == 0 ? cancel_mode::dry_run : cancel_mode::stop;
     if (below(4) == 0) o.grace = milliseconds{below(3000)};
     if (below(6) == 0) o.up_to_seq = below(200);
     what.target = static_cast<commands::order_cancel::may_target>(below(2));
@@ -238,7 +238,7 @@ class command_player {
     o.scope = scope();
     o.parent = parent;
     if (parent) o.scope.reset();
-    o.later = below(2) == 0;
+    o.start = below(2) == 0 ? start_when::later : start_when::now;
     ids_.push_back(operation_id::fresh());
     return {std::move(o), ids_.back()};
   }
@@ -323,7 +323,7 @@ class command_player {
       commands::store_answer what{message(), {}, message_id::fresh()};
       for (auto i = below(4); i > 0; --i) {
         auto made = piece(kind::tool_call, a_turn());
-        made.order.later = true;
+        made.order.start = start_when::later;
         made.order.call = records::call_record{};
         calls_.push_back(made.id);
         what.calls.push_back({made.id, std::move(made.order)});
@@ -335,8 +335,11 @@ class command_player {
     case 6:
       return give(commands::await_approval{a_call(), event()});
     case 7:
-      return give(commands::decide_call{
-          a_call(), {approved_or_denied(below(2) == 0), text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""}, {}, below(4) > 0});
+      return give(
+          commands::decide_call{a_call(),
+                                {approved_or_denied(below(2) == 0), text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""},
+                                {},
+                                below(4) > 0});
     case 8:
       return give(commands::ask_question{a_call(), {question_, "{}"}, event()});
     case 9:

@@ -45,11 +45,11 @@ struct commands_world : world {
     o.task.command = {"true"};
     return {std::move(o), operation_id::fresh()};
   }
-  static commands::create_operation external(bool starts_later = false) {
+  static commands::create_operation external(start_when start = start_when::now) {
     auto what = task();
     what.order.kind = kind::external;
     what.order.task = {};
-    what.order.external = {60s, "runtime", starts_later};
+    what.order.external = {60s, "runtime", start};
     return what;
   }
   commands::order_cancel cancel_of(operation_id id) {

@@ -9,7 +9,7 @@ using quell::controller::core_tests::commands_world;
 
 TEST_CASE("an external operation starts, lives by heartbeats and ends by its owner's report") {
   commands_world w;
-  const auto id = w.done(w.external(true))->id;
+  const auto id = w.done(w.external(start_when::later))->id;
   CHECK(w.done(commands::start_external{id, w.admin()}));
   const auto beat = w.done(commands::heartbeat_externals{{w.admin(), {id}, {}}});
   CHECK(beat.renewed == 1);
@@ -45,7 +45,7 @@ TEST_CASE("an end that the disk refused is not answered as a success") {
 TEST_CASE("a start is not answered as a success while an earlier row is missing on disk") {
   commands_world w;
   const auto first = w.done(w.external())->id;
-  const auto second = w.done(w.external(true))->id;
+  const auto second = w.done(w.external(start_when::later))->id;
   w.edges.low = true; // no second try yet
   w.give(w.cancel_of(first));
   w.refuse(w.edges.tickets);

@@ -59,7 +59,7 @@ TEST_CASE("a dry run and a joined cancel fence nothing") {
   commands_world w;
   const auto made = w.done(w.task());
   auto dry = w.cancel_of(made->id);
-  dry.order.dry_run = true;
+  dry.order.mode = cancel_mode::dry_run;
   const auto shown = apply(dry, w.with());
   REQUIRE(shown);
   CHECK_FALSE(must_be_fenced(dry, shown));

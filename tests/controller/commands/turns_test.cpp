@@ -48,7 +48,7 @@ struct turns_world : commands_world {
       o.by = admin();
       o.kind = kind::tool_call;
       o.parent = turn;
-      o.later = true;
+      o.start = start_when::later;
       o.call = records::call_record{{}, 0, static_cast<std::uint32_t>(i), "c" + std::to_string(i), "exec", "{}", {}};
       calls.push_back(operation_id::fresh());
       what.calls.push_back({calls.back(), std::move(o)});

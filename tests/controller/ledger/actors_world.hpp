@@ -28,7 +28,7 @@ class actors_world : public world {
     o.kind = what;
     o.scope = in(scope);
     o.name = name;
-    o.later = later;
+    o.start = later ? start_when::later : start_when::now;
     make(name, std::move(o));
   }
   bool call(const std::string& name, const std::string& turn) {
@@ -37,7 +37,7 @@ class actors_world : public world {
     o.kind = kind::tool_call;
     o.parent = id(turn);
     o.name = name;
-    o.later = true;
+    o.start = start_when::later;
     o.call = records::call_record{{}, core->last_seq(), 0, name, name, "{}", {}};
     return make(name, std::move(o));
   }

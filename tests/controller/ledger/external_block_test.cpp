@@ -10,9 +10,9 @@ TEST_CASE("an external operation's block reads back as it was written", "[extern
   const char* sessions[] = {"",       "s1",   "say \"x\\y\"",           "tab\tline\nend\r", "\b\f\x01\x1f\x7f",
                             "Zürich", "null", "\",\"start\":\"later\"}"};
   for (const char* session : sessions)
-    for (const bool later : {false, true}) {
+    for (const auto start : {start_when::now, start_when::later}) {
       INFO(session);
-      const external_spec spec{.lease = milliseconds{90'000}, .session = session, .starts_later = later};
+      const external_spec spec{.lease = milliseconds{90'000}, .session = session, .start = start};
       CHECK(read_external_block(external_block(spec)) == spec);
     }
   CHECK(external_block({.lease = milliseconds{5}, .session = "s"}) == R"({"lease_ms":5,"session":"s","start":"now"})");
@@ -21,7 +21,7 @@ TEST_CASE("an external operation's block reads back as it was written", "[extern
 TEST_CASE("a block with any escape that JSON has for ASCII is read, and an unreadable one gives the defaults",
           "[externals]") {
   CHECK(read_external_block(R"({"lease_ms":0,"session":"\u0041\/\b\u001F","start":"later"})") ==
-        external_spec{.session = "A/\b\x1f", .starts_later = true});
+        external_spec{.session = "A/\b\x1f", .start = start_when::later});
   for (const char* wrong :
        {"", "{}", "null", R"({"lease_ms":5)", R"({"lease_ms":x,"session":null,"start":"now"})",
         R"({"lease_ms":5,"session":"s)", R"({"lease_ms":5,"session":"s\)",

@@ -42,7 +42,7 @@ class externals_world : public world {
     c.on_parent_end = o.edge;
     c.as_of_seq = o.as_of;
     c.supersede = o.supersede;
-    c.external = {o.lease, o.session, o.later};
+    c.external = {o.lease, o.session, o.later ? start_when::later : start_when::now};
     const auto made = core->create(c, next_operation(), now);
     if (made) names[name] = made->id;
     collect();

@@ -180,7 +180,7 @@ TEST_CASE("a cancel before the create wins, for the length of a tombstone") {
   world w;
   const operation_id id = w.next_operation();
   auto must = w.order(records::target_operation{id});
-  must.must_exist = true;
+  must.if_unknown = unknown_id::is_refused;
   REQUIRE_FALSE(w.try_cancel(must));
   CHECK(w.try_cancel(must).error().error.code == error_code::operation_not_found);
   CHECK(w.store.tombstones.empty());
@@ -300,7 +300,7 @@ TEST_CASE("a dry run changes nothing and lists what the cancel then stops") {
   w.runs("b", "w1");
   const auto batches = w.batches.size();
   auto o = w.order(records::target_scope{in("s")});
-  o.dry_run = true;
+  o.mode = cancel_mode::dry_run;
   const auto dry = w.cancel(o);
   CHECK(dry.would_stop == std::vector<operation_id>{w.id("a"), w.id("b")});
   CHECK(dry.record.report.operations == 2);

@@ -148,7 +148,7 @@ TEST_CASE("a turn that waited in a backup is not taken a second time; what comes
   o.by.owner = {"alice", "Alice"};
   o.kind = kind::turn;
   o.scope = in("s");
-  o.later = true;
+  o.start = start_when::later;
   const auto turn = w.next_operation();
   REQUIRE(w.core->create(o, turn, w.now));
   w.take();

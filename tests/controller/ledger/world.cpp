@@ -80,7 +80,7 @@ cancel_order world::order(records::cancel_target target) const {
 outcome<cancel_view> world::try_cancel(cancel_order o) {
   auto answer = core->cancel(o, next_cancel(), now);
   take();
-  if (!answer || o.dry_run) return answer;
+  if (!answer || o.is_dry_run()) return answer;
   core->cancel_fenced(answer->record.id, true, now);
   take();
   return answer;
