@@ -152,19 +152,16 @@ class actor_handle final : public agent_handle {
 
 } // namespace
 
-agent_actor spawn_agent_actor(caf::actor_system& system, agent_start start) {
+agent_actor spawn_agent_actor(const supervisor_actor& above, agent_start start) {
   auto shared = std::make_shared<agent_start>(std::move(start));
-  const auto over = shared->over;
-  auto actor = system.spawn(agent_behavior, shared);
-  // An actor that ends without calling `over` has died.
-  caf::actor_cast<caf::actor>(actor)->attach_functor([over](const caf::error& why) {
-    if (why && why != caf::exit_reason::user_shutdown) over(true);
-  });
+  auto broke = [over = shared->over] { over(true); };
+  auto actor = above.home_system().spawn(agent_behavior, shared);
+  caf::anon_send(above, agent_spawned{caf::actor_cast<caf::strong_actor_ptr>(actor), std::move(broke)});
   return actor;
 }
 
-std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start) {
-  return std::make_shared<actor_handle>(spawn_agent_actor(system, std::move(start)));
+std::shared_ptr<agent_handle> spawn_agent(const supervisor_actor& above, agent_start start) {
+  return std::make_shared<actor_handle>(spawn_agent_actor(above, std::move(start)));
 }
 
 } // namespace quell::actors

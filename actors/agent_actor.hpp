@@ -6,15 +6,11 @@
 #include "actors/agent/start.hpp"
 #include "actors/interfaces.hpp"
 
-namespace caf {
-class actor_system;
-}
-
 namespace quell::actors {
 
 /// `start.over` is called once, whatever becomes of the actor, unless the process ends it.
-agent_actor spawn_agent_actor(caf::actor_system& system, agent_start start);
+agent_actor spawn_agent_actor(const supervisor_actor& above, agent_start start);
 /// The same; the handle hides the actor.
-std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start);
+std::shared_ptr<agent_handle> spawn_agent(const supervisor_actor& above, agent_start start);
 
 } // namespace quell::actors

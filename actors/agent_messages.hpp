@@ -2,6 +2,7 @@
 // overtakes every message that waits in a mailbox.
 #pragma once
 
+#include <caf/actor_control_block.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <functional>
 #include <optional>
@@ -45,6 +46,15 @@ struct tool_over {
   tool_result stands;
 };
 
+/// An agent's actor has been started: from here on its parent reports its death.
+struct agent_spawned {
+  agent_spawned() = default;
+  agent_spawned(caf::strong_actor_ptr actor, std::function<void()> report)
+      : agent(std::move(actor)), broke(annotate_handoff_for_tsan(std::move(report))) {}
+  caf::strong_actor_ptr agent;
+  std::function<void()> broke; ///< called once if it dies of an error, on the parent's thread
+};
+
 /// INTERNAL: an answer or event of a port has arrived, or the work of a tool has ended; `handle` runs on the actor's
 /// thread.
 struct answer_arrived {
@@ -65,5 +75,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::on_human_decision)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::agent_spawned)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::answer_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_ticked)

@@ -26,8 +26,13 @@ using controller_actor = caf::typed_actor<
     // INTERNAL: end of a burst of messages.
     caf::reacts_to<turn_over>>;
 
-/// A reply actor (one turn) or a sub-agent actor. Above it is the controller's turn scheduler or a tool actor; below it
-/// are tool actors.
+/// The parent of all reply and sub-agent actors: it monitors each, and reports one that dies.
+using supervisor_actor = caf::typed_actor<
+    // From the turn scheduler, which has started an agent.
+    caf::reacts_to<agent_spawned>>;
+
+/// A reply actor (one turn) or a sub-agent actor. The supervisor monitors it; orders come from the controller's turn
+/// scheduler or a tool actor; below it are tool actors.
 using agent_actor = caf::typed_actor<
     // From above: the whole turn was stopped.
     caf::reacts_to<cancel_now>,

@@ -1,6 +1,7 @@
-// The last message to the controller's actor before a planned stop.
+// The last messages to actors before a planned stop.
 #pragma once
 
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <spdlog/spdlog.h>
 
@@ -25,6 +26,14 @@ inline void hand_over(const actors::controller_actor& to) {
   if (done.wait_for(stop_timeout) == std::future_status::ready) return;
   is_confirmed->store(true);
   spdlog::warn("the handover was not durable within 10 s: workers keep the lease they have");
+}
+
+/// Ends an actor and waits until it is gone. Not for an actor's thread.
+template <class Handle>
+void end_actor(caf::actor_system& system, const Handle& actor) {
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  caf::scoped_actor waiting{system};
+  waiting->wait_for(actor);
 }
 
 } // namespace quell::controller

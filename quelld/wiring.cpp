@@ -2,7 +2,6 @@
 #include "quelld/wiring.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <future>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "actors/chat/chat_host.hpp"
 #include "actors/controller_actor.hpp"
 #include "actors/frame_queues.hpp"
+#include "actors/supervisor_actor.hpp"
 #include "gateway/server.hpp"
 #include "gateway/tokens.hpp"
 #include "gateway/webhooks/start.hpp"
@@ -93,6 +93,7 @@ class process final : public controller_process {
   std::promise<actors::controller_actor> handle_promise_;
   std::shared_future<actors::controller_actor> handle_future_{handle_promise_.get_future()};
   actors::controller_actor handle_;
+  actors::supervisor_actor agents_; ///< the parent of all agents; its end comes when the core can start no more
   std::unique_ptr<service> service_;
   std::shared_ptr<controller_handle> controller_handle_ = std::make_shared<controller_handle>();
   std::unique_ptr<turns::turn_scheduler> scheduler_;
@@ -249,7 +250,8 @@ result<void> process::start_scheduler() {
   o.output = bulk_.get();
   o.blobs = blobs_.get();
   o.core = link_over(controller_handle_, *journal_);
-  o.spawn = [s = system_.get()](actors::agent_start start) { return actors::spawn_agent(*s, std::move(start)); };
+  agents_ = actors::spawn_supervisor(*system_);
+  o.spawn = [above = agents_](actors::agent_start start) { return actors::spawn_agent(above, std::move(start)); };
   o.tell_live = [this](const records::event_record& e) { edges_.show(e); };
   auto started = turns::turn_scheduler::start(std::move(o));
   if (!started) return tl::unexpected(started.error());
@@ -365,11 +367,8 @@ void process::stop() {
   if (control_thread_.joinable()) control_thread_.join();
   edges_.front = nullptr;
   if (journal_) journal_->close();
-  if (handle_) {
-    caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
-    caf::scoped_actor waiting{*system_};
-    waiting->wait_for(handle_);
-  }
+  if (handle_) end_actor(*system_, handle_);
+  if (agents_) end_actor(*system_, agents_);
   // The system waits for the actor's thread, which ends with the last handle: the handles in the journal's notice and
   // in the service must go first.
   gateway_.reset();

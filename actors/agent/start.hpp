@@ -24,8 +24,8 @@ struct agent_start {
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
   turn_past past;
-  /// Called once, on the actor's thread, when the agent and everything below it is over and durable; `broken` says that
-  /// it died of an error.
+  /// Called once. `broken` is false: on the agent's thread, when the agent and everything below it is over and durable.
+  /// True: on its parent's thread, after it died of an error.
   std::function<void(bool broken)> over;
 };
 

@@ -1,0 +1,198 @@
+// Agent actors and their supervisor on CAF's test coordinator: one message at a time, in the order that the test
+// chooses.
+#pragma once
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "actors/agent_actor.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/supervisor_actor.hpp"
+#include "tests/actors/turn_world.hpp"
+
+namespace quell::testing {
+
+struct played_config : caf::actor_system_config {
+  played_config() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+/// The ledger, a model and tools, all of which answer at once. The n-th call of it can throw.
+class played_port final : public agent_port {
+ public:
+  class stream final : public model_stream {
+   public:
+    explicit stream(played_port& of) : of_(of) {}
+    void hang_up(std::function<void()> closed) override {
+      of_.touched();
+      closed();
+    }
+    model_usage used() const override { return {}; }
+
+   private:
+    played_port& of_;
+  };
+  class work final : public tool_work {
+   public:
+    explicit work(played_port& of) : of_(of) { ++of_.works; }
+    ~work() override { --of_.works; }
+    void start(std::function<void(work_end)> done) override {
+      of_.touched();
+      if (of_.tools_break) throw std::runtime_error("a tool that breaks");
+      if (!of_.tools_wait) return done({true, "\"done\""});
+      done_ = std::move(done);
+      if (is_stopped_) finish();
+    }
+    void stop(const std::string&) override {
+      of_.touched();
+      is_stopped_ = true;
+      if (done_) finish();
+    }
+
+   private:
+    void finish() { std::exchange(done_, nullptr)({false, "\"stopped\"", true}); }
+    played_port& of_;
+    std::function<void(work_end)> done_;
+    bool is_stopped_ = false;
+  };
+
+  tool_traits traits(const tool_call& call) override { return traits_of(call); }
+  void input_changed(const tool_call&) override {}
+  void expect_request(const conversation&) override {}
+  std::vector<user_message> take_steering() override { return {}; }
+  void open_model_call(std::uint32_t, answer<result<operation_id>> done) override {
+    touched();
+    done(operation_id::fresh());
+  }
+  std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)> listener) override {
+    touched();
+    listener(model_events::text{"Well."});
+    if (++requested == 1)
+      for (const auto* name : {"slow", "fast"}) listener(model_events::call{{std::string("c-") + name, name, "{}"}});
+    listener(model_events::finished{});
+    return std::make_unique<stream>(*this);
+  }
+  void close_model_call(const operation_id&, std::optional<fault>, const model_usage&) override { touched(); }
+  void close_last_model_call(const operation_id&, std::optional<fault>, const model_usage&) override { touched(); }
+  void store_answer(const assistant_message& what, const std::vector<tool_traits>&, const model_usage&,
+                    answer<result<std::vector<operation_id>>> done) override {
+    touched();
+    std::vector<operation_id> ids;
+    for (std::size_t i = 0; i < what.calls.size(); ++i) ids.push_back(operation_id::fresh());
+    calls.insert(calls.end(), ids.begin(), ids.end());
+    done(ids);
+  }
+  void begin_call(const operation_id& call, answer<bool> done) override {
+    touched();
+    done(results.count(call) == 0);
+  }
+  void close_call(const operation_id& call, const tool_result& what, answer<tool_result> done) override {
+    touched();
+    done(results.emplace(call, what).first->second); // the first result stands
+  }
+  void time_out_call(const operation_id& call, const tool_result& what, answer<tool_result> done) override {
+    close_call(call, what, std::move(done));
+  }
+  void ask_human(const operation_id&, const tool_call&, const std::string&) override { touched(); }
+  std::unique_ptr<tool_work> work_for(const operation_id&, const tool_call&, const turn&) override {
+    touched();
+    return std::make_unique<work>(*this);
+  }
+  void say(const operation_id&, const tool_call&, const agent_news&) override { touched(); }
+  void say_text(std::uint64_t, const std::string&, std::function<void()> done) override {
+    touched();
+    done();
+  }
+  void say_thinking(std::uint64_t, const std::string&, std::function<void()> done) override { done(); }
+  void say_model_note(const model_note&) override {}
+  void end(const turn_effects::end& how, const std::optional<last_answer>&, std::uint64_t,
+           std::function<void()> done) override {
+    touched();
+    ends.push_back(how);
+    done();
+  }
+
+  void touched() {
+    if (++touches == throws_at) throw std::runtime_error("as planned");
+  }
+
+  int throws_at = 0, touches = 0, requested = 0, works = 0;
+  bool tools_wait = false, tools_break = false;
+  std::vector<operation_id> calls;
+  std::map<operation_id, tool_result> results;
+  std::vector<turn_effects::end> ends;
+};
+
+class agent_actor_world {
+ public:
+  agent_actor_world()
+      : system_(config_), scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
+        supervisor_(spawn_supervisor(system_)) {}
+  ~agent_actor_world() {
+    for (const auto& agent : all_) caf::anon_send_exit(agent, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(supervisor_, caf::exit_reason::user_shutdown);
+    run();
+  }
+
+  void begin() {
+    agent_ = begin(port, [this](bool broken) {
+      overs.push_back(broken);
+      if (when_over) when_over(broken);
+    });
+  }
+  agent_actor begin(std::shared_ptr<played_port> with, std::function<void(bool)> over) {
+    agent_start start;
+    start.texts = std::make_shared<plain_texts>();
+    start.port = std::move(with);
+    start.clock = [this] { return now; };
+    start.so_far = {user_message{"do it"}};
+    start.over = std::move(over);
+    all_.push_back(spawn_agent_actor(supervisor_, std::move(start)));
+    return all_.back();
+  }
+  bool step() { return scheduler_.try_run_once(); }
+  void run() {
+    for (int i = 0; i < 10'000 && step(); ++i) {
+    }
+  }
+  /// Runs the agent and nobody else, until it has nothing to do.
+  void run_agent_alone() {
+    while (scheduler_.prioritize(agent_)) step();
+  }
+  void stop() { stop(agent_); }
+  void stop(const agent_actor& agent) {
+    caf::anon_send<caf::message_priority::high>(agent, cancel_now{abort_reason::user, "enough"});
+  }
+  /// An exit that claims to come from this actor.
+  void exits(const caf::actor_addr& source, caf::error why) {
+    caf::anon_send(caf::actor_cast<caf::actor>(agent_), caf::exit_msg{source, std::move(why)});
+  }
+  /// The notice of a death, which claims to be of this actor.
+  void is_down(const caf::actor_addr& who, caf::error why) {
+    caf::anon_send(caf::actor_cast<caf::actor>(supervisor_), caf::down_msg{who, std::move(why)});
+  }
+  caf::actor stranger() {
+    return system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
+  }
+  caf::actor_addr agent_address() const { return agent_.address(); }
+
+  std::shared_ptr<played_port> port = std::make_shared<played_port>();
+  boot_time now{1'000'000'000};
+  std::vector<bool> overs; ///< one for each report of the end: whether it broke
+  std::function<void(bool broken)> when_over;
+
+ private:
+  played_config config_;
+  caf::actor_system system_;
+  caf::scheduler::test_coordinator& scheduler_;
+  supervisor_actor supervisor_;
+  agent_actor agent_; ///< the first one
+  std::vector<agent_actor> all_;
+};
+
+} // namespace quell::testing
