@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "controller/json/instant.hpp"
-#include "gateway/doubled_member.hpp"
+#include "gateway/json_reader.hpp"
 #include "protocol/sha256.hpp"
 #include "protocol/utf8.hpp"
 
@@ -90,20 +90,18 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_mem
   if (nesting(text) > max_json_depth)
     return bad(error_code::bad_json,
                "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
-  try {
-    auto body = nlohmann::json::parse(text);
-    if (auto doubled = doubled_member(text))
-      return tl::unexpected<problem>(from_errors({{error_code::bad_json, std::move(*doubled), "is given twice"}}));
-    if (!body.is_object())
-      return tl::unexpected<problem>(from_errors({{error_code::invalid_field, "", "must be a JSON object"}}));
-    if (nulls == null_members::dropped) drop_nulls(body);
-    return body;
-  } catch (const nlohmann::json::parse_error& e) {
-    return bad(error_code::bad_json, "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) +
-                                         ": " + reason(e.what()));
-  } catch (const nlohmann::json::exception& e) {
-    return bad(error_code::bad_json, "the body is not valid JSON: " + reason(e.what()));
+  auto body = read_json_text(text);
+  if (!body) {
+    const auto& [byte, what] = body.error();
+    const auto where = byte ? " at " + position(text, *byte > 0 ? *byte - 1 : 0) : std::string();
+    return bad(error_code::bad_json, "the body is not valid JSON" + where + ": " + reason(what));
   }
+  if (body->doubled)
+    return tl::unexpected<problem>(from_errors({{error_code::bad_json, std::move(*body->doubled), "is given twice"}}));
+  if (!body->value.is_object())
+    return tl::unexpected<problem>(from_errors({{error_code::invalid_field, "", "must be a JSON object"}}));
+  if (nulls == null_members::dropped) drop_nulls(body->value);
+  return std::move(body->value);
 }
 
 std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char*> without) {
