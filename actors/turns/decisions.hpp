@@ -10,7 +10,7 @@
 
 namespace quell::controller::turns {
 
-/// See `swarm`.
+/// See the methods of the same names in `turn_scheduler` (`answer` for a question).
 void decide_call(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d,
                  reply<outcome<operation_id>> done);
 void answer_question(const std::shared_ptr<agent_runtime>& runtime, operation_id call, human_answer given,
