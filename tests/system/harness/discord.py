@@ -62,10 +62,16 @@ class FakeDiscord(Program):
         return [self.standing(m["id"]) for m in self.found("MADE")]
 
     def interact(self, cluster, body, **more):
-        """Signs as Discord signs; returns quelld's answer, and the verdict of Discord's own library on the signature."""
+        """Signs as Discord signs; returns quelld's answer, and the verdict of Discord's own library on the signature. `late`: quelld was not
+        ready within its 2 s and said so; the words that it added later are in `json`, too."""
         tag = next(self.tags)
         self.do("interact", tag=tag, url=cluster.url + "/v1/chat/discord/interactions", body=body, **more)
-        return self.see("ANSWER", tag=tag)
+        answer = self.see("ANSWER", tag=tag)
+        answer["late"] = (answer["json"] or {}).get("type") == 5
+        if answer["late"]:
+            said = self.see("REST", method="PATCH", path=f"/webhooks/8/{body['token']}/messages/@original")
+            answer["json"]["data"]["content"] = said["body"]["content"]
+        return answer
 
     def replay(self, cluster, answer):
         tag = next(self.tags)
@@ -83,8 +89,8 @@ class FakeDiscord(Program):
 
 def interaction(kind=2, id=None, user="5", channel="7", **data):
     """The body of a command (2) or a button (3) used by `user` (default Mia) in `channel` (default 7)."""
-    name = {"5": "mia"}.get(user, "user" + user)
-    return {"id": id or str(2000 + next(IDS)), "type": kind, "application_id": "8", "token": "tok-en_1", "version": 1, "guild_id": "9", "channel_id": channel,
+    name, number = {"5": "mia"}.get(user, "user" + user), 2000 + next(IDS)
+    return {"id": id or str(number), "type": kind, "application_id": "8", "token": f"tok-en_{number}", "version": 1, "guild_id": "9", "channel_id": channel,
             "member": {"nick": None, "user": {"id": user, "username": name, "global_name": name.capitalize()}}, "data": data}
 
 
