@@ -15,7 +15,7 @@ HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness")
 LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
 SCRIPT = [
     {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
-    {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 200}]},
+    {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 500}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
     {"text": "You said {{text}}."},
 ]
@@ -136,6 +136,7 @@ def test_telegram_may_be_down_and_come_back(world):
     telegram, c = world
     telegram.say("hello")
     telegram.see(lambda all: len(all) == 1, "the first answer")
+    until(lambda: not c.remembers("telegram")["shown"]["parts"], "quelld to know that Telegram has it: else it would say that something may be missing")
     telegram.stop()
     telegram.updates[TOKEN].append({"update_id": next(telegram.numbers), "message": telegram.message("again")})
     telegram.start()
