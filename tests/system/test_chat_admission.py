@@ -100,6 +100,7 @@ def test_without_approvers_only_operators_and_admins_decide():
 def test_a_chat_bots_token_decides_if_it_is_named():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS) as c:
+        d.see("IDENTIFY")
         made = c.api("POST", "/v1/tokens", {"name": "bot", "role": "chat", "scope": "discord"}).json
         with open(c.config) as f:
             text = f.read()
@@ -117,6 +118,7 @@ def test_a_chat_bots_token_decides_if_it_is_named():
 def test_the_default_agent_asks_before_a_command_when_it_is_reached_by_chat():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m) as c:
+        d.see("IDENTIFY")  # by this life; the next one is the second
         with open(c.config) as f:
             text = f.read()
         with open(c.config, "w") as f:
