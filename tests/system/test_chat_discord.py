@@ -294,11 +294,11 @@ def test_a_refused_token_is_not_tried_again():
             c.kill_controller()
             c.start_controller()
             d.see("REST", path="/gateway/bot", status=401)
-            before = len(d.found("REST"))
+            before = len(d.found("REST", status=401))
             assert c.api("GET", "/v1/status").status == 200
             until(lambda: "gives up" in open(os.path.join(c.directory, "quelld.log")).read(), "the log to say so")
             assert "wrong-token" not in open(os.path.join(c.directory, "quelld.log")).read()
-            assert len(d.found("REST")) == before and len(d.found("IDENTIFY")) <= 1
+            assert len(d.found("REST", status=401)) == before and len(d.found("IDENTIFY")) <= 1
 
 
 TLS_PROXY = """
