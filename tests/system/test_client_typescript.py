@@ -49,7 +49,7 @@ def test_its_own_tests_pass(cluster):
 
 
 def test_an_owner_that_is_killed_loses_its_operation_to_the_lease(cluster):
-    with Holder(cluster, "ts/lost", 3000) as holder:
+    with Holder(cluster, "ts/lost", 10000) as holder:
         assert cluster.operation(holder.id)["status"] == "running"
         holder.process.kill()
         assert cluster.wait_status(holder.id, "failed")["error"]["code"] == "heartbeat_lost"
@@ -77,7 +77,7 @@ def test_a_controller_that_is_killed_and_comes_back_keeps_the_operation_and_its_
 def test_a_program_ends_when_its_operations_have(cluster):
     with Holder(cluster, "ts/ends", 10000) as holder:
         cluster.cancel(scope="ts/ends")
-        until(lambda: holder.process.poll() is not None, "the program to end by itself", 30)
+        until(lambda: holder.process.poll() is not None, "the program to end by itself")
         assert holder.process.returncode == 0 and holder.said() == "cancelled: \n"
 
 
