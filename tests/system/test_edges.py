@@ -155,21 +155,21 @@ def test_readyz_waits_for_the_books():
                 return False
 
         until(ready, "readyz")
-        # From then on orders are accepted at once.
+        # From then on orders are accepted at once; the bound is far above a machine's pause.
         began = time.monotonic()
         assert c.api("POST", "/v1/cancels", {"scope": "nobody/here"}).status == 200
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         c.cancel(scope="x")
 
 
 def test_logs_since_goes_by_the_time_of_the_output():
     with Cluster(workers=1) as c:
-        o = c.start("sh", "-c", "echo old; sleep 12; echo new; echo err >&2; sleep 1000", scope="logs", grace_ms=0)
+        o = c.start("sh", "-c", "echo old; sleep 20; echo new; echo err >&2; sleep 1000", scope="logs", grace_ms=0)
         until(lambda: c.api("GET", f"/v1/operations/{o['id']}/output").body == b"old\nnew\n", "both lines", 60)
         seen = time.monotonic()
 
         def since():
-            return f"{int((time.monotonic() - seen) * 1000) + 6000}ms"
+            return f"{int((time.monotonic() - seen) * 1000) + 10000}ms"  # in the middle between the two lines
 
         assert c.quell("logs", o["id"], "--since", since(), check=0).stdout == b"new\n"
         assert c.quell("logs", o["id"], "--since", "1h", check=0).stdout == b"old\nnew\n"
@@ -185,7 +185,7 @@ def test_input_survives_the_death_of_the_controller(tmp_path):
     """Input that the task has not read yet stays with the client when quelld is killed."""
     data = os.urandom(1 << 20)
     gate = tmp_path / "gate"
-    with Cluster(workers=1) as c:
+    with Cluster(workers=1, settings=["workers.lease=60s"]) as c:
         source = tmp_path / "data"
         source.write_bytes(data)
         with open(source, "rb") as stdin:
