@@ -142,6 +142,17 @@ def scope_of(pid):
     return found[0].decode() if found else ""
 
 
+def known_or_started(c, id):
+    """The operation; None if quelld has ended (then it is started again) or is about to."""
+    if c.controller.poll() is not None:
+        c.start_controller()
+    try:
+        answer = c.api("GET", f"/v1/operations/{id}")
+    except (OSError, http.client.HTTPException):
+        return None
+    return answer.json if answer.status == 200 else None
+
+
 def test_a_start_that_meets_a_disk_error_says_so_and_can_be_repeated(tmp_path):
     print("QUELL_FAULT_SEED =", SEED)
     r = random.Random(SEED)
@@ -175,12 +186,9 @@ def test_a_start_that_meets_a_disk_error_says_so_and_can_be_repeated(tmp_path):
                         assert code == 1, f"n = {n} ({first}): exit {code}: {said}"
                         assert "state" in said or c.state in said, said
                         c.start_controller()
-                    else:
-                        # The call can fail in the first commit, behind the word that it is ready.
-                        until(lambda: c.controller.poll() is not None or c.healthy(), f"quelld to answer or to end after n = {n} ({first})")
-                        if c.controller.poll() is not None:
-                            c.start_controller()
-                    assert c.operation(kept["id"])["status"] == "running", f"n = {n} ({first})"
+                    # The call can fail in the first commit, behind the word that it is ready, and quelld end at any time from then on.
+                    found = until(lambda: known_or_started(c, kept["id"]), f"quelld to answer after n = {n} ({first})")
+                    assert found["status"] == "running", f"n = {n} ({first})"
             print("calls:", most, "refused:", refused)
             c.kill_controller()
             assert integrity(c.state) == "ok"
@@ -192,7 +200,7 @@ def test_a_start_that_meets_a_disk_error_says_so_and_can_be_repeated(tmp_path):
 def test_a_worker_whose_disk_errs_says_so_and_can_be_started_again():
     print("QUELL_FAULT_SEED =", SEED)
     r = random.Random(SEED)
-    with FaultyCluster(workers=0, settings=["workers.lease=3s"]) as c, Machine(os.path.join(c.directory, "worker-w1"), "quell-worker") as machine:
+    with FaultyCluster(workers=0, settings=["workers.lease=10s"]) as c, Machine(os.path.join(c.directory, "worker-w1"), "quell-worker") as machine:
         kinds = faults.WRITES | faults.SYNCS | faults.OPENS | faults.SIZES | faults.READS | faults.NAMES
         c.enrol("w1")
 
@@ -204,21 +212,29 @@ def test_a_worker_whose_disk_errs_says_so_and_can_be_started_again():
             worker = c.add_worker("w1", wait=False, prefix=machine.prefix()).process
             said = lambda: processes.read(os.path.join(c.directory, "w1.log"))[before:]
             until(lambda: worker.poll() is not None or b"is ready" in said(), f"the worker to start or to refuse (n = {n})")
-            return worker, said().decode()
+            code = worker.poll()
+            return worker, code, said().decode()
 
-        worker, _ = begin(10**6, False)
+        worker, _, _ = begin(10**6, False)
         most = machine.seen()
         assert most > 5
         refused = 0
         for n in numbers(r, most):
             worker.terminate()
             worker.wait(timeout=90)
-            worker, said = begin(n, stays=r.random() < 0.5)
-            if worker.poll() is not None:
+            worker, code, said = begin(n, stays=r.random() < 0.5)
+            if code is not None:
                 refused += 1
-                assert worker.poll() == 1 and machine.directory in said, f"n = {n} ({machine.first()}): {worker.poll()}: {said}"
+                assert code == 1 and machine.directory in said, f"n = {n} ({machine.first()}): {code}: {said}"
             machine.disarm()
-            if worker.poll() is not None:
-                worker = c.add_worker("w1").process
-            c.wait_status(c.start("true", scope="disk/worker")["id"], "completed")
+            # The call can fail behind the word that it is ready, and the worker end at any time from then on.
+            task = c.start("true", scope="disk/worker")["id"]
+
+            def is_over():
+                nonlocal worker
+                if worker.poll() is not None:
+                    worker = c.add_worker("w1").process
+                return c.operation(task)["status"] in ("completed", "failed")
+            until(is_over, "a task to run")
+            assert c.operation(task)["status"] == "completed", c.operation(task)
         print("calls:", most, "refused:", refused)
