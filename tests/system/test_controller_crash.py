@@ -108,7 +108,7 @@ def test_kill_9_at_random_instants_loses_and_resurrects_nothing():
 
 def test_a_planned_stop_hands_over_and_loses_nothing():
     import signal
-    with Cluster(workers=1, settings=["workers.lease=3s", "workers.heartbeat=200ms"]) as c:
+    with Cluster(workers=1, settings=["workers.lease=10s", "workers.heartbeat=200ms"]) as c:
         m = marker()
         op = c.start("bash", "-c", "read -r line; echo got $line", m, scope="up/grade", task_stdin=True)
         c.wait_status(op["id"], "running")
