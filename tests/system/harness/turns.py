@@ -118,12 +118,13 @@ class TurnCluster(Cluster):
         return messages
 
     def check_turn(self, turn):
+        below = self.below(turn)  # before the events: a detached task can end in between
         events = self.events(turn)
         overs = [e for e in events if e["type"] in ("turn_abort", "turn_complete")]
         assert len(overs) == 1, (turn, [(e["type"], e["data"]) for e in overs], self.operation(turn))
         status = self.operation(turn)["status"]
         assert (overs[0]["type"] == "turn_complete") == (status == "completed"), (overs, self.operation(turn))
-        for o in self.below(turn):
+        for o in below:
             if o["on_parent_end"] == "detach" and not o["ended_at"]:
                 continue  # it goes on without its turn
             ends = [e["type"] for e in events if e["operation"] == o["id"] and e["type"] in ENDS]
