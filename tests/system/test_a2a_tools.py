@@ -127,7 +127,7 @@ def test_ends_that_are_no_success_are_told_to_the_model(world):
     assert "AUTH_REQUIRED" in error_of(login)["message"] and "because of login" in error_of(login)["message"]
     assert "FAILED" in error_of(fails)["message"] and "REJECTED" in error_of(rejects)["message"]
     agent.wait_for_call("CancelTask")
-    assert [agent.tasks[p["id"]]["word"] for p in agent.named("CancelTask")] == ["login"]
+    assert {agent.tasks[p["id"]]["word"] for p in agent.named("CancelTask")} == {"login"}
 
 
 def test_what_the_model_writes_wrongly_is_not_sent(world):
@@ -165,7 +165,7 @@ def test_a_cancel_before_the_task_has_a_name_waits_for_it(world):
 
 def test_a_timeout_stops_the_task(world):
     c, agent = world
-    result, = c.asked("go", {"message": "slow", "_meta": {"timeout": 700}})
+    result, = c.asked("go", {"message": "slow", "_meta": {"timeout": 6000}})  # long enough to reach the agent on a machine that pauses
     assert "[TIMEOUT]" in error_of(result)["message"]
     agent.wait_for_call("CancelTask")
     until(lambda: [t["status"]["state"] for t in agent.tasks.values()] == ["TASK_STATE_CANCELED"], "the task to be stopped")
@@ -202,8 +202,10 @@ def test_a_cancel_after_a_restart_reaches_the_task(world):
     c, agent = world
     turn = c.ask("go", {"message": "slow"})
     until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "the task's name to be stored")
-    c.restart()
-    agent.wait_for_call("GetTask")
+    c.kill_controller()
+    asked = len(agent.named("GetTask"))  # a polled task was asked for before, too
+    c.start_controller()
+    agent.wait_for_call("GetTask", asked + 1)
     assert c.cancel(operation=turn)["status"] == "settled"
     agent.wait_for_call("CancelTask")
     assert c.late(turn) == "done" and len(agent.tasks) == 1
@@ -216,7 +218,7 @@ def test_an_agent_that_is_down_delays_no_turn_and_comes_back():
     with AskingCluster(agent.url) as c:
         shown = until(lambda: next((s for s in c.api("GET", "/v1/mcp").json["servers"] if s["trouble"]), None), "its trouble to be shown")
         assert (shown["name"], shown["kind"]) == ("a2a:helper", "agent") and "remote-secret" not in str(shown), shown
-        done = c.ended(c.ask("without"), 30)
+        done = c.ended(c.ask("without"))
         assert done["status"] == "completed"
         assert TOOL not in c.model.tools_offered("without")
         agent.begin(port)
@@ -277,4 +279,5 @@ def test_an_agent_of_the_public_sdk_works_and_is_cancelled(streams):
             assert c.cancel(operation=turn)["status"] == "settled"
             assert c.late(turn) == "done"
             begun = [json.loads(line) for line in sdk.all('{"step":"begun"')]
+            sdk.line('{"step":"cancel"')
             assert begun[1]["message"] == c.call(turn)["id"] and len(sdk.all('{"step":"cancel"')) == 1
