@@ -16,7 +16,7 @@ from harness.waiting import until
 def lines(c, after=0, follow=False, token=None):
     """Entries as they arrive, without an end if `follow`."""
     url = urllib.parse.urlsplit(c.url)
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=90)
     connection.request("GET", f"/v1/audit?after={after}" + ("&follow=true" if follow else ""),
                        headers={"Authorization": "Bearer " + (token or c.token), "Accept": "application/x-ndjson"})
     answer = connection.getresponse()
