@@ -100,6 +100,8 @@ def confirm(browser, check=""):
 def test_all_of_an_owner_is_stopped_and_nothing_of_others(cluster, browser):
     mine = [cluster.start("bash", "-c", STAY, scope=scope, title=f"of ann in {scope}", owner={"id": "ann"}) for scope in ("own/a", "own/b")]
     other = cluster.start("bash", "-c", STAY, scope="own/a", title="of bob", owner={"id": "bob"})
+    for one in (*mine, other):
+        cluster.wait_status(one["id"], "running")  # a preview says where what has a worker runs
     browser.sign_in(cluster)
     browser.go("/tree?q=owner:ann kind:task")
     browser.sees("of ann", "[role=listitem]")
@@ -142,6 +144,7 @@ def test_several_are_chosen_and_stopped_together(cluster, browser, path):
 
 def test_only_what_is_seen_is_stopped(cluster, browser):
     seen = cluster.start("bash", "-c", STAY, scope="seen", title="was there")
+    cluster.wait_status(seen["id"], "running")
     browser.sign_in(cluster)
     browser.go("/tree?scope=seen")
     browser.sees("was there", "[role=treeitem]")

@@ -258,6 +258,7 @@ def test_ended_work_is_found_by_time_status_error_and_label(cluster, browser):
 def test_an_operation_is_replayed_downloaded_and_copied(cluster, browser):
     op = cluster.start("bash", "-c", "echo one; echo 'two  three'", scope="kept", title="short")
     cluster.wait_status(op["id"], "completed")
+    cluster.output(op["id"])  # all of it: output has its own socket, and can arrive after the end
     browser.sign_in(cluster)
     browser.go(f"/operations/{op['id']}")
     browser.sees("to its end", ".replay")
