@@ -20,7 +20,7 @@ class AskingCluster(TurnCluster):
     """An agent `peer` that may use the remote agent `helper` at this url."""
 
     def __init__(self, url, token="remote-secret", **options):
-        self.model = RecordingModel()
+        self.model, self.looks = RecordingModel(), 0
         self.key = tempfile.NamedTemporaryFile("w", suffix=".key")
         self.key.write(token + "\n")
         self.key.flush()
@@ -49,6 +49,14 @@ class AskingCluster(TurnCluster):
         assert self.ended(turn)["status"] == "completed", self.operation(turn)
         return self.results(scope, turn)
 
+    def until_offered(self):
+        """A turn waits for the agent's card for 2 s only, then goes on without the tool."""
+        def is_offered():
+            self.looks += 1
+            assert self.ended(self.ask(f"look {self.looks}", scope="look"))["status"] == "completed"
+            return TOOL in self.model.tools_offered(f"look {self.looks}")
+        until(is_offered, "the agent to be offered as a tool")
+
     def call(self, turn):
         call, = self.below(turn, kind="tool_call")
         return call
@@ -66,7 +74,7 @@ def world(request):
     agent = RemoteAgent(request.param)
     try:
         with AskingCluster(agent.url) as c:
-            until(lambda: any(s["name"] == "a2a:helper" and s["trouble"] is None for s in c.api("GET", "/v1/mcp").json["servers"]), "the list")
+            c.until_offered()
             yield c, agent
     finally:
         agent.close()
@@ -88,7 +96,7 @@ def test_a_call_is_a_task_of_the_remote_agent(world):
     shown = answer_of(done)
     assert shown["state"] == "completed" and shown["text"].startswith("Answer to quick") and '"n":5' in shown["text"], shown
     assert shown["task"].startswith("task-1~") and shown["conversation"].startswith("context~"), shown
-    turn, = c.operations(kind="turn")
+    turn, = c.operations(kind="turn", scope="far")
     call = c.call(turn["id"])
     sent, = agent.named("SendStreamingMessage" if agent.streaming else "SendMessage")
     assert sent["message"]["messageId"] == call["id"] and sent["message"]["role"] == "ROLE_USER", sent
@@ -114,6 +122,7 @@ def test_a_scope_cannot_continue_the_conversation_of_another(world):
     assert "/conversation" in error_of(below)["message"], below
     assert len(agent.sent()) == 1, "a message with an id of another scope was sent"
     c.restart()
+    c.until_offered()
     c.asked("answer", {"message": "quick", **ids}, scope="guild-a/1")
     first, second = agent.sent()
     assert "contextId" not in first and (second["contextId"], second["taskId"]) == ("context", "task-1"), second
@@ -224,6 +233,7 @@ def test_an_agent_that_is_down_delays_no_turn_and_comes_back():
         agent.begin(port)
         try:
             until(lambda: all(s["trouble"] is None for s in c.api("GET", "/v1/mcp").json["servers"]), "it to be found again", 60)
+            c.until_offered()
             result, = c.asked("with", {"message": "quick"})
             assert answer_of(result)["state"] == "completed"
         finally:
@@ -251,6 +261,7 @@ def test_quell_stops_quell_with_the_proof_of_the_other():
     far_script = [{"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": stay}}]}]}, {"text": "You said {{text}}."}]
     with TurnCluster(far_script) as far:
         with AskingCluster(far.url + "/a2a/main", token=far.token) as near:
+            near.until_offered()
             done, = near.asked("talk", {"message": "hello"})
             assert answer_of(done)["text"] == "You said hello.", done
             turn = near.ask("work", {"message": "runs"})
@@ -271,6 +282,7 @@ def test_an_agent_of_the_public_sdk_works_and_is_cancelled(streams):
     with Program("node", SDK_AGENT, installed("a2a-1.3.0-server", SDK_PACKAGES), streams) as sdk:
         url = json.loads(sdk.line('{"step":"ready"'))["url"]
         with AskingCluster(url) as c:
+            c.until_offered()
             done, = c.asked("talk", {"message": "quick answer"})
             assert answer_of(done)["text"] == "By the SDK: quick answer" and answer_of(done)["state"] == "completed", done
             turn = c.ask("work", {"message": "stays"})
