@@ -91,7 +91,8 @@ def test_a_prompt_is_a_turn_and_a_session_can_be_loaded_or_resumed(world):
     assert {"auto", "main", "other"} <= {m["id"] for m in session["modes"]["availableModes"]}
     sid = session["sessionId"]
     done = e.call("prompt", sessionId=sid, text="hello")
-    assert done["stopReason"] == "end_turn" and e.texts() == "You said hello."
+    assert done["stopReason"] == "end_turn"
+    until(lambda: e.texts() == "You said hello.", "the SDK to hand over the text")
     assert c.operation(done["_meta"]["quell"]["turn"])["scope"] == sid
     e.call("mode", sessionId=sid, modeId="other")
     done = e.call("prompt", sessionId=sid, text="again")
@@ -101,7 +102,7 @@ def test_a_prompt_is_a_turn_and_a_session_can_be_loaded_or_resumed(world):
     with Editor(c) as later:
         later.call("initialize")
         later.call("load", sessionId=sid)
-        assert later.texts("user_message_chunk") == "helloagain" and later.texts() == "You said hello.You said again."
+        until(lambda: (later.texts("user_message_chunk"), later.texts()) == ("helloagain", "You said hello.You said again."), "the past")
         assert later.call("prompt", sessionId=sid, text="third")["stopReason"] == "end_turn"
         missing = later.begin("load", sessionId="edit/acp/nothing")
         assert later.step("failed", name=missing)["code"] == -32002
@@ -123,8 +124,8 @@ def test_a_permission_is_an_approval(world):
         assert asked["toolCall"]["rawInput"]["path"] == "a.txt" and c.operation(asked["toolCall"]["toolCallId"])["status"] == "paused"
         e.call("answer", index=n, outcome={"outcome": "selected", "optionId": option})
         assert e.done(name)["stopReason"] == "end_turn"
-        of_call = [t for t in e.tools() if t["toolCallId"] == asked["toolCall"]["toolCallId"]]
-        assert of_call[0]["status"] == "pending" and of_call[-1]["status"] == status, of_call
+        of_call = lambda: [t["status"] for t in e.tools() if t["toolCallId"] == asked["toolCall"]["toolCallId"]]
+        until(lambda: of_call()[:1] == ["pending"] and of_call()[-1] == status, f"the call to be {status}; there is {of_call()}")
         assert os.path.exists(os.path.join(c.workspace, "a.txt"))
     c.check_scope(sid)
 
