@@ -19,7 +19,7 @@ STOP = "octagonal_sign"
 LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
 SCRIPT = [
     {"when": {"system": "told you to stop"}, "text": "Right, I have stopped."},
-    {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
+    {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 40}]},
     {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 500}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
     {"when": {"user": "asks"}, "steps": [{"text": "May I?"}, {"calls": [{"name": "exec", "input": {"command": "true"}}]}]},

@@ -14,7 +14,7 @@ PEERS = ("telegram-4.2.1-1.46.0", ["telegram-test-api@4.2.1", "grammy@1.46.0"])
 HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness")
 LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
 SCRIPT = [
-    {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
+    {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 40}]},
     {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 500}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
     {"text": "You said {{text}}."},
