@@ -18,7 +18,7 @@ SCOPE = "discord/9/7"
 
 def script(m):
     return [
-        {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
+        {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 60}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
         {"when": {"user": "slowly"}, "steps": [{"text": "This is said slowly, word by word, so that it is edited", "chunk": 3, "delay_ms": 250}]},
         {"when": {"user": "long"}, "text": "word " * 900},
