@@ -85,7 +85,7 @@ def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
     answered(slack, c, "<@UBOT> one")
     c.kill_controller()
     slack.keep("<@UBOT> delete everything")
-    slack.scripted["conversations.history"].append((429, {"Retry-After": "8"}, {"ok": False, "error": "ratelimited"}))
+    slack.scripted["conversations.history"].append((429, {"Retry-After": "15"}, {"ok": False, "error": "ratelimited"}))
     c.start_controller()
     until(lambda: slack.calls("conversations.history"), "the past to be asked for")
     say(slack, c, "<@UBOT> hello")  # waits: a missed stop may precede it
