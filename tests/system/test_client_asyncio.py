@@ -169,10 +169,14 @@ def test_a_cancel_that_races_an_end_leaves_one_terminal_status_that_both_sides_a
             cancelled = False
             try:
                 async with client.operation("race", scope=f"py/race/{i}", grace_ms=60000) as op:
-                    asyncio.get_running_loop().run_in_executor(None, lambda: client.cancel(operation=op, wait="fenced"))
-                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * (i % 10))  # the work: from an immediate end to an endless sleep
+                    if i % 10:
+                        asyncio.get_running_loop().run_in_executor(None, lambda: client.cancel(operation=op, wait="fenced"))
+                    # The work: from an end before the cancel, over an immediate one, to an endless sleep.
+                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * max(i % 10 - 1, 0))
             except quell.Cancelled:
                 cancelled = True
+            if i % 10 == 0:
+                await asyncio.to_thread(client.cancel, operation=op, wait="fenced")
             return op, cancelled
         return [end for first in range(0, 100, 10) for end in await asyncio.gather(*map(work, range(first, first + 10)))]
     ended = asyncio.run(main())
