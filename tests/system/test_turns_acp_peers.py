@@ -49,11 +49,14 @@ def agents_alive(c, name):
 
 
 def test_the_text_of_an_acp_agent_is_the_result_of_the_call(acp):
-    result = acp_result(acp, "free quick")
-    assert answer(result)["text"] == "word0word1word2", result
-    assert not agents_alive(acp, "free")
-    task, = [o for o in acp.operations(scope="free-quick", kind="task")]
-    assert task["status"] == "completed" and task["stop"] is None, (task, acp.operations(scope="free-quick"))
+    def goes_by_itself():
+        result = acp_result(acp, "free quick")
+        assert answer(result)["text"] == "word0word1word2", result
+        assert not agents_alive(acp, "free")
+        task = max(acp.operations(scope="free-quick", kind="task"), key=lambda o: o["seq"])
+        assert task["stop"] is None or task["stop"]["cause"] == "parent_ended", (task, acp.operations(scope="free-quick"))
+        return task["status"] == "completed" and task["stop"] is None
+    until(goes_by_itself, "one that goes within the second that it has: on a busy machine others are ended")
 
 
 @pytest.mark.parametrize("name, task, said", [("free", "ask", "chose yes"), ("free", "choose", "chose yes"), ("other", "choose", "chose yes"),
@@ -80,7 +83,7 @@ def test_a_cancelled_acp_agent_is_asked_first_and_is_gone(acp):
     task = until(lambda: acp.below(turn, kind="task", status="running"), "its task to run")[0]
     until(lambda: acp.operation(task["id"])["task"]["output"]["stdout_bytes"] > 1000 or b"word" in acp.api(
         "GET", f"/v1/operations/{task['id']}/output").body, "it to talk")
-    done = acp.cancel(operation=turn)
+    done = acp.cancel(operation=turn, grace_ms=60_000)  # half of it is enough to go without a signal
     assert done["status"] == "settled" and done["report"]["proven"], done
     assert processes.read(os.path.join(acp.workspace, "seen-free")) == b"cancel\n"
     assert not agents_alive(acp, "free")
@@ -98,7 +101,7 @@ def test_one_that_ignores_its_cancel_and_signals_is_killed_at_the_grace_with_pro
     until(lambda: agents_alive(acp, "deaf"), "the agent to run")
     task = until(lambda: acp.below(turn, kind="task", status="running"), "its task to run")[0]
     until(lambda: b"word" in acp.api("GET", f"/v1/operations/{task['id']}/output").body, "it to talk")
-    done = acp.cancel(operation=turn, grace_ms=5000)  # enough for it to hear of the cancel
+    done = acp.cancel(operation=turn, grace_ms=10_000)  # enough for it to hear of the cancel
     assert done["status"] == "settled" and done["report"]["proven"], done
     assert processes.read(os.path.join(acp.workspace, "seen-deaf")) == b"cancel\n"  # it was asked, and went on
     assert not agents_alive(acp, "deaf")
