@@ -81,7 +81,8 @@ def mark():
 
 # ---- the leader's end ---------------------------------------------------------------------------------------------------
 def test_what_a_command_leaves_running_is_killed_and_named(world, mark):
-    result, = world.done("leave", [shell(f"sh -c 'sleep 1000; : {mark}' & sleep 1001 & sleep 2; echo begun")], scope="left")
+    is_asleep = 'for i in $(seq 200); do [ "$(cat /proc/$!/comm)" = sleep ] && break; sleep 0.05; done'
+    result, = world.done("leave", [shell(f"sh -c 'sleep 1000; : {mark}' & sleep 1001 & {is_asleep}; echo begun")], scope="left")
     assert result["ok"] and result["result"]["exit_code"] == 0 and result["result"]["stdout"] == "begun\n", result
     note = result["result"]["note"]
     assert "processes that the command left running were killed" in note and "sleep 1001 (pid " in note and "background: true" in note, note
@@ -218,13 +219,16 @@ def test_no_more_than_the_budget_in_one_scope():
 
 def test_it_outlives_a_restart_and_the_next_turn_is_told(mark):
     with World() as c:
-        living, ending = c.in_background(f"echo up; sleep 1000; : {mark}"), c.in_background("sleep 1", text="short")
+        living = c.in_background(f"echo up; sleep 1000; : {mark}")
+        ending = c.in_background("until test -e over; do sleep 0.05; done", text="short")  # it cannot end before its turn
         c.restart()
+        c.go("over")
         c.wait_status(ending, "completed")
         c.done("after the restart")
         told = c.model.asked("after the restart")[-1]["content"]
-        assert f"Still running: {living} (" in told and f"{ending} (sleep 1: exit code 0)" in told, told
+        assert f"Still running: {living} (" in told and f"{ending} (until test -e over; do sleep 0.05; done: exit code 0)" in told, told
         assert processes.marked(mark)
+        until(lambda: c.so_far(living) == b"up\n", "its output to have come")
         read, kill = c.done("end it", [tool("task_output", living)], [tool("task_kill", living)])
         assert read["result"]["text"] == "up\n" and kill["result"]["status"] == "cancelled", (read, kill)
         assert not processes.marked(mark)
@@ -309,7 +313,12 @@ def test_live_output_is_skipped_for_who_does_not_read(world):
 
 
 def test_say_shows_what_a_command_prints(world):
-    world.model.plan["tell"] = [[shell("echo seen while it runs; sleep 5")]]
-    shown = world.quell("say", "--scope", "cli", "--agent", "hand", "--json", "tell")
-    lines = [json.loads(line) for line in shown.stdout.splitlines()]
-    assert [x["data"]["text"] for x in lines if x.get("type") == "tool_output"] == ["seen while it runs\n"], shown.stdout
+    world.model.plan["tell"] = [[shell("echo seen while it runs; until [ -e shown ]; do sleep 0.05; done")]]
+    path = os.path.join(world.directory, "shown.json")
+    with open(path, "wb") as out:
+        client = world.quell_background("say", "--scope", "cli", "--agent", "hand", "--json", "tell", stdout=out)
+    shown = lambda: [x["data"]["text"] for x in map(json.loads, processes.read(path).splitlines()) if x.get("type") == "tool_output"]
+    until(lambda: b"seen while it runs\\n" in processes.read(path), "the output to be shown")
+    world.go("shown")
+    assert client.wait(60) == 0, client.stderr.read()
+    assert shown() == ["seen while it runs\n"], processes.read(path)
