@@ -82,7 +82,7 @@ def test_writes_of_one_file_come_in_the_order_of_the_calls_however_it_is_named(c
 def test_a_write_runs_beside_other_calls_and_exec_does_not(c):
     turn = c.say("files/beside", "beside")
     until(lambda: len(c.events(turn, "tool_result")) == 2, "both files to be written beside the sub-agent")
-    assert c.call(turn, "spawn_agent")["status"] == "running" and got(c, "beside") == "y"
+    assert c.call(turn, "spawn_agent", "running") and got(c, "beside") == "y"
     c.cancel(operation=turn)
     wrote, ran = results(c, "files/exec", "exec waits")
     assert wrote["ok"] and ran["result"]["result"]["stdout"] == "x\n", ran
