@@ -11,7 +11,7 @@ from harness.waiting import until
 
 def test_a_server_that_dies_in_the_middle_fails_its_calls_and_the_next_one_has_another():
     with OddCluster("plain") as c:
-        turn = c.ask("die", [tool("die"), tool("hang")], [tool("work", n=1)])
+        turn = c.ask("die", [tool("die", n=2), tool("hang")], [tool("work", n=1)])
         assert c.ended(turn)["status"] == "completed"
         died, hung, worked = c.results("odd", turn)
         assert "exited with status 3" in wrong(died) and "exited with status 3" in wrong(hung)
@@ -31,9 +31,9 @@ def test_a_server_that_dies_in_the_middle_fails_its_calls_and_the_next_one_has_a
 
 
 def test_a_server_that_answers_no_calls_times_out_and_a_cancel_does_not_wait():
-    with OddCluster("deaf", more='[tools.timeouts]\n"mcp:odd" = "400ms"\n') as c:
+    with OddCluster("deaf", more='[tools.timeouts]\n"mcp:odd" = "2400ms"\n') as c:
         late, = c.asked("slow", [tool("work")])
-        assert "[TIMEOUT]" in wrong(late) and "0.4" in wrong(late)
+        assert "[TIMEOUT]" in wrong(late) and "2.4" in wrong(late)
         until(lambda: c.seen("cancelled"), "the server to hear of the timeout")
         turn = c.ask("cancel", [tool("wreck", _meta={"timeout": 0}), tool("wreck", _meta={"timeout": 0})])
         until(lambda: c.seen("call wreck"), "the first of two exclusive calls to be with the server")

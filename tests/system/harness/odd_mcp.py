@@ -6,7 +6,7 @@ import sys
 
 LATE = {"answers late": {"result": {"content": [{"type": "text", "text": "done all the same"}]}},
         "fails late": {"error": {"code": -32800, "message": "Request cancelled"}}}
-late = {}
+late, calls = {}, []
 oddity = sys.argv[1]
 answers = oddity != "silent"
 
@@ -34,10 +34,11 @@ def tools():
 def result(request):
     name = request["params"]["name"]
     seen(f"call {name}")
-    if name == "hang" or name in LATE or oddity == "deaf":
-        return None
-    if name == "die":
+    calls.append((request["params"].get("arguments") or {}).get("n", 1) if name == "die" else None)
+    if any(n and n <= len(calls) for n in calls):  # `die` waits until so many calls have come
         sys.exit(3)
+    if name in ("hang", "die") or name in LATE or oddity == "deaf":
+        return None
     if oddity == "flood":
         for start in range(0, 30_000, 1000):
             say("\n".join(f"listening on nothing at all {n}" for n in range(start, start + 1000)))
