@@ -106,14 +106,15 @@ def test_a_call_is_answered_and_its_result_told_to_the_model(world, server):
 
 def test_a_long_tool_tells_its_progress(world):
     c, _ = world
-    turn = say(world, "take your time", [(LONG.format("web"), {"duration": 1.2, "steps": 4})])
+    turn = say(world, "take your time", [(LONG.format("web"), {"duration": 2, "steps": 4})])
     assert c.ended(turn)["status"] == "completed"
     result, = c.results("peers", turn)
     assert result["ok"] and "completed" in texts(result)
     said = [e["data"] for e in c.events(turn, "tool_progress")]
-    assert [(d["progress"], d["total"]) for d in said] == [(1, 4), (2, 4), (3, 4), (4, 4)], said
+    steps = [d["progress"] for d in said]  # one that comes right behind another is left out
+    assert steps and steps == sorted(set(steps)) and set(steps) <= {1, 2, 3, 4} and {d["total"] for d in said} == {4}, said
     assert all(d["call"] == result["call"] and d["name"] == LONG.format("web") for d in said)
-    assert [d["elapsed_ms"] for d in said] == sorted(d["elapsed_ms"] for d in said) and said[-1]["elapsed_ms"] >= 1000
+    assert [d["elapsed_ms"] for d in said] == sorted(d["elapsed_ms"] for d in said) and all(d["elapsed_ms"] >= 450 * d["progress"] for d in said), said
 
 
 @both
@@ -162,7 +163,7 @@ def test_a_write_that_is_cancelled_at_once_claims_nothing(world):
 
 def test_the_configured_time_of_a_tool_ends_the_call_and_not_the_turn(world):
     c, _ = world
-    turn = say(world, "too slow", [(LONG.format("pipe"), {"duration": 4, "steps": 8}), ("mcp__pipe__echo", {"message": "beside"})], scope="time")
+    turn = say(world, "too slow", [(LONG.format("pipe"), {"duration": 40, "steps": 80}), ("mcp__pipe__echo", {"message": "beside"})], scope="time")
     assert c.ended(turn)["status"] == "completed"
     late, beside = c.results("time", turn)
     assert "[TIMEOUT]" in late["result"]["error"]["message"] and "1.5" in late["result"]["error"]["message"], late
@@ -175,7 +176,7 @@ def test_the_configured_time_of_a_tool_ends_the_call_and_not_the_turn(world):
 def test_a_destructive_tool_runs_alone(world):
     c, _ = world
     path = os.path.join(c.workspace, "alone")
-    turn = say(world, "alone", [(LONG.format("web"), {"duration": 0.5, "steps": 1}), (LONG.format("web"), {"duration": 0.5, "steps": 1}),
+    turn = say(world, "alone", [(LONG.format("web"), {"duration": 5, "steps": 1}), (LONG.format("web"), {"duration": 5, "steps": 1}),
                                 ("mcp__files__write_file", {"path": path, "content": "x"}), ("mcp__files__read_text_file", {"path": path})], scope="alone")
     assert c.ended(turn)["status"] == "completed"
     assert all(r["ok"] for r in c.results("alone", turn)), c.results("alone", turn)
@@ -188,7 +189,7 @@ def test_a_destructive_tool_runs_alone(world):
 def test_two_turns_share_one_server(world):
     c, _ = world
     for name in ("one", "two"):
-        world[1].plan[f"share {name}"] = [[(LONG.format("pipe"), {"duration": 1, "steps": 2})]]
+        world[1].plan[f"share {name}"] = [[(LONG.format("pipe"), {"duration": 5, "steps": 2, "_meta": {"timeout": 0}})]]
     turns = [c.say(f"share-{name}", f"share {name}", agent="peer") for name in ("one", "two")]
     for turn in turns:
         assert c.ended(turn)["status"] == "completed"

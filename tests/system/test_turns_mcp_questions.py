@@ -206,7 +206,7 @@ def test_a_controller_that_dies_meanwhile_ends_the_call_as_unknown_and_never_rep
 
 
 def test_the_time_of_a_human_is_not_the_tools_but_the_turns():
-    more = '[tools.timeouts]\n"mcp:odd" = "2s"\n[[agents]]\nname = "hasty"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["mcp:odd"]\nbudget = { timeout = "9s" }\n'
+    more = '[tools.timeouts]\n"mcp:odd" = "5s"\n[[agents]]\nname = "hasty"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["mcp:odd"]\nbudget = { timeout = "15s" }\n'
     with asking("stdio", more=more) as c:
         assert c.ended(c.ask("before"))["status"] == "completed"  # its server runs
         c.model.plan["slow"] = [[tool("deploy")]]
@@ -214,7 +214,7 @@ def test_the_time_of_a_human_is_not_the_tools_but_the_turns():
         call, question = open_question(c, turn)
         ended = c.ended(turn)
         assert (ended["status"], ended["error"]["code"]) == ("failed", "timeout"), ended
-        assert c.operation(call["id"])["stop"]["cause"] == "parent_ended", "not by its own limit of 2 s"
+        assert c.operation(call["id"])["stop"]["cause"] == "parent_ended", "not by its own limit of 5 s"
         assert not c.events(turn, "tool_timeout") and answers(c) == 0
         assert word(c, call, "approve", question, values={"environment": "staging"}).status == 409
         until(lambda: c.seen("cancelled"), "the server to hear of the end")
