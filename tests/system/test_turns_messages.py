@@ -18,7 +18,7 @@ def script(m):
         {"when": {"user": "short"}, "steps": [{"text": "This takes a moment", "chunk": 4, "delay_ms": 40}]},
         {"when": {"user": "short", "round": 1}, "text": "never"},
         {"when": {"user": "held"}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"while [ ! -e go ]; do sleep 0.05; done #{m}"}}]}]},
-        {"when": {"user": "calls one"}, "steps": [{"delay_ms": 6000}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
+        {"when": {"user": "calls one"}, "steps": [{"delay_ms": 12000}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
         {"when": {"result": ""}, "text": "Done: {{results}}"},
         {"text": "You said {{text}}."},
     ]
