@@ -9,6 +9,7 @@ from harness.waiting import until
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 FIXTURES = [
     {"match": {"userMessage": "hello"}, "response": {"content": "Hello there, wörld! " * 5}},
+    {"match": {"userMessage": "slowly"}, "response": {"content": "Slowly, wörld! " * 120}},
     {"match": {"userMessage": "long"}, "response": {"content": "word by word " * 200}},
     {"match": {"userMessage": "late"}, "response": {"content": "too late"}, "latency": 60000},
     {"match": {"userMessage": "tools", "hasToolResult": True}, "response": {"content": "Both have run."}},
@@ -42,13 +43,14 @@ def world(tmp_path_factory):
 @both
 def test_a_slow_answer_comes_in_pieces_and_is_stored_whole(world, provider):
     c, _ = world
-    stream = c.stream(f"say-{provider}", "hello", agent=provider)
+    whole = "Slowly, wörld! " * 120  # six seconds: what comes while the disk is slow is one piece
+    stream = c.stream(f"say-{provider}", "slowly", agent=provider)
     stream.wait("turn_complete")
     pieces = [d["data"] for k, d in stream.events if k == "text_delta"]
-    assert len(pieces) > 5 and "".join(p["text"] for p in pieces) == "Hello there, wörld! " * 5
+    assert len(pieces) > 5 and "".join(p["text"] for p in pieces) == whole
     assert [p["offset"] for p in pieces] == [sum(len(q["text"]) for q in pieces[:i]) for i in range(len(pieces))]
     user, answer = c.check_scope(f"say-{provider}")
-    assert answer["text"] == "Hello there, wörld! " * 5 and not answer["interrupted"]
+    assert answer["text"] == whole and not answer["interrupted"]
 
 
 @both

@@ -34,7 +34,7 @@ class Aimock:
             raise
 
     def get(self, path):
-        with urllib.request.urlopen(self.root + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.root + path, timeout=60) as answer:
             return answer.read().decode()
 
     def answers(self):
