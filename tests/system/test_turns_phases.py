@@ -37,7 +37,7 @@ def world():
     m = marker()
     config = ('[[agents]]\nname = "brief"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "40s" }\n'
               '[[approval]]\ntool = "exec"\nmatch = "rm *"\n')
-    with TurnCluster(script(m), config) as c:
+    with TurnCluster(script(m), config, settings=["defaults.grace=30s"]) as c:  # a command that ends at its signal is never killed
         yield c, m
 
 
