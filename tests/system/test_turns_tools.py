@@ -31,10 +31,10 @@ def shell(line, **more):
 
 def script(m):
     return [
-        {"when": {"user": "overlap"}, "steps": [{"calls": [sleeper(0.6), sleeper(0.6), sleeper(0.6), shell("sleep 0.2"), sleeper(0.1), sleeper(0.1)]}]},
+        {"when": {"user": "overlap"}, "steps": [{"calls": [waiter("first"), waiter("first"), waiter("first"), shell("echo alone"), waiter("then"), waiter("then")]}]},
         {"when": {"user": "timeout of one"}, "steps": [{"calls": [sleeper(0.2), sleeper(1000, 400), sleeper(0.3)]}]},
         {"when": {"user": "order"}, "steps": [{"calls": [waiter("last"), {"name": "list", "input": {"path": "."}}, waiter("second")]}]},
-        {"when": {"user": "stubborn timeout"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 3000})]}]},
+        {"when": {"user": "stubborn timeout"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 8000})]}]},
         {"when": {"user": "stubborn", "round": 1}, "steps": [{"calls": [shell(STUBBORN + m)]}]},
         {"when": {"user": "two in a row"}, "steps": [{"calls": [shell(STUBBORN + m, _meta={"timeout": 3000}), shell("echo second")]}]},
         {"when": {"user": "configured"}, "steps": [{"calls": [shell("sleep 1000 #" + m)]}]},
@@ -58,10 +58,13 @@ def instant(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
+def calls_of(c, turn):
+    return sorted(c.below(turn, kind="tool_call"), key=lambda o: o["seq"])
+
+
 def lives(c, turn):
     """(begin, end) of each call of a turn, in call order."""
-    calls = sorted(c.below(turn, kind="tool_call"), key=lambda o: o["seq"])
-    return [(instant(o["started_at"]), instant(o["ended_at"])) for o in calls]
+    return [(instant(o["started_at"]), instant(o["ended_at"])) for o in calls_of(c, turn)]
 
 
 def together(a, b):
@@ -71,6 +74,9 @@ def together(a, b):
 def test_calls_run_side_by_side_and_an_exclusive_one_alone(world):
     c, _ = world
     turn = c.say("tools", "overlap")
+    for name, at_once in (("first", ["running"] * 3 + ["pending"] * 3), ("then", ["completed"] * 4 + ["running"] * 2)):
+        until(lambda: [o["status"] for o in calls_of(c, turn)] == at_once, f"its calls to be {at_once}")
+        open(os.path.join(c.workspace, name), "w").close()
     assert c.ended(turn)["status"] == "completed"
     a, b, d, alone, e, f = lives(c, turn)
     assert together(a, b) and together(b, d) and together(a, d), (a, b, d)
@@ -121,7 +127,8 @@ def test_a_tool_that_ignores_its_signal_holds_up_neither_turn_nor_cancel(world):
     assert processes.marked(m), "the tool was to outlive its turn"
     # Nothing reports its end before it has ended.
     assert c.operation(turn)["status"] == "cancelling"
-    cancel = c.api("GET", f"/v1/cancels/{answer.json['id']}").json
+    look = lambda: c.api("GET", f"/v1/cancels/{answer.json['id']}").json
+    cancel = until(lambda: (lambda x: x if x["status"] != "fenced" else None)(look()), "its worker to have heard of it")
     assert cancel["status"] == "signalled" and cancel["report"]["unproven_total"] >= 1, cancel
     assert [r["cancelled"] for r in c.results("tools", turn)] == [True]
     done = c.api("GET", f"/v1/cancels/{answer.json['id']}?wait=settled&wait_ms=60000").json
