@@ -64,6 +64,13 @@ def test_its_link_signs_in_to_the_console(tmp_path):
 
 
 def test_the_ports_of_a_state_directory_stay_the_same_while_they_are_free(tmp_path):
+    ports = tmp_path / "a" / "workers" / "ports"
+    with up(tmp_path / "a", "--listen", "127.0.0.1:0"):
+        control, bulk = ports.read_text().split()
+        busy = subprocess.run(["ss", "-ltn"], capture_output=True, check=True).stdout.decode()
+        assert f"127.0.0.1:{control} " in busy and f"127.0.0.1:{bulk} " in busy, busy
+    # Any connection on this machine may take those as soon as they are free; these are nobody's.
+    ports.write_text("{} {}\n".format(*free_ports(2)))
     with up(tmp_path / "a", "--listen", "127.0.0.1:0"):
         before = join_line(tmp_path / "a")
     with up(tmp_path / "a", "--listen", "127.0.0.1:0"):
