@@ -249,7 +249,7 @@ def test_a_configuration_that_cannot_be_is_refused_without_its_secrets(config, w
             f.write("whsec_c2hvcnQ=")
         try:
             done = c.start_controller(["--check-config"], wait=False)
-            assert done.wait(30) == 2
+            assert done.wait(60) == 2
             said = open(os.path.join(c.directory, "quelld.log")).read()
             assert words in said and "quelld.toml:" in said, said
             assert "MfKQ" not in said and "c2hvcnQ" not in said, said
