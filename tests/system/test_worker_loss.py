@@ -9,7 +9,11 @@ from harness import processes, trees
 from harness.cluster import Cluster, levels, marker
 from harness.waiting import until
 
-SHORT_LEASE = ["workers.heartbeat=200ms", "workers.lease=4s"]
+SHORT_LEASE = ["workers.heartbeat=200ms", "workers.lease=8s"]
+
+
+def ignoring(m):
+    return [p for p in processes.marked(m) if processes.ignores(p, signal.SIGTERM)]
 
 
 @pytest.mark.parametrize("level", levels())
@@ -19,6 +23,9 @@ def test_a_killed_worker_takes_its_tasks_along(level):
         lives = c.start(*trees.daemon(m), scope="lost/one")
         dies = c.start(*trees.term_ignored(m), scope="lost/two", grace_ms=600000)
         until(lambda: len(processes.marked(m)) >= 4, "both trees to run")
+        until(lambda: len(ignoring(m + "-child")) >= 2, "both processes of the second to ignore the signal")
+        for op in (lives, dies):
+            c.wait_status(op["id"], "running")
         c.cancel(operation=dies["id"], wait="signalled")
         c.workers["w1"].process.kill()
         c.workers["w1"].process.wait()
@@ -39,6 +46,7 @@ def test_a_worker_that_restarts_at_once_settles_its_past():
         m = marker()
         op = c.start(*trees.daemon(m), scope="re/start")
         until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
+        c.wait_status(op["id"], "running")
         c.workers["w1"].process.kill()
         c.workers["w1"].process.wait()
         c.add_worker("w1")
@@ -52,6 +60,7 @@ def test_a_killed_guardian_is_replaced_and_its_tasks_are_gone():
         m = marker()
         op = c.start(*trees.daemon(m), scope="guard/ian")
         until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
+        c.wait_status(op["id"], "running")
         guardian = [p for p in processes.children_of(c.workers["w1"].process.pid) if processes.name_of(p).startswith("quell-guardian")]
         assert len(guardian) == 1
         os.kill(guardian[0], signal.SIGKILL)
@@ -68,6 +77,8 @@ def test_a_frozen_worker_is_unreachable_until_its_lease_is_over():
         ran = os.path.join(c.directory, "ran")
         op = c.start("bash", "-c", f"echo once >> {ran}; trap '' TERM; while :; do sleep 1000; done", m, scope="fro/zen")
         until(lambda: processes.marked(m), "the task to run")
+        until(lambda: processes.read(ran), "it to say so")
+        c.wait_status(op["id"], "running")
         c.workers["w1"].process.send_signal(signal.SIGSTOP)
         silent = until(lambda: c.operation(op["id"])["unreachable"], "the operation to be shown as unreachable")
         assert silent["dead_by"] and silent["since_at"]
@@ -116,7 +127,8 @@ def test_a_cut_off_worker_kills_by_itself_and_comes_back_clean():
             ran = os.path.join(c.directory, "ran")
             plain = c.start("bash", "-c", f"echo once >> {ran}; while :; do sleep 1000; done", m, scope="cut/off")
             child = c.start("bash", "-c", "quell run -- echo hello through the relay", scope="cut/relay")
-            until(lambda: processes.marked(m), "the task to run")
+            until(lambda: processes.marked(m) and processes.read(ran), "the task to run")
+            c.wait_status(plain["id"], "running")
             c.wait_status(child["id"], "completed")
             assert b"hello through the relay" in c.output(child["id"])
             run("ip", "link", "set", name + "a", "down")
