@@ -290,14 +290,17 @@ def test_a_cancelled_answer_is_never_told_to_the_model_as_an_answer(recorded):
 
 
 def test_a_cancel_behind_the_last_chunk_is_a_cancel_of_audible_speech(recorded):
-    client = ready_client(recorded, "bytes/audible")
-    client.say("a tenth of a minute")
-    client.wait(SPEECH_END)
-    client.send_bytes(encoded(INTERRUPT) + encoded(CANCEL))
-    client.cancelled()
-    status(recorded, "bytes/audible", "cancelled")
-    one, = recorded.exchanges("bytes/audible")
-    assert one["stop"]["cause"] == "cancel" and one["exchange"]["spoken"] is False, one
+    for i in range(10):  # until one comes in the last second, as it may not on a busy machine
+        client, scope = ready_client(recorded, f"bytes/audible{i}"), f"bytes/audible{i}"
+        client.say("a tenth of a minute")
+        client.wait(SPEECH_END)
+        client.send_bytes(encoded(INTERRUPT) + encoded(CANCEL))
+        client.cancelled()
+        one, = until(lambda: [o for o in recorded.exchanges(scope) if o["ended_at"]], "the exchange to end")
+        if one["status"] != "completed":
+            break
+        client.close()
+    assert one["status"] == "cancelled" and one["stop"]["cause"] == "cancel" and one["exchange"]["spoken"] is False, one
     cancel = recorded.api("GET", f"/v1/cancels/{one['stop']['cancel']}?wait=settled&wait_ms=60000").json
     assert cancel["status"] == "settled" and cancel["report"]["proven"] and cancel["via"]["channel"] == "voice", cancel
     assert len(client.of(SPEECH_END)) == 1
