@@ -24,7 +24,7 @@ REFUSES = [{"error": {"code": "model_refused", "message": "no"}}]
 @pytest.mark.parametrize("acknowledges,model", [(HANGS, ""), (REFUSES, ""), (REFUSES, '[chat]\nacknowledgement_model = "none"\n')], ids=["slow", "down", "none"])
 def test_without_a_models_words_the_voice_says_what_was_stopped_behind_the_proof(acknowledges, model):
     m, scope = marker(), "talk/deaf"
-    with VoiceCluster(script(m, acknowledges), config=model) as c:
+    with VoiceCluster(script(m, acknowledges), config=model, settings=["defaults.grace=6s"] if model else []) as c:
         client = c.client(scope)
         client.say("be deaf")
         until(lambda: any(processes.ignores(p, signal.SIGTERM) for p in processes.marked(m)), "the deaf command to ignore SIGTERM")
@@ -40,7 +40,7 @@ def test_without_a_models_words_the_voice_says_what_was_stopped_behind_the_proof
         order = [e["data"].get("state") if e["type"] == "acknowledgement" else e["type"] for e in events]
         assert order[-2:] == ["cancel_settled", "stopped"] and order[:-2] in (["stopping"], []), order
         if model:
-            assert order[0] == "stopping", "the grace of the deaf command takes two seconds"
+            assert order[0] == "stopping", "the grace of the deaf command takes six seconds"
         client.say("next words")
         client.wait(TEXT, "next words.")
         assert len([t for t in client.texts() if "Stopped" in t]) == 1
