@@ -81,7 +81,7 @@ class FakeController:
         with self.lock:
             return [r for r in self.requests if r[0] == method and r[1].startswith(prefix)]
 
-    def wait_for(self, what, condition, seconds=10):
+    def wait_for(self, what, condition, seconds=60):
         end = time.monotonic() + seconds
         with self.lock:
             while not condition():

@@ -77,7 +77,7 @@ class Run(Program):
             process = self.start("run", "--", "hang")
             self.controller.wait_for("the streams", lambda: len([r for r in self.controller.requests if "/output" in r[1]]) >= 2)
             process.send_signal(number)
-            self.assertEqual(process.wait(20), 130)
+            self.assertEqual(process.wait(60), 130)
             self.assertEqual(self.last_body("/v1/cancels")["reason"], reason)
             self.assertEqual(self.last_body("/v1/cancels")["operation"], list(self.controller.creates)[-1])
 
@@ -90,7 +90,7 @@ class Run(Program):
         self.assertNotIn("grace_ms", self.last_body("/v1/cancels"))
         self.controller.hold_cancel = False
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(20), 130)
+        self.assertEqual(process.wait(60), 130)
         self.assertEqual(self.last_body("/v1/cancels")["grace_ms"], 0)
 
     def test_a_reader_that_went_away_cancels_the_operation(self):
@@ -100,7 +100,7 @@ class Run(Program):
         with self.controller.lock:
             list(self.controller.output.values())[-1]["stdout"] = b"x" * 10
             self.controller.lock.notify_all()
-        self.assertEqual(process.wait(20), 130)
+        self.assertEqual(process.wait(60), 130)
         process.stdout = process.stderr
 
     def test_ctrl_c_works_while_nobody_reads_the_output(self):
@@ -112,7 +112,7 @@ class Run(Program):
         process.send_signal(signal.SIGINT)
         self.controller.wait_for("the cancel", lambda: any(r[1] == "/v1/cancels" for r in self.controller.requests))
         self.assertEqual(len(process.stdout.read()), 1_000_000)
-        self.assertEqual(process.wait(20), 130)
+        self.assertEqual(process.wait(60), 130)
 
     def test_endings_that_are_not_the_command_s_own(self):
         for error, exit_state, code in (({"code": "timeout", "message": "m"}, {"signal": "TERM"}, 124), ({"code": "worker_lost", "message": "m"}, None, 125),
@@ -172,7 +172,7 @@ class Run(Program):
         os.write(master, b"a\x03b")  # Ctrl-C is a plain byte here
         self.controller.wait_for("the bytes", lambda: b"".join(self.controller.inputs.values()) == b"a\x03b")
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(20), 130)
+        self.assertEqual(process.wait(60), 130)
         self.assertEqual(termios.tcgetattr(slave), before)
 
 
@@ -188,7 +188,7 @@ class Cancel(Program):
     def test_a_wait_that_runs_out_is_4_and_says_what_comes_next(self):
         self.controller.add(A)
         self.controller.settle_at = -1
-        done = self.quell("cancel", A, "--timeout", "300ms", code=4)
+        done = self.quell("cancel", A, "--timeout", "4s", code=4)
         self.assertIn("not proven: 1 operation", done.stdout.decode())
         self.assertIn("next: the kill", done.stdout.decode())
 
@@ -198,7 +198,7 @@ class Cancel(Program):
         process = self.start("cancel", A)
         self.controller.wait_for("the waiting", lambda: any(r[1].startswith("/v1/cancels/") for r in self.controller.requests))
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(20), 4)
+        self.assertEqual(process.wait(60), 4)
         self.assertIn(b"goes on", process.stderr.read())
 
     def test_unconfirmed_is_4(self):
@@ -213,7 +213,7 @@ class Cancel(Program):
         self.quell("cancel", "--wait=fenced", A)
         self.controller.cancel_answer = {"status": "signalled"}
         self.quell("cancel", "--wait=signalled", A)
-        self.quell("cancel", "--wait", A, "--timeout", "200ms", code=4)  # --wait takes no id as its value
+        self.quell("cancel", "--wait", A, "--timeout", "4s", code=4)  # --wait takes no id as its value
         self.quell("cancel", A, "--wait=soon", code=2)
 
     def test_a_target_that_cannot_be_found_cancels_nothing_and_says_so(self):
@@ -254,7 +254,7 @@ class Cancel(Program):
         self.controller.add(A)
         self.controller.add(C)
         self.controller.settle_at = -1
-        self.quell("cancel", A, C, "--timeout", "300ms", code=4)
+        self.quell("cancel", A, C, "--timeout", "4s", code=4)
         paths = [(r[0], r[1]) for r in self.controller.requests]
         first_wait = next(i for i, r in enumerate(paths) if r[0] == "GET" and r[1].startswith("/v1/cancels/"))
         self.assertEqual(sum(r == ("POST", "/v1/cancels") for r in paths), 2)
@@ -304,7 +304,7 @@ class Rest(Program):
         self.controller.wait_for("the streams", lambda: len([r for r in self.controller.requests if "/output" in r[1]]) >= 2)
         self.controller.output[A]["stdout"] = b"late\n"
         self.controller.end(A, status="completed", exit={"code": 0})
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(60), 0)
         self.assertEqual(process.stdout.read(), b"late\n")
 
     def test_why_names_what_is_waited_for(self):
@@ -318,7 +318,7 @@ class Rest(Program):
         self.quell("wait", A, C, code=1)
         self.quell("wait", C, code=9)
         self.controller.add(B)
-        self.quell("wait", B, "--timeout", "200ms", code=4)
+        self.quell("wait", B, "--timeout", "4s", code=4)
 
     def test_problems_are_documents_with_json(self):
         done = self.quell("show", "01a1f869-3df9-7303-8207-000000000000", "--json", code=3)

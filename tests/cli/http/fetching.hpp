@@ -33,7 +33,7 @@ inline http_sink sink_into(transfer_log& log) {
 /// Fails the test case if `done` does not come true within 20 s.
 inline void run_bounded(event_loop& loop, const std::function<bool()>& done) {
   bool is_late = false;
-  const auto limit = loop.after(milliseconds{20'000}, [&is_late] { is_late = true; });
+  const auto limit = loop.after(milliseconds{60'000}, [&is_late] { is_late = true; });
   loop.run_until([&] { return is_late || done(); });
   loop.forget(limit);
   REQUIRE_FALSE(is_late);

@@ -19,7 +19,7 @@ struct identity {
   std::string certificate, key;
 };
 
-/// The server's end of one connection. Every wait ends after 10 s.
+/// The server's end of one connection. Every wait ends after 60 s.
 class served {
  public:
   served(int socket, int number, SSL* tls) : number(number), socket_(socket), tls_(tls) {}
