@@ -4,6 +4,7 @@
 #include "controller/json/instant.hpp"
 #include "gateway/rights.hpp"
 #include "tests/gateway/world.hpp"
+#include "tests/patience.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -102,12 +103,12 @@ TEST_CASE("an expired token is 401") {
   gateway_world world;
   const auto past = world.post("/v1/tokens", R"({"name":"old","role":"admin","expires_at":"2020-01-01T00:00:00Z"})");
   CHECK(past.status == 422);
-  const auto soon = std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()) + milliseconds{3000};
+  const auto soon = std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()) + milliseconds{8000};
   const auto made =
       world.post("/v1/tokens", R"({"name":"new","role":"admin","expires_at":")" + http::instant_text(soon) + "\"}");
   REQUIRE(made.status == 201);
   const auto used = [&] { return world.ask("GET", "/v1/status", gateway_world::with(made.json()["token"])).status; };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{60});
   while (used() != 401) REQUIRE(std::chrono::steady_clock::now() < deadline); // waited for the token to expire
 }
 

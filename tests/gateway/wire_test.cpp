@@ -230,7 +230,7 @@ TEST_CASE("a stop ends idle connections, long polls and streams in time") {
 }
 
 TEST_CASE("the time for a header is not wound up by the bytes that drip in") {
-  gateway_world world([](gateway_options& o) { o.header_timeout = milliseconds{2000}; });
+  gateway_world world([](gateway_options& o) { o.header_timeout = milliseconds{5000}; });
   auto silent = world.connect();
   auto slow = world.connect();
   slow.send("GET /healthz HTTP/1.1\r\nX-Slow: ");
