@@ -66,7 +66,7 @@ TEST_CASE("where nobody listens nothing was sent; where the line breaks behind t
   });
   CHECK(ask(*loop, {.url = half.url(), .body = "{}"}).what == web_end::unknown);
   http_server silent([](const http_ask&) { return moves{{move::kind::wait, "", 60s}}; });
-  CHECK(ask(*loop, {.url = silent.url(), .body = "{}", .timeout = milliseconds{100}}).what == web_end::unknown);
+  CHECK(ask(*loop, {.url = silent.url(), .body = "{}", .timeout = milliseconds{3000}}).what == web_end::unknown);
   http_server long_winded([](const http_ask&) {
     return moves{{move::kind::send, reply("200 OK", std::string(5000, 'x'))}};
   });

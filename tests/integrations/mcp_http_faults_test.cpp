@@ -144,7 +144,7 @@ TEST_CASE("every time limit ends what it limits") {
   CHECK(recorder.tools().error().code == "mcp_timeout");
   old_server old([](const http_ask&, const json&) -> moves { return {}; });
   options = quick();
-  options.call_timeout = 2000ms;
+  options.call_timeout = 5000ms;
   auto other = open(old.server.url(), options);
   mcp_recorder slow;
   const auto call = other->call("slow", "", slow.listener());

@@ -12,6 +12,10 @@ TEST_CASE("an older server is begun with initialize, its session and version are
   mcp_recorder recorder;
   const auto call = client->call("echo", R"({"a":1})", recorder.listener());
   CHECK(json::parse(recorder.finished().result) == greeting);
+  old.server.until("the request that listens", [&] {
+    const auto all = old.server.asks();
+    return std::any_of(all.begin(), all.end(), [](const http_ask& ask) { return is_listening(ask); });
+  });
   client.reset();
   auto asks = old.server.asks();
   // Requests that listen on the session's own stream come beside the others.

@@ -101,9 +101,9 @@ TEST_CASE("comments of a stream are life: before the first event, and between tw
   http_server server([](const http_ask&) -> moves {
     moves slowly{chunked_head()};
     const auto wait = [&slowly] {
-      for (int i = 0; i < 20; ++i) {
+      for (int i = 0; i < 16; ++i) {
         slowly.push_back(chunk(": still here\n\n"));
-        slowly.push_back(quell::testing::pause(150ms));
+        slowly.push_back(quell::testing::pause(300ms));
       }
     };
     wait();
@@ -115,7 +115,7 @@ TEST_CASE("comments of a stream are life: before the first event, and between tw
   });
   auto client = open_client();
   auto settings = named(server, "m");
-  settings.first_event_timeout = settings.idle_timeout = patient(2s);
+  settings.first_event_timeout = settings.idle_timeout = patient(4s);
   CHECK(recorded_call(*client, settings).text() == "ab");
 }
 

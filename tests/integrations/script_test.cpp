@@ -142,7 +142,7 @@ TEST_CASE("a hang and an endless text last until a deadline or a cancel") {
   script.settings.first_event_timeout = 100ms;
   CHECK(played(script.settings, asking("hang")).failed().why.code == "model_timeout");
   script.settings.first_event_timeout = 600s;
-  script.settings.whole_timeout = 3000ms;
+  script.settings.whole_timeout = 6000ms;
   const event_recorder endless = played(script.settings, asking("endless"));
   CHECK(endless.failed().why.code == "model_cut"); // a part was shown
   CHECK_THAT(endless.text(), Catch::StartsWith("on and on and on and "));
