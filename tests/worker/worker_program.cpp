@@ -102,7 +102,7 @@ TEST_CASE("a stopped sleep is terminated, and the stop is acknowledged before th
   cluster c;
   const auto id = c.run({"sleep", "1000"});
   REQUIRE(c.runs(id));
-  c.stop("team");
+  c.stop("team", 600s);
   const auto end = c.controller.ended(id);
   CHECK(end.stop_seq == c.seq);
   CHECK(end.how == receipt::terminated);
@@ -232,7 +232,7 @@ TEST_CASE("frames of another session are dropped unread", "[program]") {
 }
 
 TEST_CASE("when the lease runs out the task is dead, and says so at the next hello", "[program]") {
-  cluster c(200ms, 2000ms);
+  cluster c(200ms, 8000ms);
   const auto id = c.run({"sleep", "1000"});
   REQUIRE(c.runs(id));
   c.controller.welcoming(false);

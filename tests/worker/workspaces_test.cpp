@@ -47,7 +47,7 @@ struct world {
   bool is_there(const std::string& name) const { return fs::exists(directory + "/" + name + "/files"); }
   template <class Condition>
   bool until(Condition holds) const {
-    const auto end = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{20});
+    const auto end = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{60});
     while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     return holds();
   }
