@@ -58,16 +58,21 @@ def say(t, sound, words):
     t.type(" ")
 
 
+def is_silent(heard):
+    """Whether nothing is heard in the next second."""
+    begin = len(heard.read())
+    heard.goes_on(1)
+    return not heard.samples[begin:].strip(b"\0")
+
+
 def test_the_cancel_key_silences_the_loudspeaker_at_once_and_the_next_answer_is_heard(world, sound):
     heard = sound.record()
     with talking(world, sound, "--scope", "talk/key") as t:
         say(t, sound, "a long story")
         heard.wait_for(b"e")
-        pressed = len(heard.read())
         t.type("\x1b")
         t.see("Cancelled. Listening again.")
-        heard.goes_on(3)
-        assert heard.sound_ms(pressed) < 3000, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
+        until(lambda: is_silent(heard), "the answer without end to be silent; benchmarks/voice_latency.py measures how soon it is")
         silent = len(heard.samples)
         say(t, sound, "hello")
         heard.wait_for(b"S", since=silent)
