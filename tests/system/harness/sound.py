@@ -85,10 +85,6 @@ class Recording:
         loud = [at for at, piece in self.pieces if at > since and piece.strip(b"\0")]
         return (loud[-1] - since) * 1000 if loud else 0.0
 
-    def sound_ms(self, since):
-        """Milliseconds of the recording from this byte of it to the last one that is not silence; 0 if there is none. A reader that is late changes nothing."""
-        return len(self.read()[since:].rstrip(b"\0")) * 1000 / (2 * SAMPLES_PER_SECOND)
-
     def goes_on(self, seconds):
         """Reads so much more of it."""
         end = len(self.read()) + int(seconds * 2 * SAMPLES_PER_SECOND)
