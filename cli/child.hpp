@@ -28,7 +28,5 @@ std::string ending_text(int wait_status);
 std::string log_tail(const child& c, std::size_t lines);
 /// The directory of this program.
 std::string own_directory();
-/// A TCP port on 127.0.0.1 that was free a moment ago; 0 if none is available.
-std::uint16_t free_port();
 
 } // namespace quell::cli
