@@ -5,7 +5,7 @@
 
 namespace quell {
 
-/// TCP keepalive; nothing lingers after a close. The client adds ZeroMQ's own heartbeats; their TTL is enforced by the
+/// TCP keepalive; nothing lingers after a close unless the end says so. The client adds ZeroMQ's own heartbeats; their TTL is enforced by the
 /// server. The server sends no heartbeats: libzmq 4.3.4 aborts (!_io_error) if it must send one to a peer that hung up
 /// while its frames waited for us to read them.
 inline void set_link_options(zmq::socket_t& socket, std::size_t max_frame_bytes) {

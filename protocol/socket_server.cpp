@@ -58,6 +58,9 @@ class zmq_server final : public server_socket {
  public:
   explicit zmq_server(const options& o) : zap_(context_), router_(context_, zmq::socket_type::router) {
     set_link_options(router_, o.max_frame_bytes);
+    // The last frames of a planned stop, such as longer leases, leave even if ZeroMQ's thread has to wait for its turn.
+    constexpr int last_frames_ms = 1000;
+    router_.set(zmq::sockopt::linger, last_frames_ms);
     router_.set(zmq::sockopt::sndhwm, o.high_water_frames);
     router_.set(zmq::sockopt::rcvhwm, o.high_water_frames);
     router_.set(zmq::sockopt::router_mandatory, true);
