@@ -27,6 +27,11 @@ bool is_transient(const problem& p) {
   return p.status == 0 || p.status == 429 || p.status == 502 || p.status == 503 || p.status == 504;
 }
 
+/// Ids of events are growing numbers.
+bool is_after(const std::string& id, const std::string& last) {
+  return id.size() != last.size() ? id.size() > last.size() : id > last;
+}
+
 bool is_terminal_event(const std::string& type) {
   return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
 }
@@ -37,6 +42,7 @@ turn_stream::turn_stream(api& controller, json message, milliseconds reconnect, 
     : api_(controller), message_(std::move(message)), callbacks_(std::move(c)), contact_(reconnect) {
   message_["id"] = "cli:" + operation_id::fresh().text();
   message_.emplace("on_disconnect", "continue");
+  owns_ = message_["on_disconnect"] == "cancel";
 }
 
 turn_stream::~turn_stream() {
@@ -60,11 +66,13 @@ void turn_stream::follow(const std::string& turn) {
   open();
 }
 
+/// The owner of a turn says its message again: that gives it the turn back if the controller was restarted.
 void turn_stream::open() {
-  auto request = decided_ ? api_.request("GET", "/v1/operations/" + turn_ +
-                                                    "/events?after=" + (last_id_.empty() ? std::string("0") : last_id_))
-                          : api_.request("POST", "/v1/messages");
-  if (!decided_) {
+  const bool watches = decided_ && !owns_;
+  auto request = watches ? api_.request("GET", "/v1/operations/" + turn_ +
+                                                   "/events?after=" + (last_id_.empty() ? std::string("0") : last_id_))
+                         : api_.request("POST", "/v1/messages");
+  if (!watches) {
     request.body = to_line(message_);
     request.headers.emplace_back("Content-Type: application/json");
   }
@@ -105,8 +113,12 @@ void turn_stream::contacted() {
 void turn_stream::take(const stream_event& e) {
   const auto data = json::parse(e.data, nullptr, false);
   if (!data.is_object() || over_) return;
-  if (!e.id.empty()) last_id_ = e.id;
-  if (e.type == "message_decided" && !decided_) {
+  if (!e.id.empty()) {
+    if (owns_ && !last_id_.empty() && !is_after(e.id, last_id_)) return; // told before
+    last_id_ = e.id;
+  }
+  if (e.type == "message_decided") {
+    if (decided_) return;
     decided_ = true;
     turn_ = text_of(member(data, "turn"), "id");
     if (callbacks_.decided) callbacks_.decided(data);

@@ -82,6 +82,7 @@ class turn_stream {
   std::string sent_cancel_; ///< the id of the last stop sent; "" = none
   std::vector<event_loop::handle> calls_;
   event_loop::handle transfer_ = 0, retry_ = 0, silence_ = 0, end_ = 0, cancel_retry_ = 0;
+  bool owns_ = false; ///< the turn, so its stream is made anew as its owner
   bool decided_ = false, refused_ = false, may_exist_ = false, over_ = false, ending_ = false;
 };
 

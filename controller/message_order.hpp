@@ -29,6 +29,11 @@ inline constexpr std::string_view aside_summary_client_id = "quell:summary-aside
 /// model call, or stops it and takes its place.
 enum class during_turn : std::uint8_t { queue, steer, supersede };
 
+/// The client that streams the turn of its message, and owns it: if it disconnects, the turn is stopped.
+struct stream_client {
+  std::string request{}; ///< by which its repeated request is known after a restart; "" = by its message's id alone
+};
+
 /// Shape and rights are already checked.
 struct message_order {
   caller by;
@@ -63,6 +68,7 @@ struct message_order {
   std::optional<std::string> model{};              ///< of its turn, one of those that the agent has
   std::optional<std::vector<std::string>> tools{}; ///< of its turn, some of those that the agent has
   std::optional<operation_id> parent{};            ///< that its turn hangs below, and ends with
+  std::optional<stream_client> client{};           ///< absent: nobody owns the turn
   std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
   enum class scope_of_decision : std::uint8_t { decide, only_stop, only_turn } wants = scope_of_decision::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn

@@ -131,6 +131,9 @@ T value_or_throw(tl::expected<T, problem> e) {
   if constexpr (!std::is_void_v<T>) return std::move(*e);
 }
 
+/// Returns once it is known which clients may return to their turns after a restart. message_post.cpp
+awaitable<> know_lost_clients(gateway_context& gw);
+
 /// Throws the reason why no live external operation has this id. external_heartbeat.cpp
 awaitable<> explain_not_live(exchange& x, operation_id id);
 

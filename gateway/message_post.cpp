@@ -30,6 +30,13 @@ awaitable<> stream_events(thread_context& here, events_request requested, std::u
 
 } // namespace
 
+awaitable<> know_lost_clients(gateway_context& gw) {
+  auto* const clients = gw.options.turns->clients();
+  if (clients->are_known()) co_return;
+  auto call = [clients](auto reply) { clients->when_known(std::move(reply)); };
+  co_await gw.answer<bool>(call);
+}
+
 void settle(owned_turn& owned, const event_stream& events, const stream_writer& to) {
   if (events.has_ended())
     owned.ended();
@@ -55,6 +62,8 @@ awaitable<response> post_message(exchange& x) {
   std::uint64_t after = 0;
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   if (streams) after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
+  const bool owns = streams && request.cancel_on_disconnect;
+  if (owns) order.client.emplace();
   order.claim = std::make_shared<order_claim>();
   using decision = outcome<turns::message_answer>;
   std::function<void(std::function<void(decision)>)> call = [&gw, &order](auto reply) {
@@ -92,7 +101,13 @@ awaitable<response> post_message(exchange& x) {
   }
   requested.filter.below = decided->turn;
   manner.until_end = decided->turn;
-  if (request.cancel_on_disconnect && !decided->is_duplicate)
+  // A client whose stream quelld broke returns with the same message.
+  bool is_owner = owns && !decided->is_duplicate;
+  if (owns && decided->is_duplicate) {
+    co_await know_lost_clients(gw);
+    is_owner = gw.options.turns->clients()->returns(*decided->turn);
+  }
+  if (is_owner)
     answer.owned = std::make_shared<owned_turn>(
         gw.shared, *decided->turn, [turns = gw.options.turns, turn = *decided->turn] { turns->disconnected(turn); });
   answer.stream = [requested, after, manner = std::move(manner), owned = answer.owned](thread_context& here,

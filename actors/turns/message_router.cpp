@@ -6,6 +6,7 @@
 #include "actors/turns/budget_json.hpp"
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/kept_decision.hpp"
+#include "actors/turns/lost_clients.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -62,11 +63,12 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
   const auto& a = *wanted;
   const bool is_shorter =
       order.timeout && (a.budget.timeout.count() == 0 || *order.timeout < a.budget.timeout); // 0 = none
-  return commands::answering_agent{
-      a.name, is_shorter ? *order.timeout : a.budget.timeout,
-      with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
-                             budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget)))),
-                  choice)};
+  auto block = with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+                                      budget_text(limits_in(settings.chat, order.scope,
+                                                            limits_of(a.budget, order.budget)))),
+                           choice);
+  if (order.client) block = with_client(block, *order.client, order.via_channel);
+  return commands::answering_agent{a.name, is_shorter ? *order.timeout : a.budget.timeout, std::move(block)};
 }
 
 } // namespace

@@ -66,6 +66,7 @@ class real_turn_scheduler final : public turn_scheduler {
       runtime_->who.started(*e.operation, *e.worker);
   }
   std::shared_ptr<agent_runtime> runtime() override { return runtime_; }
+  lost_clients* clients() override { return clients_.get(); }
   mcp_accounts* accounts() override { return &runtime_->mcp->accounts(); }
   void reload(turn_settings settings) override {
     runtime_->settings.set(std::move(settings));
@@ -101,6 +102,7 @@ class real_turn_scheduler final : public turn_scheduler {
   std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<message_router> message_router_;
   std::shared_ptr<history_editor> editor_;
+  const std::shared_ptr<lost_clients> clients_ = std::make_shared<lost_clients>();
   mutable std::mutex guard_;
   std::unordered_map<operation_id, scope_path> places_; ///< of queued turns
   std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;

@@ -138,6 +138,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   json shown = json::parse(block, nullptr, false);
   if (!shown.is_object()) shown = json::object();
   shown.erase("by_chat");
+  shown.erase("client");
   shown.erase("context");
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
@@ -160,6 +161,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   json data = json::parse(block, nullptr, false);
   if (!data.is_object()) data = json::object();
   data.erase("by_chat");
+  data.erase("client");
   data.erase("context");
   data.erase("budget");
   data.erase("choice");

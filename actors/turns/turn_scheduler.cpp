@@ -131,6 +131,9 @@ void real_turn_scheduler::pick_up() {
   const auto go_on = [this](const commands::picked_up& found) {
     runtime_->background_reads->run(
         [this, first = found.first, open = found.open, gone = found.interrupted](store_reader& store) {
+          std::vector<operation_id> turns;
+          for (const auto& q : open) turns.push_back(q.turn);
+          await_clients(runtime_, clients_, turns, store);
           for (const auto& q : open) recall_steering(q, store);
           for (const auto& id : gone) {
             recover_partial_text(*runtime_, id, store);

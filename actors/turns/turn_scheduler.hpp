@@ -11,6 +11,7 @@
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/history_order.hpp"
 #include "actors/turns/kept_decision.hpp"
+#include "actors/turns/lost_clients.hpp"
 #include "actors/turns/mcp_accounts.hpp"
 #include "actors/turns/standing_rules.hpp"
 #include "actors/turns/turn_json.hpp"
@@ -65,6 +66,8 @@ class turn_scheduler {
                             reply<result<std::optional<records::message_record>>> done) = 0;
   /// The client that owned the turn has disconnected.
   virtual void disconnected(operation_id turn) = 0;
+  /// Whose clients may return after the last restart; valid as long as this object.
+  virtual lost_clients* clients() = 0;
   virtual std::optional<turn_now> look(const operation_id& turn) const = 0;
 
   /// Logins at MCP servers; valid as long as this object.

@@ -5,6 +5,7 @@
 
 #include "gateway/compat/stored_images.hpp"
 #include "gateway/rights.hpp"
+#include "protocol/sha256.hpp"
 
 namespace quell::controller::http {
 
@@ -57,6 +58,43 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
                                    });
 }
 
+/// The text by which a repeat of this request is known: such clients name neither their requests nor their messages.
+std::string request_key(const exchange& x, const client_request& wanted, const turns::message_order& order) {
+  const auto& said = wanted.conversation;
+  std::string all;
+  const auto add = [&all](std::string_view part) {
+    all += std::to_string(part.size()) + ':';
+    all += part;
+  };
+  for (const auto& part : {x.share_key(), wanted.channel, wanted.scope ? wanted.scope->text() : "", wanted.agent,
+                           order.author.id, order.text, context_text(said.before)})
+    add(part);
+  for (const auto& image : said.images) add(image.type + std::to_string(image.bytes.size()));
+  return sha256_hex(all);
+}
+
+/// What its client does when it disconnects, from now on.
+std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun) {
+  const auto turn = *begun.decided.turn;
+  return std::make_shared<owned_turn>(
+      x.gw.shared, turn, [state = x.gw.shared, order = begun.order, turn] { cancel_for(state, order, turn); });
+}
+
+/// The turn that this request began before a restart of quelld, if its client has not returned yet.
+awaitable<bool> takes_turn_back(exchange& x, client_turn& begun) {
+  auto& turns = *x.gw.options.turns;
+  co_await know_lost_clients(x.gw);
+  // From here on without a pause: a turn that was taken back has its owner.
+  const auto back = turns.clients()->returns_with(begun.order.client->request);
+  if (!back) co_return false;
+  begun.order.scope = back->scope;
+  begun.decided.decision = turns::message_answer::decided::turn;
+  begun.decided.turn = back->turn;
+  begun.decided.is_duplicate = true;
+  begun.owned = owned_by_client(x, begun);
+  co_return true;
+}
+
 } // namespace
 
 std::optional<std::string> base_for(const turns::agent_settings& agent, const caller& who) {
@@ -89,6 +127,10 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   order.by = x.who;
   order.via_channel = wanted.channel;
   order.client_id = std::move(wanted.client_id);
+  if (!stops && !wanted.outlives_client) {
+    order.client = turns::stream_client{request_key(x, wanted, order)};
+    if (co_await takes_turn_back(x, begun)) co_return begun;
+  }
   if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
   // A conversation that quell keeps has its history already, with its images. A stop waits for no disk.
   auto images = shown_images(wanted.conversation, !wanted.scope);
@@ -108,9 +150,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   begun.decided = std::move(*decided);
   if (begun.decided.decision != turns::message_answer::decided::turn || !begun.decided.turn) co_return begun;
   if (wanted.outlives_client) co_return begun;
-  const auto turn = *begun.decided.turn;
-  begun.owned = std::make_shared<owned_turn>(gw.shared, turn,
-                                             [state = gw.shared, order, turn] { cancel_for(state, order, turn); });
+  begun.owned = owned_by_client(x, begun);
   co_return begun;
 }
 

@@ -71,6 +71,7 @@ class played_scheduler final : public turns::turn_scheduler {
   void find_message(std::vector<scope_path>, std::string,
                     reply<result<std::optional<records::message_record>>>) override {}
   void disconnected(operation_id) override {}
+  turns::lost_clients* clients() override { return nullptr; }
   std::optional<turns::turn_now> look(const operation_id&) const override { return std::nullopt; }
   turns::mcp_accounts* accounts() override { return nullptr; }
   std::shared_ptr<turns::agent_runtime> runtime() override { return shared; }

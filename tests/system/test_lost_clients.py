@@ -1,0 +1,145 @@
+"""A restart breaks the streams of clients that own their turns: a repeated request gets its turn back, and the turn of a client that
+does not return is stopped, with its report."""
+import http.client
+import json
+import os
+import socket
+import threading
+import urllib.parse
+
+import pytest
+
+from harness import processes
+from harness.cluster import marker
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+RETURN_SECONDS = 30  # actors/turns/lost_clients.hpp
+PAY = "echo paid >> ran; while [ ! -e go ]; do sleep 0.05; done; echo receipt"
+
+
+def script(m):
+    return [
+        {"when": {"user": "pay", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"{PAY} #{m}"}}]}]},
+        {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
+        {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
+        {"text": "Paid."},
+    ]
+
+
+@pytest.fixture
+def world():
+    m = marker()
+    with TurnCluster(script(m)) as c:
+        yield c, m
+
+
+class Request:
+    """One request of a client of a foreign protocol, on a thread of its own."""
+
+    def __init__(self, c, form, text):
+        self.answer, self.error, self.heads = b"", None, {}
+        if form == "page":
+            path, body = "/v1/ui/chat", {"agent": "main", "messages": [{"role": "user", "parts": [{"type": "text", "text": text}]}]}
+        else:
+            path = "/openai/v1/chat/completions"
+            body = {"model": "main", "stream": form == "stream", "messages": [{"role": "user", "content": text}]}
+        url = urllib.parse.urlsplit(c.url)
+        self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=120)
+        self.arguments = ("POST", path, json.dumps(body), {"Authorization": "Bearer " + c.token, "Content-Type": "application/json"})
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        try:
+            self.connection.request(*self.arguments)
+            answer = self.connection.getresponse()
+            self.heads = dict(answer.getheaders())
+            self.answer = answer.read()
+        except (OSError, http.client.HTTPException) as e:
+            self.error = e
+
+    def over(self):
+        self.thread.join(60)
+        assert not self.thread.is_alive(), "the request has no end"
+        self.connection.close()
+        return self
+
+
+def lines(c, name):
+    path = os.path.join(c.workspace, name)
+    return open(path).read().split() if os.path.exists(path) else []
+
+
+@pytest.mark.parametrize("form", ["stream", "whole", "page"])
+def test_a_repeated_request_gets_the_turn_that_a_restart_took(world, form):
+    c, m = world
+    first = Request(c, form, "pay")
+    until(lambda: lines(c, "ran"), "the command to run")
+    turn, = [o["id"] for o in c.operations(kind="turn")]
+    c.restart()
+    first.over()
+    again = Request(c, form, "pay")
+    until(lambda: c.call(turn, "exec", "running"), "the call to go on")
+    open(os.path.join(c.workspace, "go"), "w").close()
+    done = again.over()
+    assert done.error is None and b"Paid." in done.answer, (done.error, done.answer)
+    assert done.heads["X-Quell-Turn"] == turn and c.operation(turn)["status"] == "completed"
+    assert lines(c, "ran") == ["paid"] and len(c.operations(kind="turn")) == 1
+    assert not processes.marked(m)
+
+
+def test_the_hang_up_of_a_client_that_returned_is_a_cancel(world):
+    c, m = world
+    first = Request(c, "stream", "runs")
+    until(lambda: processes.marked(m), "the command to run")
+    turn, = [o["id"] for o in c.operations(kind="turn")]
+    c.restart()
+    first.over()
+    url = urllib.parse.urlsplit(c.url)
+    one = socket.create_connection((url.hostname, url.port))
+    raw = first.arguments[2].encode()
+    one.sendall((f"POST {first.arguments[1]} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {c.token}\r\nContent-Type: application/json\r\n"
+                 f"Content-Length: {len(raw)}\r\n\r\n").encode() + raw)
+    one.settimeout(60)
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += one.recv(1 << 16)
+    assert turn.encode() in head, head
+    one.close()
+    done = c.ended(turn)
+    assert done["status"] == "cancelled" and done["stop"]["cause"] == "cancel", done
+    until(lambda: not processes.marked(m), "the command to be gone")
+
+
+def test_turns_of_clients_that_do_not_return_are_stopped(world):
+    c, m = world
+    foreign = Request(c, "stream", "runs")
+    until(lambda: processes.marked(m), "the command to run")
+    turn, = [o["id"] for o in c.operations(kind="turn")]
+    own = c.stream("own/gone", "endless")
+    back = c.stream("own/back", "endless", id="m-1")
+    stays = c.stream("own/stays", "endless", on_disconnect="continue")
+    streams = {s: s.turn() for s in (own, back, stays)}
+    asked = c.say("own/asked", "endless")
+    for s in streams:
+        s.wait("text_delta")
+    c.restart()
+    foreign.over()
+    for s in streams:
+        s.hang_up()
+    returned = c.stream("own/back", "endless", id="m-1")
+    assert returned.wait("message_decided")["duplicate"] and returned.turn() == streams[back]
+    for lost, cause in ((turn, "cancel"), (streams[own], "disconnect")):
+        done = c.ended(lost, RETURN_SECONDS + 30)
+        assert done["status"] == "cancelled" and done["stop"]["cause"] == cause, done
+        c.check_turn(lost)
+    cancel = c.api("GET", f"/v1/cancels/{c.operation(turn)['stop']['cancel']}?wait=settled&wait_ms=60000").json
+    assert cancel["report"]["proven"] and cancel["via"]["channel"] == "openai" and "did not return" in cancel["reason"], cancel
+    until(lambda: not processes.marked(m), "the command to be gone")
+    # Who returned owns its turn again; what nobody owned goes on.
+    for goes_on in (streams[back], streams[stays], asked):
+        assert c.operation(goes_on)["status"] == "running"
+    returned.hang_up()
+    assert c.ended(streams[back])["stop"]["cause"] == "disconnect"
+    c.cancel(scope="own")
