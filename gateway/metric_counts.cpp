@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "protocol/conversation.hpp"
+
 namespace quell::controller::http {
 
 namespace {
@@ -23,9 +25,9 @@ void add_use(std::map<std::string, metric_counts::model_use>& models, const std:
   if (!fields.is_object()) return;
   const auto usage = fields.value("usage", nlohmann::json::object());
   auto& use = models[fields.value("model", "")];
-  use.input += usage.value("input_tokens", std::uint64_t{0});
-  use.output += usage.value("output_tokens", std::uint64_t{0});
-  use.cached += usage.value("cached_input_tokens", std::uint64_t{0});
+  use.input = sum_of_use(use.input, usage.value("input_tokens", std::uint64_t{0}));
+  use.output = sum_of_use(use.output, usage.value("output_tokens", std::uint64_t{0}));
+  use.cached = sum_of_use(use.cached, usage.value("cached_input_tokens", std::uint64_t{0}));
   use.cost += usage.value("cost", 0.0);
 }
 

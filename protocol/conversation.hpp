@@ -4,6 +4,7 @@
 // exactly one result for each of them, in their order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -67,6 +68,13 @@ struct tool_results {
 using conversation_entry = std::variant<user_message, assistant_message, tool_results>;
 using conversation = std::vector<conversation_entry>; ///< oldest first
 
+/// Sums of tokens and of money stop here instead of beginning anew: models report what they like. Two of them still fit
+/// the signed 64 bits in which the store adds.
+inline constexpr std::uint64_t most_used = (std::uint64_t{1} << 62) - 1;
+constexpr std::uint64_t sum_of_use(std::uint64_t one, std::uint64_t other) {
+  return std::min(std::min(one, most_used) + std::min(other, most_used), most_used);
+}
+
 /// Token counts as the provider reports them, and their price.
 struct model_usage {
   std::uint64_t input_tokens = 0;
@@ -77,11 +85,11 @@ struct model_usage {
   bool estimated = false;                 ///< part of it is quell's own estimate: a call was cut
   friend bool operator==(const model_usage&, const model_usage&) = default;
   model_usage& operator+=(const model_usage& more) {
-    input_tokens += more.input_tokens;
-    output_tokens += more.output_tokens;
-    cached_input_tokens += more.cached_input_tokens;
-    cache_written_tokens += more.cache_written_tokens;
-    cost_nanos += more.cost_nanos;
+    input_tokens = sum_of_use(input_tokens, more.input_tokens);
+    output_tokens = sum_of_use(output_tokens, more.output_tokens);
+    cached_input_tokens = sum_of_use(cached_input_tokens, more.cached_input_tokens);
+    cache_written_tokens = sum_of_use(cache_written_tokens, more.cache_written_tokens);
+    cost_nanos = sum_of_use(cost_nanos, more.cost_nanos);
     estimated = estimated || more.estimated;
     return *this;
   }

@@ -31,18 +31,12 @@ const char* column_of(cost_group by) {
   return "day";
 }
 
-constexpr const char* sums =
-    "sum(calls), sum(estimated), sum(input_tokens), sum(output_tokens), sum(cached_tokens), "
-    "sum(written_tokens), sum(nanos) FROM cost INDEXED BY cost_key WHERE day >= ? AND day <= ?";
+std::string sums_in_range() { return cost_sums() + " FROM cost INDEXED BY cost_key WHERE day >= ? AND day <= ?"; }
 
 void read_sums(columns& from, records::cost_row& row) {
   row.calls = from.count();
   row.estimated = from.count();
-  row.usage.input_tokens = from.count();
-  row.usage.output_tokens = from.count();
-  row.usage.cached_input_tokens = from.count();
-  row.usage.cache_written_tokens = from.count();
-  row.usage.cost_nanos = from.count();
+  row.usage = usage_from(from);
   row.usage.estimated = row.estimated > 0;
 }
 
@@ -51,7 +45,7 @@ void read_sums(columns& from, records::cost_row& row) {
 records::cost_page read_costs(SQLite::Database& database, const records::cost_filter& f) {
   const auto range_begin = f.scope ? stored_scope(f.scope->text()) : std::string();
   const auto range_end = f.scope ? scope_range_end(range_begin) : std::string();
-  std::string where = sums;
+  std::string where = sums_in_range();
   if (f.scope) where += " AND scope >= ? AND scope < ?";
   const auto bind_where = [&](binder& to) {
     to.integer(f.from).integer(f.to);

@@ -40,6 +40,10 @@ extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
 extern const std::string settle_call_sql; ///< changes nothing if the call already has a result
 extern const std::string change_call_sql; ///< changes nothing if the input of the call was changed before
+/// The five columns of a use, in the order of `cost_sums`.
+model_usage usage_from(columns& from);
+/// What a SELECT from `cost` sums up: calls, estimated calls and the five columns of their use. No sum overflows.
+std::string cost_sums();
 extern const std::string add_cost_sql;
 extern const std::string prune_cost_sql; ///< a few rows of days before ?1
 extern const std::string put_turn_cost_sql;

@@ -1,4 +1,6 @@
 // Rows of the tables `cost` and `turn_cost`.
+#include <algorithm>
+
 #include <SQLiteCpp/Statement.h>
 
 #include "storage/binding.hpp"
@@ -10,37 +12,51 @@ namespace quell::storage {
 namespace {
 const std::string usage_columns = "input_tokens, output_tokens, cached_tokens, written_tokens, nanos";
 
+const std::string most_used_text = std::to_string(most_used);
+
 void bind_usage(binder& to, const model_usage& u) {
-  to.count(u.input_tokens).count(u.output_tokens).count(u.cached_input_tokens).count(u.cache_written_tokens);
-  to.count(u.cost_nanos);
+  for (const auto one :
+       {u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cache_written_tokens, u.cost_nanos})
+    to.count(std::min(one, most_used));
 }
+
+/// Of an upsert: the sum of both rows.
+std::string added(const std::string& column) {
+  return column + " = min(" + column + " + excluded." + column + ", " + most_used_text + ")";
+}
+
+} // namespace
 
 model_usage usage_from(columns& from) {
   model_usage u;
-  u.input_tokens = from.count();
-  u.output_tokens = from.count();
-  u.cached_input_tokens = from.count();
-  u.cache_written_tokens = from.count();
-  u.cost_nanos = from.count();
+  for (auto* one : {&u.input_tokens, &u.output_tokens, &u.cached_input_tokens, &u.cache_written_tokens, &u.cost_nanos})
+    *one = std::min(from.count(), most_used);
   return u;
 }
-} // namespace
+
+std::string cost_sums() {
+  std::string all = "sum(calls), sum(estimated)";
+  // sum() fails beyond 64 bits; total() adds as floating point, which is exact up to 2^53. Rows that an earlier version
+  // wrote can be negative.
+  for (const char* column : {"input_tokens", "output_tokens", "cached_tokens", "written_tokens", "nanos"})
+    all += std::string(", CAST(min(max(total(") + column + "), 0), " + most_used_text + ".0) AS INTEGER)";
+  return all;
+}
 
 const std::string add_cost_sql =
     "INSERT INTO cost (day, scope, author, agent, model, calls, estimated, " + usage_columns +
     ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (day, scope, author, agent, model) DO UPDATE SET "
-    "calls = calls + excluded.calls, estimated = estimated + excluded.estimated, "
-    "input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, "
-    "cached_tokens = cached_tokens + excluded.cached_tokens, "
-    "written_tokens = written_tokens + excluded.written_tokens, nanos = nanos + excluded.nanos";
+    "calls = calls + excluded.calls, estimated = estimated + excluded.estimated, " +
+    added("input_tokens") + ", " + added("output_tokens") + ", " + added("cached_tokens") + ", " +
+    added("written_tokens") + ", " + added("nanos");
 const std::string prune_cost_sql = "DELETE FROM cost WHERE id IN (SELECT id FROM cost INDEXED BY cost_key "
                                    "WHERE day < ? LIMIT 4)";
 const std::string put_turn_cost_sql =
     "INSERT OR REPLACE INTO turn_cost (turn, calls, estimated, " + usage_columns + ") VALUES (?,?,?,?,?,?,?,?)";
 const std::string recovered_cost_sql =
-    "SELECT day, scope, author, sum(calls), sum(estimated), sum(input_tokens), sum(output_tokens), sum(cached_tokens), "
-    "sum(written_tokens), sum(nanos) FROM cost INDEXED BY cost_key WHERE day >= (SELECT min(day) FROM (SELECT DISTINCT "
-    "day FROM cost INDEXED BY cost_key ORDER BY day DESC LIMIT 3)) GROUP BY day, scope, author ORDER BY day";
+    "SELECT day, scope, author, " + cost_sums() +
+    " FROM cost INDEXED BY cost_key WHERE day >= (SELECT min(day) FROM (SELECT DISTINCT day FROM cost INDEXED BY "
+    "cost_key ORDER BY day DESC LIMIT 3)) GROUP BY day, scope, author ORDER BY day";
 const std::string turn_cost_columns = "turn, calls, estimated, " + usage_columns;
 
 void write_cost(SQLite::Statement& add, SQLite::Statement& prune, const cost_record& record, utc_day keep_from) {

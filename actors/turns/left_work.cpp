@@ -292,7 +292,7 @@ model_usage usage_of(const std::string& result) {
   u.cached_input_tokens = number("cached_input_tokens");
   u.cache_written_tokens = number("cache_written_tokens");
   if (const auto cost = from.find("cost"); cost != from.end() && cost->is_number())
-    u.cost_nanos = static_cast<decltype(u.cost_nanos)>(cost->get<double>() * 1e9 + 0.5);
+    u.cost_nanos = static_cast<decltype(u.cost_nanos)>(std::clamp(cost->get<double>() * 1e9 + 0.5, 0.0, 4e18));
   u.estimated = from.value("estimated", false);
   return u;
 }

@@ -59,8 +59,8 @@ void day_totals::add(utc_day day, const scope_path& scope, const std::string& au
     const auto holder = whose(budgets_[i], scope, author);
     if (!holder) continue;
     auto [at, is_new] = sums_.try_emplace(key{day, i, *holder});
-    at->second.cost_nanos += used.cost_nanos;
-    at->second.tokens += tokens_of(used);
+    at->second.cost_nanos = sum_of_use(at->second.cost_nanos, used.cost_nanos);
+    at->second.tokens = sum_of_use(at->second.tokens, tokens_of(used));
     if (!is_new) continue;
     sums_.erase(sums_.begin(), sums_.lower_bound(key{day - 1, 0, {}}));
     sums_.erase(sums_.lower_bound(key{day + 2, 0, {}}), sums_.end());

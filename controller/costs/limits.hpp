@@ -12,7 +12,7 @@
 namespace quell::controller::costs {
 
 /// Input and output. What was read from a cache or written to it is part of the input.
-inline std::uint64_t tokens_of(const model_usage& used) { return used.input_tokens + used.output_tokens; }
+inline std::uint64_t tokens_of(const model_usage& used) { return sum_of_use(used.input_tokens, used.output_tokens); }
 
 /// Of a turn with its sub-agents. 0 = no limit.
 struct tree_limits {

@@ -138,7 +138,7 @@ class anthropic_stream final : public reply_reader {
     keep("cache_creation_input_tokens", usage_.cache_written_tokens);
     keep("cache_read_input_tokens", usage_.cached_input_tokens);
     keep("output_tokens", usage_.output_tokens);
-    usage_.input_tokens = fresh_ + usage_.cache_written_tokens + usage_.cached_input_tokens;
+    usage_.input_tokens = sum_of_use(fresh_, sum_of_use(usage_.cache_written_tokens, usage_.cached_input_tokens));
   }
 
   call_ids ids_;

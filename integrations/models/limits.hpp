@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace quell::integrations::limits {
 
@@ -11,6 +12,7 @@ constexpr std::size_t event_bytes = 4 * 1024 * 1024;    ///< the data lines of o
 constexpr std::size_t stream_bytes = 128 * 1024 * 1024; ///< one answer with all its framing
 constexpr std::size_t text_bytes = 8 * 1024 * 1024;     ///< total text of one answer
 constexpr std::size_t input_bytes = 4 * 1024 * 1024;    ///< the inputs of all calls of one answer together
+constexpr std::uint64_t tokens_told = 1ULL << 50;       ///< of a call, as its provider counts them
 constexpr std::size_t calls = 128;                      ///< per answer
 constexpr std::size_t call_id_bytes = 128;
 constexpr std::size_t name_bytes = 128; ///< of a tool's name

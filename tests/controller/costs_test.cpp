@@ -1,6 +1,8 @@
 // Budgets of turns and of days, without a ledger.
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 #include "controller/costs/day_totals.hpp"
 #include "controller/costs/tree_costs.hpp"
 
@@ -28,6 +30,23 @@ TEST_CASE("a day is written and read as a date") {
   CHECK_FALSE(parse_day("1969-12-31"));
   CHECK(amount_text(1'250'000'000) == "1.25");
   CHECK(amount_text(3'000'000'000) == "3");
+}
+
+TEST_CASE("sums stay at the most that can be counted, and budgets stay used up") {
+  const auto beyond = std::numeric_limits<std::uint64_t>::max();
+  model_usage all = cost(beyond, beyond);
+  all += cost(beyond, beyond);
+  all += cost(1, 1);
+  CHECK(all.cost_nanos == most_used);
+  CHECK(all.output_tokens == most_used);
+  all.input_tokens = beyond;
+  CHECK(tokens_of(all) == most_used);
+  const utc_day today = *parse_day("2026-11-23");
+  day_totals totals({{at("discord"), budget_of::all, 0, 1'000}});
+  for (int i = 0; i < 4; ++i) {
+    totals.add(today, at("discord"), "ann", all);
+    CHECK(totals.why_exhausted(at("discord"), "ann", noon(today)));
+  }
 }
 
 TEST_CASE("a budget of a day counts its scope and everything below, and begins anew at midnight") {

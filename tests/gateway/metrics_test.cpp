@@ -53,6 +53,16 @@ TEST_CASE("tokens and cost are added up by model") {
   CHECK(models.at("small").cost == 0);
 }
 
+TEST_CASE("tokens that no number can hold stay at the most") {
+  http::metric_counts counts;
+  records::event_record event;
+  event.type = event_type::model_usage;
+  event.data = R"({"model":"big","usage":{"input_tokens":9223372036854775808,"output_tokens":1}})";
+  for (int i = 0; i < 3; ++i) counts.on_event(event);
+  CHECK(counts.use_by_model().at("big").input == most_used);
+  CHECK(counts.use_by_model().at("big").output == 3);
+}
+
 TEST_CASE("events are counted by type and turns by their end, and settled cancels wait to be timed") {
   http::metric_counts counts;
   records::event_record event;

@@ -17,8 +17,8 @@ def said(message):
 
 
 class RecordingModel:
-    """`plan[user text]` = the successive answers to that message, each a text or a list of calls `(name, input)`. Without a plan,
-    and after its end, the answer is "done"."""
+    """`plan[user text]` = the successive answers to that message, each a text, a list of calls `(name, input)`, or `{"content",
+    "usage"}` as they are sent. Without a plan, and after its end, the answer is "done"."""
 
     def __init__(self):
         self.plan, self.requests = {}, []
@@ -57,9 +57,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.model.requests.append(request)
-        said = self.model.answer(request["messages"])
+        said, usage = self.model.answer(request["messages"]), None
         if isinstance(said, str):
             delta, end = {"content": said}, "stop"
+        elif isinstance(said, dict):
+            delta, end, usage = {"content": said["content"]}, "stop", said.get("usage")
         else:
             end = "tool_calls"
             delta = {"tool_calls": [{"index": i, "id": f"c{len(self.model.requests)}-{i}", "type": "function",
@@ -70,6 +72,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             for choice in ({"delta": delta}, {"delta": {}, "finish_reason": end}):
                 self.wfile.write(f"data: {json.dumps({'choices': [{'index': 0, **choice}]})}\n\n".encode())
+            if usage:
+                self.wfile.write(f"data: {json.dumps({'choices': [], 'usage': usage})}\n\n".encode())
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
             pass  # the client hung up

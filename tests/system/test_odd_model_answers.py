@@ -1,0 +1,35 @@
+"""Models whose answers are unusual, but mean something: counts of tokens beyond any sum, and contents that are lists of parts."""
+import pytest
+
+from harness.recorded_cluster import RecordedCluster
+
+AGENT = '[[agents]]\nname = "rec"\nmodel = "recorded"\nworkspace = "WORKSPACE"\n'
+MOST = 1 << 62  # protocol/conversation.hpp: most_used is one less
+
+
+@pytest.fixture
+def world():
+    with RecordedCluster(AGENT) as c:
+        yield c
+
+
+def test_counts_beyond_any_sum_break_no_list_of_costs(world):
+    c = world
+    big = {"prompt_tokens": 2**64 - 1, "completion_tokens": 2**63, "prompt_tokens_details": {"cached_tokens": 2**64 - 1}}
+    c.model.plan["big"] = [{"content": "done", "usage": big}]
+    for n in range(3):
+        turn = c.say(f"v/{n}", "big", agent="rec")
+        done = c.ended(turn)
+        assert done["status"] == "completed", done
+        assert 0 < done["turn"]["usage"]["input_tokens"] < MOST and 0 < done["turn"]["usage"]["output_tokens"] < MOST
+    before = c.api("GET", "/v1/cost?by=scope").json
+    for by in ("scope", "author", "day", "agent", "model"):
+        answer = c.api("GET", f"/v1/cost?by={by}")
+        assert answer.status == 200, answer.body
+        for row in answer.json["cost"] + [answer.json["total"]]:
+            assert 0 < row["input_tokens"] <= MOST and 0 < row["output_tokens"] <= MOST, row
+    assert before["total"]["input_tokens"] > max(r["input_tokens"] for r in before["cost"])
+    assert c.api("GET", "/metrics").status == 200
+    c.restart()
+    assert c.api("GET", "/v1/cost?by=scope").json["total"] == before["total"]
+    c.next_message_is_taken("v/0")
