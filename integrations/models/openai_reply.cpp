@@ -23,11 +23,10 @@ class openai_stream final : public reply_reader {
     const json& choices = member(*chunk, "choices");
     if (!choices.is_array() || choices.empty()) return std::nullopt; // the chunk with the usage
     const json& choice = choices.front();
-    const json& delta = member(choice, "delta");
-    for (const char* name : {"content", "refusal"}) {
-      if (auto over = tell(text_member(delta, name), events)) return over;
-      if (std::string_view(name) == "refusal" && !text_member(delta, name).empty()) refused_ = true;
-    }
+    // Some servers send a whole answer in one chunk, under the name that it has outside of streams.
+    const json& delta = member(choice, member(choice, "delta").is_object() ? "delta" : "message");
+    if (auto over = take_content(member(delta, "content"), events)) return over;
+    if (auto over = take_refusal(text_member(delta, "refusal"), events)) return over;
     if (auto over = take_thinking(delta, events)) return over;
     if (const json& calls = member(delta, "tool_calls"); calls.is_array())
       for (const json& piece : calls)
@@ -103,6 +102,34 @@ class openai_stream final : public reply_reader {
     }
     one->what.input += arguments;
     return std::nullopt;
+  }
+
+  /// A text, or a list of parts: texts, refusals, and thinking, whose text can be a list itself.
+  std::optional<provider_error> take_content(const json& content, std::vector<model_event>& events) {
+    if (content.is_string()) return tell(content.get_ref<const std::string&>(), events);
+    if (!content.is_array()) return std::nullopt;
+    for (const json& part : content) {
+      const std::string type = text_member(part, "type");
+      const bool is_thought = type == "thinking" || type == "reasoning";
+      auto over = is_thought          ? think(text_of_thought(part, type.c_str()), events)
+                  : type == "refusal" ? take_refusal(text_member(part, "refusal"), events)
+                  : part.is_string()  ? tell(part.get_ref<const std::string&>(), events)
+                                      : tell(text_member(part, "text"), events);
+      if (over) return over;
+    }
+    return std::nullopt;
+  }
+
+  static std::string text_of_thought(const json& part, const char* type) {
+    std::string text = text_member(part, "text") + text_member(part, type);
+    if (const json& pieces = member(part, type); pieces.is_array())
+      for (const json& piece : pieces) text += text_member(piece, "text");
+    return text;
+  }
+
+  std::optional<provider_error> take_refusal(std::string words, std::vector<model_event>& events) {
+    refused_ = refused_ || !words.empty();
+    return tell(std::move(words), events);
   }
 
   /// Not OpenAI's own: compatible servers send thinking under one of these names, some under both.

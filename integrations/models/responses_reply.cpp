@@ -1,5 +1,6 @@
 // The stream of OpenAI's Responses API: items of text, reasoning and function calls, and one last event with the usage.
 #include <map>
+#include <utility>
 
 #include "integrations/models/json.hpp"
 #include "integrations/models/provider_errors.hpp"
@@ -21,8 +22,12 @@ class responses_stream final : public reply_reader {
     const auto event = parse_json(data);
     if (!event || !event->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
-    if (type == "response.output_text.delta") return tell(text_member(*event, "delta"), events);
+    if (type == "response.output_text.delta") {
+      has_told_ = true;
+      return tell(text_member(*event, "delta"), events);
+    }
     if (type == "response.refusal.delta") {
+      has_told_ = true;
       refused_ = true;
       return tell(text_member(*event, "delta"), events);
     }
@@ -76,6 +81,12 @@ class responses_stream final : public reply_reader {
       if (auto over = count_text(block.size())) return over;
       events.emplace_back(thought{{{}, std::move(block)}});
     }
+    // A server that sends messages as a whole.
+    if (type == "message" && !std::exchange(has_told_, false) && member(item, "content").is_array())
+      for (const json& part : member(item, "content")) {
+        refused_ = refused_ || text_member(part, "type") == "refusal";
+        if (auto over = tell(text_member(part, "text") + text_member(part, "refusal"), events)) return over;
+      }
     if (type != "function_call") return std::nullopt;
     if (!open_.contains(count_member(event, "output_index")))
       if (auto over = begin(event, events)) return over; // a server that does not announce its items
@@ -112,6 +123,7 @@ class responses_stream final : public reply_reader {
 
   call_ids ids_;
   std::map<std::uint64_t, tool_call> open_; ///< by output index
+  bool has_told_ = false;                   ///< pieces of the message that is open
   bool refused_ = false, any_call_ = false;
 };
 

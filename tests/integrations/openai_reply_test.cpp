@@ -187,3 +187,25 @@ TEST_CASE("OpenAI: compatible servers' thinking is told apart from the answer, u
     CHECK(thinking == "Hm, yes.");
   }
 }
+
+TEST_CASE("OpenAI: a content that is a list of parts is read, in pieces and as a whole answer") {
+  const std::string pieces = chunk(R"({"content":[{"type":"text","text":"Hel"},{"type":"image"}]})") +
+                             chunk(R"({"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]})") +
+                             chunk(R"({"content":["lo",{"type":"output_text","text":" there"},7,null]})") + end("stop");
+  const auto got = read(openai_reader({}), pieces);
+  CHECK(got.text() == "Hello there");
+  CHECK(got.end().why == model_events::stop::end);
+  std::string thinking;
+  for (const auto& one : got.events)
+    if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
+  CHECK(thinking == "Hm.");
+
+  const std::string whole = R"(data: {"choices":[{"index":0,"message":{"role":"assistant","content":[{"type":"text",)"
+                            R"("text":"Hello"},{"type":"text","text":" there"}]},"finish_reason":"stop"}]})"
+                            "\n\ndata: [DONE]\n\n";
+  CHECK(read(openai_reader({}), whole).text() == "Hello there");
+
+  const auto refused = read(openai_reader({}), chunk(R"({"content":[{"type":"refusal","refusal":"No."}]})") + end("stop"));
+  CHECK(refused.text() == "No.");
+  CHECK(refused.end().why == model_events::stop::refusal);
+}

@@ -100,3 +100,13 @@ TEST_CASE("Responses: the end of the stream is not an end of the answer, and err
         "context_overflow");
   CHECK(code_of("data: [1]\n\n") == "model_broken");
 }
+
+TEST_CASE("Responses: a message that comes as a whole is told once") {
+  const auto whole = [](const std::string& words) {
+    return event(R"({"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[)"
+                 R"({"type":"output_text","text":")" +
+                 words + R"("}]}})");
+  };
+  CHECK(read(responses_reader({}), whole("Hello") + whole(" there") + completed()).text() == "Hello there");
+  CHECK(read(responses_reader({}), text("Hel") + text("lo") + whole("Hello") + completed()).text() == "Hello");
+}

@@ -33,3 +33,12 @@ def test_counts_beyond_any_sum_break_no_list_of_costs(world):
     c.restart()
     assert c.api("GET", "/v1/cost?by=scope").json["total"] == before["total"]
     c.next_message_is_taken("v/0")
+
+
+def test_a_content_of_parts_is_the_answer(world):
+    c = world
+    c.model.plan["parts"] = [{"content": [{"type": "text", "text": "Hello "}, {"type": "text", "text": "there"}]}]
+    turn = c.say("v/parts", "parts", agent="rec")
+    assert c.ended(turn)["turn"]["text"] == "Hello there"
+    assert [m["text"] for m in c.of_turn("v/parts", turn)] == ["parts", "Hello there"]
+    c.check_scope("v/parts")
