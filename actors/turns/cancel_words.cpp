@@ -79,11 +79,19 @@ bool is_blank(char32_t c) {
   return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
-/// Between words: commas, dashes, and the ends of sentences ("No. Stop!"), in Arabic and Hindi, too.
+/// Between words: commas, semicolons (the question mark of Greek), dashes, and the ends of sentences ("No. Stop!"), in
+/// Arabic and Hindi, too.
 bool is_separator(char32_t c) {
   return is_blank(c) || c == ',' || c == 0x3001 || c == 0xFF0C || c == '.' || c == '!' || c == '?' || c == 0x2026 ||
          c == 0x060C || c == 0x061F || c == 0x06D4 || c == 0x0964 || c == 0x2013 || c == 0x2014 || c == 0xFF0E ||
-         c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
+         c == ';' || c == 0x37E || c == 0x61B || c == 0xFF1B || c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
+}
+/// Marks around a word that are not part of it: quotes, and the emphasis, code and spoilers of chats. Inside a word
+/// ("don't", "stop_it") they are letters. Marks that take a word back (~~stop~~) are not among them.
+bool wraps_words(char32_t c) {
+  return c == '"' || c == '\'' || c == '*' || c == '_' || c == '`' || c == '|' || c == 0xAB || c == 0xBB || c == 0xB4 ||
+         (c >= 0x2018 && c <= 0x201F) || c == 0x2039 || c == 0x203A || (c >= 0x300C && c <= 0x300F) || c == 0xFF02 ||
+         c == 0xFF07 || c == 0xFF0A || c == 0xFF3F || c == 0xFF40;
 }
 /// A sign is a word even without blanks around it: "stop🛑🛑".
 bool is_stop_sign(char32_t c) { return c == 0x1F6D1 || c == 0x23F9; }
@@ -92,7 +100,9 @@ bool is_stop_sign(char32_t c) { return c == 0x1F6D1 || c == 0x23F9; }
 class word_reader {
  public:
   explicit word_reader(std::string_view text) : left_(text) {
-    const auto may_open = [](char32_t c) { return is_blank(c) || is_unseen(c) || c == 0xA1 || c == 0xBF; }; // ¡ ¿
+    const auto may_open = [](char32_t c) {
+      return is_blank(c) || is_unseen(c) || wraps_words(c) || c == 0xA1 || c == 0xBF; // ¡ ¿
+    };
     while (!left_.empty() && may_open(first_of(left_).value)) skip();
   }
   /// The next word, folded, and the separators after it; nullopt at the end of the text, or if it begins with a
@@ -104,12 +114,21 @@ class word_reader {
       if (is_separator(c)) break;
       if (is_stop_sign(c) && !word.empty()) break;
       if (word.size() >= longest_word) break; // no known word is this long, so what follows cannot match either
+      if (wraps_words(c)) {
+        auto marks = marks_here();
+        if (ends_word(marks)) break;
+        for (; marks > 0 && word.size() < longest_word; --marks) {
+          append_folded(word, first_of(left_).value);
+          skip();
+        }
+        continue;
+      }
       append_folded(word, c);
       skip();
       if (is_stop_sign(c)) break;
     }
     if (word.empty()) return std::nullopt;
-    while (!left_.empty() && (is_separator(first_of(left_).value) || is_unseen(first_of(left_).value))) skip();
+    while (!left_.empty() && may_stand_between(first_of(left_).value)) skip();
     order_accents(word);
     return word;
   }
@@ -122,6 +141,25 @@ class word_reader {
     std::u32string nothing;
     append_folded(nothing, c);
     return nothing.empty();
+  }
+  static bool may_stand_between(char32_t c) { return is_separator(c) || wraps_words(c) || is_unseen(c); }
+  /// The marks that stand here, one behind the other.
+  std::size_t marks_here() const {
+    std::size_t marks = 0;
+    for (auto rest = left_; !rest.empty(); ++marks) {
+      const auto c = first_of(rest);
+      if (!wraps_words(c.value) && !is_unseen(c.value)) break;
+      rest.remove_prefix(c.bytes);
+    }
+    return marks;
+  }
+  /// True if no letter comes behind so many marks.
+  bool ends_word(std::size_t marks) const {
+    auto rest = left_;
+    for (; marks > 0; --marks) rest.remove_prefix(first_of(rest).bytes);
+    if (rest.empty()) return true;
+    const char32_t behind = first_of(rest).value;
+    return is_separator(behind) || is_stop_sign(behind);
   }
   void skip() { left_.remove_prefix(first_of(left_).bytes); }
   std::string_view left_;
