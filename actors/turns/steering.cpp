@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t most_steering_bytes = 64 << 10; ///< of all texts that are told before one model call
 constexpr std::string_view steering_begin = R"({"steered_from":)";
 
 /// A turn and its message are created in one transaction, so their numbers are neighbours.
@@ -72,6 +73,7 @@ bool is_steering(const records::message_record& m) {
 read_steering read_steering_of(const operation_id& turn, const operation_id& root,
                                const std::vector<operation_id>& waiting, store_reader& store) {
   read_steering found;
+  std::size_t bytes = 0;
   for (const auto& id : waiting) {
     const auto row = store.operation(id);
     if (!row || !*row) continue;
@@ -79,7 +81,11 @@ read_steering read_steering_of(const operation_id& turn, const operation_id& roo
       found.gone.push_back(id);
       continue;
     }
-    if (auto message = message_of(**row, store)) found.all.push_back(steering_of(turn, root, std::move(*message)));
+    auto message = message_of(**row, store);
+    if (!message) continue;
+    bytes += message->text.size();
+    if (bytes > most_steering_bytes && !found.all.empty()) break;
+    found.all.push_back(steering_of(turn, root, std::move(*message)));
   }
   return found;
 }

@@ -57,9 +57,10 @@ void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
 void real_turn_scheduler::prepare_with(const queued& next, const records::operation_record& row,
                                        const stored_history& history, history_facts facts, store_reader& store) {
   if (runtime_->output) find_printed(facts, history.kept, store, *runtime_->output);
-  if (const auto steered = steered_by(row.kind_data); steered && !next.resumes) {
+  const auto last_steered = runtime_->steering.begins(next.turn);
+  for (const auto& steered : {steered_by(row.kind_data), last_steered}) {
     // Nobody is told what would have steered a turn that was cancelled.
-    const auto end = facts.turns.find(*steered);
+    const auto end = steered && !next.resumes ? facts.turns.find(*steered) : facts.turns.end();
     if (end != facts.turns.end() && end->second.as == turn_ending::how::cancelled)
       return runtime_->core.execute({commands::stop_local{{next.turn}, stop_cause::parent_ended}, {}});
   }

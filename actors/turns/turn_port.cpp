@@ -155,7 +155,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
 void turn_port::open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting,
                                   store_reader& store, std::function<void(const outcome<created>&)> opened) {
   auto found = read_steering_of(who_.operation, who_.root, waiting, store);
-  for (const auto& id : found.gone) runtime_->steering.drop(who_.operation, id);
+  for (const auto& id : found.gone) runtime_->steering.over(id);
   std::map<operation_id, user_message> messages;
   const auto stored = read_history(store, who_.scope, who_.operation);
   const speakers people(stored ? stored->kept : std::vector<records::kept_message>{}); // named as after a restart
@@ -165,7 +165,7 @@ void turn_port::open_steered_call(commands::open_model_call step, const std::vec
                           [self = shared_from_this(), messages = std::move(messages),
                            opened = std::move(opened)](const commands::steered_call& made) {
                             for (const auto& id : made.delivered) {
-                              self->runtime_->steering.drop(self->who_.operation, id);
+                              self->runtime_->steering.over(id);
                               const std::lock_guard lock(self->guard_);
                               self->steering_.push_back(messages.at(id));
                             }

@@ -32,7 +32,7 @@ void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scop
   // Also without an agent: an earlier life of this process can have begun the turn.
   std::make_shared<turn_workspaces>(runtime_, scope, turn)->over();
   runtime_->core.execute({commands::leave_turn{turn, scope}, [this, turn](const std::optional<queued>& next) {
-                            runtime_->steering.over(turn); // nothing steers it any more
+                            runtime_->steering.over(turn);
                             if (next) begin(*next);
                           }});
 }
@@ -145,9 +145,9 @@ void real_turn_scheduler::pick_up() {
   runtime_->core.execute({commands::pick_up_turns{}, go_on, enter});
 }
 
-/// After a restart: a turn that waits can steer the one that goes on.
+/// After a restart: a turn that waits can steer the one that goes on. If that one steered another turn itself before it
+/// began, it takes those that waited with it (`steering_table::begins`).
 void real_turn_scheduler::recall_steering(const queued& waiting, store_reader& store) {
-  if (waiting.resumes) return;
   const auto row = store.operation(waiting.turn);
   if (!row || !*row) return;
   if (const auto steered = steered_by((*row)->kind_data)) runtime_->steering.add(*steered, waiting.turn);

@@ -94,19 +94,20 @@ TEST_CASE("what steered a turn goes with it when a summary stands for it", "[ste
   CHECK(texts_of(history_for(s.all, turn).messages) == std::vector<std::string>{"hello"});
 }
 
-TEST_CASE("waiting messages are told at most sixteen at a time, oldest first, and once", "[steering]") {
+TEST_CASE("waiting messages are told together, a bounded number at once, oldest first", "[steering]") {
   steering_table table;
   const auto turn = operation_id::fresh();
   std::vector<operation_id> waiting;
-  for (int i = 0; i < 20; ++i) table.add(turn, waiting.emplace_back(operation_id::fresh()));
+  for (std::size_t i = 0; i < steering_table::most_at_once + 4; ++i)
+    table.add(turn, waiting.emplace_back(operation_id::fresh()));
   const auto first = table.of(turn);
-  REQUIRE(first.size() == 16);
+  REQUIRE(first.size() == steering_table::most_at_once);
   CHECK(std::equal(first.begin(), first.end(), waiting.begin()));
-  for (const auto& id : first) table.drop(turn, id);
+  for (const auto& id : first) table.over(id);
   CHECK(table.of(turn).size() == 4);
-  table.over(turn);
+  for (const auto& id : waiting) table.over(id); // also twice
+  CHECK(table.empty());
   CHECK(table.of(turn).empty());
-  CHECK(table.of(operation_id::fresh()).empty());
 }
 
 TEST_CASE("the block of a turn says which one its message steers", "[steering]") {
@@ -115,4 +116,25 @@ TEST_CASE("the block of a turn says which one its message steers", "[steering]")
   CHECK_FALSE(steered_by(R"({"agent":"main"})"));
   CHECK_FALSE(steered_by(R"({"steers":"nobody"})"));
   CHECK_FALSE(steered_by("not json"));
+}
+
+TEST_CASE("what a turn did not take is told to the first of it that begins", "[steering]") {
+  using ids = std::vector<operation_id>;
+  steering_table table;
+  const auto turn = operation_id::fresh(), other = operation_id::fresh();
+  const ids waiting{operation_id::fresh(), operation_id::fresh(), operation_id::fresh(), operation_id::fresh()};
+  for (const auto& one : waiting) table.add(turn, one);
+  CHECK(table.of(turn) == waiting);
+  table.over(waiting[0]); // told
+  table.over(turn);       // the others wait on
+  CHECK_FALSE(table.begins(other));
+  CHECK(table.begins(waiting[1]) == turn);
+  CHECK(table.of(turn).empty());
+  CHECK(table.of(waiting[1]) == ids{waiting[2], waiting[3]});
+  table.over(waiting[1]);
+  CHECK(table.begins(waiting[2]) == waiting[1]); // whose cancel it would share
+  CHECK(table.of(waiting[2]) == ids{waiting[3]});
+  table.over(waiting[3]); // stopped while it waited
+  table.over(waiting[2]);
+  CHECK(table.empty());
 }
