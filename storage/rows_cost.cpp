@@ -15,8 +15,7 @@ const std::string usage_columns = "input_tokens, output_tokens, cached_tokens, w
 const std::string most_used_text = std::to_string(most_used);
 
 void bind_usage(binder& to, const model_usage& u) {
-  for (const auto one :
-       {u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cache_written_tokens, u.cost_nanos})
+  for (const auto one : {u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cache_written_tokens, u.cost_nanos})
     to.count(std::min(one, most_used));
 }
 

@@ -84,7 +84,8 @@ bool is_blank(char32_t c) {
 bool is_separator(char32_t c) {
   return is_blank(c) || c == ',' || c == 0x3001 || c == 0xFF0C || c == '.' || c == '!' || c == '?' || c == 0x2026 ||
          c == 0x060C || c == 0x061F || c == 0x06D4 || c == 0x0964 || c == 0x2013 || c == 0x2014 || c == 0xFF0E ||
-         c == ';' || c == 0x37E || c == 0x61B || c == 0xFF1B || c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
+         c == ';' || c == 0x37E || c == 0x61B || c == 0xFF1B || c == 0x3002 || c == 0xFF01 || c == 0xFF1F ||
+         c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
 }
 /// Marks around a word that are not part of it: quotes, and the emphasis, code and spoilers of chats. Inside a word
 /// ("don't", "stop_it") they are letters. Marks that take a word back (~~stop~~) are not among them.

@@ -63,10 +63,10 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
   const auto& a = *wanted;
   const bool is_shorter =
       order.timeout && (a.budget.timeout.count() == 0 || *order.timeout < a.budget.timeout); // 0 = none
-  auto block = with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
-                                      budget_text(limits_in(settings.chat, order.scope,
-                                                            limits_of(a.budget, order.budget)))),
-                           choice);
+  auto block =
+      with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+                             budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget)))),
+                  choice);
   if (order.client) block = with_client(block, *order.client, order.via_channel);
   return commands::answering_agent{a.name, is_shorter ? *order.timeout : a.budget.timeout, std::move(block)};
 }

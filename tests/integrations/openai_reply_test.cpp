@@ -205,7 +205,8 @@ TEST_CASE("OpenAI: a content that is a list of parts is read, in pieces and as a
                             "\n\ndata: [DONE]\n\n";
   CHECK(read(openai_reader({}), whole).text() == "Hello there");
 
-  const auto refused = read(openai_reader({}), chunk(R"({"content":[{"type":"refusal","refusal":"No."}]})") + end("stop"));
+  const auto refused =
+      read(openai_reader({}), chunk(R"({"content":[{"type":"refusal","refusal":"No."}]})") + end("stop"));
   CHECK(refused.text() == "No.");
   CHECK(refused.end().why == model_events::stop::refusal);
 }
