@@ -25,6 +25,12 @@ void write_summary(json_writer& to, const records::message_record& m) {
   to.close_object();
 }
 
+/// An edited message that nobody was asked again: its turn groups rows of the store, and is no operation.
+bool awaits_its_turn(const records::message_record& m) {
+  return m.role == records::message_role::user && m.decision.find("\"edits\"") != std::string::npos &&
+         turns::origin_in(m.decision).has_value();
+}
+
 void write_message(json_writer& to, const records::kept_message& kept) {
   const auto& m = kept.message;
   to.open_object();
@@ -32,7 +38,7 @@ void write_message(json_writer& to, const records::kept_message& kept) {
                           (m.client_id == turns::summary_client_id || m.client_id == turns::aside_summary_client_id);
   to.field("message", m.id).field("seq", m.seq);
   to.field("role", is_summary ? "summary" : role_names.at(static_cast<std::size_t>(m.role)));
-  to.field("at", m.at).field("turn", m.turn);
+  to.field("at", m.at).field("turn", awaits_its_turn(m) ? std::nullopt : m.turn);
   to.key("author");
   if (m.role == records::message_role::user)
     to.put(m.author);

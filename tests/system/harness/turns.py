@@ -159,6 +159,8 @@ def broken_history(messages):
             if m["turn"] or m["results"] or m["tool_calls"] or not m["summary"] or m["summary"]["clear"] != (m["text"] == ""):
                 return f"not a summary: {m}"
             continue
+        if not m["turn"] and m["discarded"]:
+            continue  # edited, and edited or asked again since
         turns.setdefault(m["turn"], []).append(m)
     for turn, of in turns.items():
         if turn is None:
