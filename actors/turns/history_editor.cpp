@@ -11,6 +11,7 @@
 #include "actors/turns/history_rows.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
+#include "actors/turns/steering.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -287,7 +288,9 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
       order.tools = std::move(choice.tools);
     }
   }
-  router_->ask_again(std::move(order), {c->holds, *last->turn, c->as_of},
+  commands::question_again again{c->holds, *last->turn, c->as_of};
+  for (const auto& told : last->steering) again.steering.push_back(told_again(told));
+  router_->ask_again(std::move(order), std::move(again),
                      [self = shared_from_this(), c, gone = last->messages](const outcome<message_answer>& again) {
                        if (!again) return self->refuse(c, again.error());
                        self->finish(c, history_answer{again->seq, again->message, again->turn, gone});

@@ -35,7 +35,7 @@ result<std::vector<stored_exchange>> exchanges_of(store_reader& store, const sco
     if (m.discarded || is_summary(m) || m.seq <= stored->gap_behind) continue;
     if (is_request(m)) {
       if (m.turn) of_turn[*m.turn] = all.size();
-      all.push_back({m, m.turn, {m.id}, 1, m.turn && m.turn == summary.turn && summary.rounds > 0});
+      all.push_back({m, m.turn, {m.id}, {}, 1, m.turn && m.turn == summary.turn && summary.rounds > 0});
       continue;
     }
     if (!m.turn) continue; // words about a stop
@@ -43,6 +43,7 @@ result<std::vector<stored_exchange>> exchanges_of(store_reader& store, const sco
     if (at == of_turn.end()) continue;
     all[at->second].ids.push_back(m.id);
     ++all[at->second].messages;
+    if (is_steering(m)) all[at->second].steering.push_back(m);
   }
   return all;
 }

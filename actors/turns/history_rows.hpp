@@ -14,8 +14,9 @@ namespace quell::controller::turns {
 /// A message of a person with everything that answers it.
 struct stored_exchange {
   records::message_record request;
-  std::optional<operation_id> turn; ///< none: the message stopped something
-  std::vector<message_id> ids;      ///< of all its messages
+  std::optional<operation_id> turn;              ///< none: the message stopped something
+  std::vector<message_id> ids;                   ///< of all its messages
+  std::vector<records::message_record> steering; ///< those of people that were told while its turn ran
   std::uint64_t messages = 0;
   bool is_partly_covered = false; ///< a summary stands for a part of it
 };

@@ -70,6 +70,17 @@ bool is_steering(const records::message_record& m) {
   return m.role == records::message_role::user && m.decision.starts_with(steering_begin);
 }
 
+records::message_record told_again(records::message_record m) {
+  const json read = json::parse(m.decision, nullptr, false);
+  const auto from = read.is_object() ? read.value("steered_from", "") : std::string();
+  m.decision = decision_with_files(json_text({{"steered_from", from}}), files_in(m.decision));
+  m.id = message_id::fresh();
+  m.turn.reset();
+  m.client_id.clear();
+  m.acknowledged.reset();
+  return m;
+}
+
 read_steering read_steering_of(const operation_id& turn, const operation_id& root,
                                const std::vector<operation_id>& waiting, store_reader& store) {
   read_steering found;

@@ -79,6 +79,9 @@ std::optional<operation_id> steered_by(const std::string& block);
 /// Whether the message was told to a turn while that ran: it does not begin an exchange.
 bool is_steering(const records::message_record& m);
 
+/// The same words for the turn that answers their exchange again, as a message of no turn yet.
+records::message_record told_again(records::message_record m);
+
 struct read_steering {
   std::vector<commands::open_steered_call::steering> all;
   std::vector<operation_id> gone; ///< ended meanwhile: nothing to take

@@ -188,7 +188,12 @@ taken_message ask_again(const take_message& command, const context& with) {
   if (!with.talks.is_alone(command.again->change, command.order.scope))
     return {refused_with(error_code::turn_running, "another message came first; nothing was done")};
   auto taken = take_turn(command, with, {"regenerated", {}});
-  if (taken.answer) with.rows.emplace_back(records::discard_message{command.again->discarded});
+  if (!taken.answer) return taken;
+  with.rows.emplace_back(records::discard_message{command.again->discarded});
+  for (auto told : command.again->steering) {
+    told.turn = command.turn;
+    taken.answer->seq = with.operations.actors()->add_message(std::move(told), with.now);
+  }
   return taken;
 }
 

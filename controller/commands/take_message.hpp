@@ -31,6 +31,8 @@ struct question_again {
   operation_id change;                ///< see `begin_history_change`; nothing else may wait in the scope's queue
   operation_id discarded;             ///< the turn whose exchange goes
   std::optional<std::uint64_t> as_of; ///< a cancel of the scope after this seq comes before the new turn
+  /// That steered the old turn: the new one is told them with its message. Without seqs and turns.
+  std::vector<records::message_record> steering = {};
 };
 
 struct take_message {

@@ -32,7 +32,7 @@ class orderer {
   void take(const user_message& user) {
     open_calls_end();
     const bool is_empty = blank(user.text);
-    add_user(!is_empty ? repaired(user.text) : user.files.empty() ? "(empty message)" : "", user.files);
+    add_user(!is_empty ? repaired(user.text) : user.files.empty() ? "(empty message)" : "", user.files, user.steers);
   }
 
   void take(const assistant_message& assistant) {
@@ -93,12 +93,14 @@ class orderer {
  private:
   void open_calls_end() { take(tool_results{}); }
 
-  void add_user(std::string text, const attachments& files = {}) {
+  /// `steers`: it was told to the turn of the message before it, so that one is answered together with it.
+  void add_user(std::string text, const attachments& files = {}, bool steers = false) {
     const bool note_comes = is_note(text);
     auto* before = out.empty() ? nullptr : std::get_if<user_message>(&out.back());
     if (before) {
       // Keeps two user requests apart, so that they do not read as one.
-      if (!last_was_note_ && !is_note(text)) before->text += (before->text.empty() ? "" : "\n\n") + no_answer_note();
+      if (!last_was_note_ && !steers && !is_note(text))
+        before->text += (before->text.empty() ? "" : "\n\n") + no_answer_note();
       if (!before->text.empty() && !text.empty()) before->text += "\n\n";
       before->text += text;
       before->files.insert(before->files.end(), files.begin(), files.end());

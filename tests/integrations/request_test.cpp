@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "integrations/models/history.hpp"
 #include "integrations/models/json.hpp"
 #include "integrations/models/message_rules.hpp"
 #include "integrations/models/translator.hpp"
@@ -233,4 +234,12 @@ TEST_CASE("what no server would take is refused before anybody is asked, without
   CHECK_THAT(refused({{"a", "", ""}, {"a", "", ""}}), Catch::Contains("twice"));
   CHECK_THAT(refused({{"a", "", "[1]"}}), Catch::Contains("not a JSON object"));
   CHECK_THAT(refused({{"a", "", "{"}}), Catch::Contains("not a JSON object"));
+}
+
+TEST_CASE("what steers a turn is not kept apart from the message that it belongs to") {
+  const conversation messages{user_message{"list it"}, user_message{"in French", {}, true},
+                              user_message{"and short", {}, true}};
+  const auto all = orderly(messages);
+  REQUIRE(all.size() == 1);
+  CHECK(std::get<user_message>(all[0]).text == "list it\n\nin French\n\nand short");
 }

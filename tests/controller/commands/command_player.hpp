@@ -273,7 +273,12 @@ class command_player {
     what.message = message_id::fresh();
     what.turn = operation_id::fresh();
     what.cancel = cancel_id::fresh();
-    if (below(6) == 0) what.again = commands::question_again{a_change(), a_turn(), {}};
+    if (below(6) == 0) {
+      what.again = commands::question_again{a_change(), a_turn(), {}};
+      auto& told = what.again->steering.emplace_back();
+      told.id = message_id::fresh();
+      told.scope = o.scope;
+    }
     ids_.push_back(what.turn);
     turns_.push_back(what.turn);
     return what;

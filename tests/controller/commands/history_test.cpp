@@ -43,6 +43,37 @@ struct history_world : commands_world {
 
 } // namespace
 
+TEST_CASE("what steered a turn is asked again with its message, in one transaction", "[history]") {
+  history_world w;
+  const auto old = w.message(w.a);
+  REQUIRE(w.done(old).next == next_step::begin_turn);
+  REQUIRE(w.done(commands::end_local{old.turn, {}}));
+  w.done(commands::leave_turn{old.turn, w.a});
+  REQUIRE(w.done(commands::begin_history_change{w.change, {w.a}}));
+  auto step = w.again(old.turn);
+  for (const char* text : {"in French", "and short"}) {
+    auto& told = step.again->steering.emplace_back();
+    told.id = message_id::fresh();
+    told.scope = w.a;
+    told.text = text;
+    told.decision = R"({"steered_from":"x"})";
+  }
+  const auto before = w.edges.batches.size();
+  const auto taken = w.done(step);
+  REQUIRE(taken.answer);
+  std::vector<std::string> texts;
+  std::uint64_t last = 0;
+  for (const auto& row : w.edges.batches.at(before))
+    if (const auto* put = std::get_if<records::put_message>(&row)) {
+      texts.push_back(put->record.text);
+      CHECK(put->record.turn == step.turn);
+      CHECK(put->record.seq > last);
+      last = put->record.seq;
+    }
+  CHECK(texts == std::vector<std::string>{"go on", "in French", "and short"});
+  CHECK(taken.answer->seq == last); // the newest of the conversation
+}
+
 TEST_CASE("a change of a conversation is refused while a turn runs or waits", "[history]") {
   history_world w;
   const auto turn = w.message(w.b);
