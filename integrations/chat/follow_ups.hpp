@@ -41,7 +41,8 @@ class follow_ups {
   void decided(const std::string& key, const result<decision>& what);
 
   /// `message`: its present form, with its first id. `stamp`: distinct for each edit. An edit that does not change the
-  /// text does nothing.
+  /// text does nothing. One that takes the address away (`addressed` is false now) stops the turn, and asks nothing;
+  /// without `addressed` it is for whom it was.
   void edited(const std::string& key, incoming_message message, const std::string& stamp, bool is_cancel);
   /// `id`: the id with which it was handed over, in one of `scopes`.
   void deleted(const std::string& key, std::vector<scope_path> scopes, const std::string& id);

@@ -175,3 +175,33 @@ TEST_CASE("a turn that has ended stays as it is", "[chat]") {
   CHECK(room.new_texts.empty());
   CHECK(room.at.stopped.empty());
 }
+
+TEST_CASE("an edit that takes the address away stops the turn and asks nothing", "[chat]") {
+  const auto now = [](const char* text, std::optional<bool> addressed) {
+    auto m = changing_room::message(text);
+    m.addressed = addressed;
+    return m;
+  };
+  for (const char* text : {"first", "second"}) { // only the mention is gone, or other words came
+    changing_room room({});
+    room.post("first", operation_id::fresh());
+    room.all.edited("k", now(text, false), "1", false);
+    CHECK(room.at.stopped == strings{"its message was edited, and is not for the bot now by mia"});
+    CHECK(room.new_texts.empty());
+    room.all.edited("k", now("third", false), "2", false);
+    CHECK(room.at.stopped.size() == 1);
+  }
+  changing_room stored({}), unknown({}), stops({}), ignores({on_deletion::stop, on_edit::ignore});
+  stored.at.stored = known_message{*scope_path::parse("slack/T/C"), "first", {"tom", "Tom", {}}, operation_id::fresh()};
+  stored.all.edited("k", now("first", false), "1", false); // an earlier process handed it over
+  CHECK(stored.at.stopped == strings{"its message was edited, and is not for the bot now by tom"});
+  unknown.post("first", operation_id::fresh());
+  unknown.all.edited("k", now("second", std::nullopt), "1", false); // the service does not say
+  CHECK(unknown.new_texts == strings{"second > 1"});
+  stops.post("first", operation_id::fresh());
+  stops.all.edited("k", now("stop", false), "1", true); // a word to stop needs no address
+  CHECK(stops.new_texts == strings{"stop > 1"});
+  ignores.post("first", operation_id::fresh());
+  ignores.all.edited("k", now("second", false), "1", false);
+  CHECK(ignores.at.stopped.empty());
+}

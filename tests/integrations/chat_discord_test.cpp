@@ -253,3 +253,13 @@ TEST_CASE("addresses of websockets are taken apart", "[discord]") {
        {"https://x", "wss://", "wss://a b", "wss://u@h", "wss://h:x", "wss://h:123456", "wss://h/\r\nX: y"})
     CHECK_FALSE(websocket_address(url));
 }
+
+TEST_CASE("an edit that comes with a part of its message does not say whom it is for", "[discord]") {
+  CHECK(tells_addressee(message().dump()));
+  CHECK_FALSE(tells_addressee(R"({"id":"100","content":"hello"})"));
+  const json reply = {{"message_reference", {{"message_id", "99"}}}, {"type", 19}};
+  CHECK_FALSE(tells_addressee(message(reply).dump()));
+  json whole = reply;
+  whole["referenced_message"] = {{"id", "99"}, {"author", {{"id", "6"}}}};
+  CHECK(tells_addressee(message(whole).dump()));
+}

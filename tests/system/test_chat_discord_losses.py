@@ -131,6 +131,18 @@ def test_an_edit_takes_the_place_of_what_was_said(world):
     assert c.said() == ["endless", "hello", "endless", "stop"]
 
 
+def test_an_edit_that_takes_the_mention_away_is_not_answered(world):
+    c, d, _ = world
+    for text in ("endless", "something else"):  # the mention alone goes, or the words with it
+        id = d.message("endless")
+        turn = until(lambda: c.operations(scope=SCOPE, kind="turn", status="running"), "the reply")[0]["id"]
+        d.do("edit", id=id, fields={"content": text, "mentions": [], "edited_timestamp": "2026-01-01T00:00:00.000000+00:00"})
+        assert c.ended(turn)["status"] == "cancelled"
+    d.message("hello")
+    stands(d, "You said hello.")
+    assert c.said() == ["endless", "endless", "hello"]
+
+
 def test_a_deleted_message_is_not_answered_any_more(world):
     c, d, _ = world
     running = d.message("endless")

@@ -180,7 +180,10 @@ void bot::hear_edit(const std::string& data) {
   if (const auto held = held_.find(message->scope.text());
       held != held_.end() && !stops && held->second.change(message->id.substr(message->id.find(':') + 1), data))
     return;
-  if (!settings_.only_addressed) message->addressed = true;
+  if (!settings_.only_addressed)
+    message->addressed = true;
+  else if (message->addressed == false && !tells_addressee(data))
+    message->addressed.reset();
   attach_to(*message, data, stops);
   const auto key = message->id;
   follow_ups_.edited(key, std::move(*message), edited, stops);

@@ -196,6 +196,13 @@ bool answers_another(std::string_view text) {
   return !whom.empty() && whom != text_of(member_of(message, "author"), "id");
 }
 
+bool tells_addressee(std::string_view text) {
+  const auto message = json::parse(text, nullptr, false);
+  const bool answers = member_of(message, "message_reference").is_object();
+  return member_of(message, "mentions").is_array() &&
+         (!answers || member_of(message, "referenced_message").is_object());
+}
+
 std::string attached_to(std::string_view text) { return attachments_of(json::parse(text, nullptr, false)); }
 
 std::vector<offered_file> files_of(std::string_view text) {

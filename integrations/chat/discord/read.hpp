@@ -25,6 +25,8 @@ std::string channel_of(const scope_path& scope);
 std::optional<incoming_message> read_message(std::string_view json, std::string_view own_id);
 /// Whether it is a reply to another person's message (or a bot's; `addressed` says whether that bot is us).
 bool answers_another(std::string_view message);
+/// Whether an edit says whom its message is for: Discord may send a part of the message only.
+bool tells_addressee(std::string_view message);
 /// Its attachments, described: files, stickers, a poll, a forwarded message. "" = none.
 std::string attached_to(std::string_view json);
 

@@ -135,7 +135,9 @@ void bot::take_message(const message& m, const taken& done) {
     box.note(*where, "Write to me, and /stop ends whatever I am doing.", "", web_loop::now());
     return done(true);
   }
-  if (!is_meant(m)) return done(true);
+  // An edit can take the address away from a message that was meant.
+  const bool meant = is_meant(m);
+  if (!meant && m.stamp.empty()) return done(true);
   const bool is_cancel = stops(m);
   incoming_message s;
   s.scope = *where;
@@ -148,7 +150,7 @@ void bot::take_message(const message& m, const taken& done) {
         s.scope, m.id, [this](const offered_file& file) { return result<web_request>(file_question(settings_, file)); },
         [this](const web_response& answer) { return file_request(settings_, answer); });
   s.author = {m.user, m.user_name, m.user};
-  s.addressed = m.is_addressed || !settings_.only_addressed;
+  s.addressed = meant && (m.is_addressed || !settings_.only_addressed);
   s.bot_names = names();
   const auto key = key_of(s);
   if (!m.stamp.empty()) {
