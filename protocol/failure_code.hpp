@@ -54,9 +54,10 @@ enum class failure_code : std::uint8_t {
   tool_failed,       ///< the server's own words follow
   agent_unreachable, ///< an ACP agent
   mcp_unreachable,
-  workspace_busy,     ///< work that was stopped there is still ending
-  workspace_gone,     ///< the files of the conversation are lost
-  workspace_isolation ///< no worker can keep it apart from the others
+  workspace_busy,      ///< work that was stopped there is still ending
+  workspace_gone,      ///< the files of the conversation are lost
+  workspace_isolation, ///< no worker can keep it apart from the others
+  workspace_full       ///< it holds more than its quota
 };
 
 struct failure_code_row {
@@ -105,6 +106,7 @@ inline constexpr auto failure_codes = std::to_array<failure_code_row>({
     {failure_code::workspace_busy, "workspace_busy"},
     {failure_code::workspace_gone, "workspace_gone"},
     {failure_code::workspace_isolation, "workspace_isolation"},
+    {failure_code::workspace_full, "workspace_full"},
 });
 
 constexpr std::string_view name_of(failure_code code) { return failure_codes[static_cast<std::size_t>(code)].text; }
@@ -123,7 +125,7 @@ constexpr bool are_complete() {
     const auto& row = failure_codes[i];
     if (row.code != static_cast<failure_code>(i) || failure_code_of(row.text) != row.code) return false;
   }
-  return failure_codes.size() == static_cast<std::size_t>(failure_code::workspace_isolation) + 1;
+  return failure_codes.size() == static_cast<std::size_t>(failure_code::workspace_full) + 1;
 }
 static_assert(are_complete());
 } // namespace failure_code_checks

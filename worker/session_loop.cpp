@@ -98,6 +98,7 @@ int session_loop::run() {
     hear_controller();
     hear_bulk();
     hear_signals();
+    end_filling_tasks();
     effects list;
     table_.tick(now(), list);
     table_.pump(now(), spawns_per_turn, list);

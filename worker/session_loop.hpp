@@ -83,6 +83,8 @@ class session_loop {
   /// Enters the workspace that the order names, if it names one. False: the task was refused.
   bool enter_workspace(wire::start& order, const account_table::entry* as, spawn_request& r);
   void note_end_in_workspace(const guardian_event& event);
+  /// Ends tasks that have filled their workspace beyond its quota.
+  void end_filling_tasks();
   std::string directory_of(const task_spec& spec) const;
   void tell_lease();
   void send();

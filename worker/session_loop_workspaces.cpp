@@ -41,4 +41,11 @@ void session_loop::note_end_in_workspace(const guardian_event& event) {
   if (const auto* failed = std::get_if<task_spawn_failed>(&event)) settings_.spaces->ended(failed->operation);
 }
 
+void session_loop::end_filling_tasks() {
+  if (!settings_.spaces) return;
+  effects list;
+  for (auto& one : settings_.spaces->take_filling()) table_.exceed(one.task, std::move(one.why), now(), list);
+  perform(list);
+}
+
 } // namespace quell::worker

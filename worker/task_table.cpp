@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto first_look = 500ms;
 constexpr std::size_t looks_per_tick = 64;
+constexpr milliseconds longest_grace_beyond_limits = 2s;
 } // namespace
 
 task_table::task* task_table::find(const operation_id& operation) {
@@ -188,6 +189,13 @@ void task_table::tick(moment now, effects& out) {
 std::optional<boot_time> task_table::next_tick() const {
   if (looks_.empty()) return std::nullopt;
   return looks_.begin()->first;
+}
+
+void task_table::exceed(const operation_id& operation, std::string why, moment now, effects& out) {
+  task* t = find(operation);
+  if (!t || t->at != phase::running || t->stop || !t->exceeded.empty()) return;
+  t->exceeded = std::move(why);
+  out.push_back(stop_request{operation, now.boot + std::min(t->grace, longest_grace_beyond_limits), std::nullopt});
 }
 
 void task_table::leave(moment now, bool at_once, effects& out) {

@@ -63,6 +63,10 @@ class task_table {
   void tick(moment now, effects& out);
   std::optional<boot_time> next_tick() const;
 
+  /// It has used more of something than it may, as `why` says: it is ended, within its grace and two seconds at most. A
+  /// task that has not begun, is being stopped or has ended is let be.
+  void exceed(const operation_id& operation, std::string why, moment now, effects& out);
+
   /// The worker must leave: every task is stopped (each with its own grace, or at once) and no new one is accepted.
   void leave(moment now, bool at_once, effects& out);
   /// A new session may begin, and with it a new lease. A task that has not begun and whose lease is over must not begin
@@ -106,6 +110,7 @@ class task_table {
     std::optional<applied_stop> stop;
     std::optional<exit_state> leader;
     std::string exec_error;
+    std::string exceeded; ///< why the worker ended it; "" = it did not
     wire::task_ended end; ///< filled from draining on
   };
 

@@ -187,6 +187,11 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
     t.end.error_message = cut(t.exec_error);
     return;
   }
+  if (ran && !t.exceeded.empty()) {
+    t.end.error_code = name_of(failure_code::workspace_full);
+    t.end.error_message = cut(t.exceeded);
+    return;
+  }
   // A forced end without a stop of ours is the guardian's own, at the end of the lease; but on_leader_exit=kill also
   // forces after a natural end.
   const bool forced = e.sent == force::signalled || e.sent == force::killed;

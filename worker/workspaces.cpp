@@ -29,41 +29,67 @@ constexpr std::chrono::milliseconds longest_pause = 10min, shortest_pause = 200m
 constexpr std::uint64_t bytes_of_entry = 512, endless = 1ULL << 62;
 constexpr int most_levels = 200;
 
-std::uint64_t bytes_in(int folder, int levels) { // takes the descriptor
+// A running task is looked at this often, but measuring takes at most a twentieth of the thread's time.
+constexpr auto look_every = 2s;
+constexpr int rest_factor = 20;
+// A full disk block at the end of a file, folders, or several files that grow at once are no reason to end a task.
+constexpr std::uint64_t leeway_bytes = 1 << 20;
+constexpr std::uint64_t leeway_share = 16, leeway_entries = 64;
+
+void add_use(int folder, int levels, std::uint64_t most_counted, workspace_use& sum) { // takes the descriptor
   DIR* entries = ::fdopendir(folder);
   if (!entries) {
     ::close(folder);
-    return 0;
+    return;
   }
-  std::uint64_t sum = 0;
   while (const dirent* e = ::readdir(entries)) {
     const std::string_view name = e->d_name;
     struct stat is {};
     if (name == "." || name == "..") continue;
     if (::fstatat(folder, e->d_name, &is, AT_SYMLINK_NOFOLLOW) < 0) {
-      if (errno == EACCES) sum = endless; // closed to its own owner, so that nobody can measure it
+      if (errno == EACCES) sum.bytes = endless; // closed to its own owner, so that nobody can measure it
       continue;
     }
-    sum += static_cast<std::uint64_t>(is.st_blocks) * 512 + bytes_of_entry;
+    sum.bytes += static_cast<std::uint64_t>(is.st_blocks) * 512 + bytes_of_entry;
+    ++sum.entries;
+    if (sum.bytes >= endless || sum.entries > most_counted) break;
     if (!S_ISDIR(is.st_mode)) continue;
     if (levels == 0) {
-      sum = endless;
+      sum.bytes = endless;
     } else if (const int inner = ::openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                inner >= 0) {
-      sum += bytes_in(inner, levels - 1);
+      add_use(inner, levels - 1, most_counted, sum);
     } else if (errno == EACCES) {
-      sum = endless;
+      sum.bytes = endless;
     }
-    if (sum >= endless) break;
+    if (sum.bytes >= endless || sum.entries > most_counted) break;
   }
   ::closedir(entries);
-  return std::min(sum, endless);
+  sum.bytes = std::min(sum.bytes, endless);
 }
 
 std::string with_unit(std::uint64_t bytes) {
   if (bytes >= endless) return "folders that cannot be measured";
   if (bytes >= 10 << 20) return std::to_string(bytes >> 20) + " MiB";
   return std::to_string(bytes >> 10) + " KiB";
+}
+
+/// "this workspace holds 300 MiB, and its quota is 256 MiB"
+std::string too_much(const workspace_use& used, std::uint64_t quota) {
+  if (used.entries <= most_entries(quota))
+    return "this workspace holds " + with_unit(used.bytes) + ", and its quota is " + with_unit(quota);
+  return "this workspace holds more than " + std::to_string(most_entries(quota)) +
+         " files and folders, which is the most that its quota of " + with_unit(quota) + " allows";
+}
+
+bool is_full(const workspace_use& used, std::uint64_t quota) {
+  return used.bytes >= quota || used.entries > most_entries(quota);
+}
+
+/// Beyond what a task that stays within its limits can come to.
+bool is_far_beyond(const workspace_use& used, std::uint64_t quota) {
+  return used.bytes > quota + quota / leeway_share + leeway_bytes ||
+         used.entries > most_entries(quota) + leeway_entries;
 }
 
 tl::unexpected<fault> disk_fault(const std::string& what, const std::string& path) {
@@ -87,9 +113,13 @@ milliseconds kept_for(const std::string& path) {
 
 } // namespace
 
-std::uint64_t bytes_below(const std::string& path) {
+std::uint64_t most_entries(std::uint64_t quota_bytes) { return std::max<std::uint64_t>(1024, quota_bytes / 4096); }
+
+workspace_use use_below(const std::string& path, std::uint64_t most_counted) {
+  workspace_use all;
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  return folder < 0 ? 0 : bytes_in(folder, most_levels);
+  if (folder >= 0) add_use(folder, most_levels, most_counted, all);
+  return all;
 }
 
 result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root) {
@@ -164,24 +194,31 @@ result<std::optional<workspace_request>> workspaces::begin(const operation_id& t
     return tl::unexpected(made.error());
   }
   auto& entry = entries_[place.name];
-  ++entry.live;
-  tasks_.emplace(task, place.name);
+  const auto since = std::chrono::steady_clock::now();
+  const bool is_up_to_date = !to_measure_.contains(place.name) && measuring_ != place.name;
+  const bool has_room = entry.is_measured ? !is_full(entry.used, place.quota_bytes) : !place.must_exist;
+  if (entry.live++ == 0) entry.look_at = since + look_every;
+  if (!place.remove) entry.quota = place.quota_bytes;
+  tasks_.emplace(task, inside{place.name, is_up_to_date && has_room, place.remove, since});
+  if (entry.quota > 0) wake_.notify_all();
   ::utimensat(AT_FDCWD, (path(place.name) + "/keep").c_str(), nullptr, 0);
   if (place.remove) return std::optional<workspace_request>{};
   workspace_request out;
   out.name = place.name;
   if (place.quota_bytes == 0) return std::optional(std::move(out));
-  out.file_limit = place.quota_bytes - std::min(place.quota_bytes, entry.used);
-  if (out.file_limit == 0)
-    out.notice = "quell: this workspace holds " + with_unit(entry.used) + ", and its quota is " +
-                 with_unit(place.quota_bytes) + ": nothing can be written until files are removed\n";
+  out.file_limit = place.quota_bytes - std::min(place.quota_bytes, entry.used.bytes);
+  if (is_full(entry.used, place.quota_bytes)) {
+    out.file_limit = 0;
+    out.notice =
+        "quell: " + too_much(entry.used, place.quota_bytes) + ": nothing can be written until files are removed\n";
+  }
   return std::optional(std::move(out));
 }
 
 void workspaces::leave(const operation_id& task) {
   const auto at = tasks_.find(task);
   if (at == tasks_.end()) return;
-  const auto name = at->second;
+  const auto name = at->second.name;
   tasks_.erase(at);
   auto& entry = entries_[name];
   --entry.live;
@@ -253,6 +290,56 @@ void workspaces::measure_all() {
     }
 }
 
+std::optional<std::pair<workspaces::steady_time, std::string>> workspaces::next_look() const {
+  std::optional<std::pair<steady_time, std::string>> next;
+  for (const auto& [name, one] : entries_)
+    if (one.live > 0 && one.quota > 0 && (!next || one.look_at < next->first)) next.emplace(one.look_at, name);
+  return next;
+}
+
+void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& lock) {
+  const std::string which = name; // `name` can be an element of what changes here
+  to_measure_.erase(which);
+  measuring_ = which;
+  const auto known = entries_.find(which);
+  const auto quota = known == entries_.end() ? 0 : known->second.quota;
+  lock.unlock();
+  const auto begun = std::chrono::steady_clock::now();
+  const auto used = use_below(path(which), quota > 0 ? 2 * most_entries(quota) : ~0ULL);
+  const auto over = std::chrono::steady_clock::now();
+  const bool is_there = ::access(path(which).c_str(), F_OK) == 0;
+  lock.lock();
+  measuring_.clear();
+  if (!is_there) return;
+  auto& entry = entries_[which];
+  entry.used = used;
+  entry.is_measured = true;
+  entry.look_at = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
+  look_for_filling(which, entry, begun);
+}
+
+/// Nobody knows which task has written what. One that began in a full workspace is let be unless that grows on.
+void workspaces::look_for_filling(const std::string& name, const entry& now, steady_time from) {
+  if (now.live == 0 || now.quota == 0) return;
+  const bool is_beyond = is_far_beyond(now.used, now.quota);
+  for (auto& [task, one] : tasks_) {
+    if (one.name != name || one.is_told || one.since > from) continue;
+    const bool is_first = !std::exchange(one.first, one.first.value_or(now.used)).has_value();
+    const bool has_grown = !is_first && (now.used.bytes > one.first->bytes + leeway_bytes ||
+                                         now.used.entries > one.first->entries + leeway_entries);
+    if (!is_beyond || !(one.had_room || has_grown)) continue;
+    one.is_told = true;
+    filling_.push_back({task, too_much(now.used, now.quota) + "; what runs there was ended. Remove files first"});
+    has_filling_ = true;
+  }
+}
+
+std::vector<workspaces::filling> workspaces::take_filling() {
+  if (!has_filling_.exchange(false)) return {};
+  const std::lock_guard lock(guard_);
+  return std::exchange(filling_, {});
+}
+
 void workspaces::run() {
   measure_all();
   std::unique_lock lock(guard_);
@@ -265,19 +352,20 @@ void workspaces::run() {
       lock.lock();
     } else if (!to_measure_.empty()) {
       const auto name = *to_measure_.begin();
-      to_measure_.erase(to_measure_.begin());
-      lock.unlock();
-      const auto used = bytes_below(path(name));
-      lock.lock();
-      if (::access(path(name).c_str(), F_OK) == 0) entries_[name].used = used;
+      measure(name, lock);
+    } else if (const auto look = next_look(); look && look->first <= std::chrono::steady_clock::now()) {
+      measure(look->second, lock);
     } else if (!removes_unused_) {
-      wake_.wait(lock);
+      if (look)
+        wake_.wait_until(lock, look->first);
+      else
+        wake_.wait(lock);
     } else if (std::exchange(look_again_, false) || std::chrono::steady_clock::now() >= look_at) {
       lock.unlock();
       look_at = std::chrono::steady_clock::now() + sweep();
       lock.lock();
     } else {
-      wake_.wait_until(lock, look_at);
+      wake_.wait_until(lock, look ? std::min(look->first, look_at) : look_at);
     }
   }
 }

@@ -9,8 +9,13 @@
 //
 // A directory is removed by a rename under the same lock under which a task enters, so it is never removed while a task
 // is in it, and a task that starts afterwards finds it gone. Measuring and deleting happen on a thread of its own.
+//
+// A workspace with a quota is measured after each task, and every few seconds while one runs: tasks that fill it beyond
+// its quota are named to the session loop, which ends them. A task that only tidies up in a full one is let be.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -19,6 +24,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
@@ -27,6 +33,15 @@
 #include "worker/guardian/client.hpp"
 
 namespace quell::worker {
+
+/// What a workspace holds.
+struct workspace_use {
+  std::uint64_t bytes = 0;   ///< on the disk, plus 512 for each entry
+  std::uint64_t entries = 0; ///< files, folders and links
+};
+
+/// The most entries of a workspace with this quota: one for each 4 KiB of it, and at least 1,024.
+std::uint64_t most_entries(std::uint64_t quota_bytes);
 
 class workspaces {
  public:
@@ -48,11 +63,29 @@ class workspaces {
   /// Every task is gone.
   void all_ended();
 
+  struct filling {
+    operation_id task;
+    std::string why; ///< a sentence for the task's end
+  };
+  /// Tasks that have filled their workspace beyond its quota, each once. Cheap while there are none.
+  std::vector<filling> take_filling();
+
  private:
+  using steady_time = std::chrono::steady_clock::time_point;
   struct entry {
-    int live = 0;           ///< tasks in it
-    bool doomed = false;    ///< remove it when none is left
-    std::uint64_t used = 0; ///< bytes, as measured last
+    int live = 0;             ///< tasks in it
+    bool doomed = false;      ///< remove it when none is left
+    bool is_measured = false; ///< `used` is known
+    workspace_use used{};     ///< as measured last
+    std::uint64_t quota = 0;  ///< of the task that began last; 0 = none
+    steady_time look_at{};    ///< measure it again, if a task is in it
+  };
+  struct inside {
+    std::string name;
+    bool had_room = false; ///< it began while the workspace was known to be within its quota
+    bool is_told = false;  ///< it was named to the session loop, or does not enter the workspace
+    steady_time since{};
+    std::optional<workspace_use> first{}; ///< the first that was measured since it began; if it had no room
   };
   explicit workspaces(std::string root) : root_(std::move(root)) {}
   result<void> make(const workspace_place& place, const std::optional<task_account>& as) const;
@@ -63,21 +96,30 @@ class workspaces {
   /// Removes what was not used for long; returns when to look again.
   std::chrono::milliseconds sweep();
   void measure_all();
+  /// Under `lock`, which it gives up while it measures.
+  void measure(const std::string& name, std::unique_lock<std::mutex>& lock);
+  /// `from`: when measuring began.
+  void look_for_filling(const std::string& name, const entry& now, steady_time from);
+  /// When the next workspace with a task is to be measured, and which one.
+  std::optional<std::pair<steady_time, std::string>> next_look() const;
   std::string path(const std::string& name) const { return root_ + "/" + name; }
 
   const std::string root_;
   std::mutex guard_;
   std::condition_variable wake_;
   std::map<std::string, entry> entries_; ///< those with tasks, or a known size
-  std::map<operation_id, std::string> tasks_;
+  std::map<operation_id, inside> tasks_;
   std::set<std::string> to_measure_;
+  std::string measuring_; ///< "" = none
+  std::vector<filling> filling_;
+  std::atomic<bool> has_filling_ = false;
   bool has_removed_ = true, is_over_ = false, look_again_ = false, removes_unused_ = false;
   std::uint64_t removals_ = 0;
   std::thread thread_;
 };
 
-/// Bytes on the disk of everything below `path`, plus 512 for each entry; links are not followed. A tree of more than
-/// 200 levels, or with a folder that is closed to its owner, counts as endless.
-std::uint64_t bytes_below(const std::string& path);
+/// What is below `path`; links are not followed. A tree of more than 200 levels, or with a folder that is closed to its
+/// owner, has endless bytes. Counting ends behind `most_counted` entries.
+workspace_use use_below(const std::string& path, std::uint64_t most_counted = ~0ULL);
 
 } // namespace quell::worker

@@ -202,9 +202,10 @@ actors::work_end end_of(const task_end& end, const tool_definition& tool, const 
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
   const bool never_ran =
       end.how.error && has_code(*end.how.error, failure_code::start_failed) && tool.offer.name == "exec";
-  if (!end.how.exit || never_ran) return {false, result_text_of(end, texts)};
-  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes,
-                                 note_of_left(end.how.left_total, end.how.left));
+  const bool filled = end.how.error && has_code(*end.how.error, failure_code::workspace_full);
+  if (!end.how.exit || never_ran || (filled && tool.offer.name != "exec")) return {false, result_text_of(end, texts)};
+  const auto note = filled ? end.how.error->message : note_of_left(end.how.left_total, end.how.left);
+  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes, note);
   return {outcome.ok, std::move(outcome.result)};
 }
 

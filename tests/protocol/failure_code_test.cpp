@@ -34,7 +34,7 @@ TEST_CASE("the texts of failure codes are those that clients know", "[vocabulary
                "repetition too_many_calls answer_too_large cancelled cancelled_by_user denied invalid_input "
                "unknown_tool unknown_task unknown_model not_configured not_sent outcome_unknown not_text too_deep "
                "too_many_background too_many_sub_agents tool_broken tool_failed agent_unreachable mcp_unreachable "
-               "workspace_busy workspace_gone workspace_isolation ");
+               "workspace_busy workspace_gone workspace_isolation workspace_full ");
 }
 
 TEST_CASE("a fault of a failure code has its text, and is asked for by its name", "[vocabulary]") {

@@ -53,6 +53,42 @@ TEST_CASE("a task that fails at one of its limits says so; one that succeeds or 
   CHECK(f.end_of("stopped")->error_code.empty());
 }
 
+TEST_CASE("a task that exceeds what it may use is ended soon, and says why", "[table]") {
+  using namespace std::chrono_literals;
+  table_fixture f;
+  const auto exceeds = [&](const char* name) {
+    worker::effects list;
+    f.table.exceed(f.id(name), "this workspace is full", f.now, list);
+    f.perform(std::move(list));
+  };
+  for (const char* name : {"full", "stopped", "done"}) f.runs(name, 1);
+  f.operation_stopped("stopped", 9);
+  f.dies("done");
+  f.stops.clear();
+  for (const char* name : {"full", "full", "stopped", "done", "unknown"}) exceeds(name);
+  REQUIRE(f.stops.size() == 1); // once, and only what runs
+  CHECK(f.stops[0].operation == f.id("full"));
+  CHECK(f.stops[0].kill_at <= f.now.boot + 2s);
+  CHECK_FALSE(f.stops[0].signal_at);
+  f.dies("full", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  CHECK(f.end_of("full")->error_code == "workspace_full");
+  CHECK(f.end_of("full")->error_message == "this workspace is full");
+  CHECK(f.end_of("full")->stop_seq == 0);
+  CHECK(f.end_of("full")->exit == exit_state{std::nullopt, "TERM"});
+}
+
+TEST_CASE("a stop that comes while a task is ended for what it used is a stop", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  worker::effects list;
+  f.table.exceed(f.id("a"), "this workspace is full", f.now, list);
+  f.perform(std::move(list));
+  f.operation_stopped("a", 9);
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->stop_seq == 9);
+  CHECK(f.end_of("a")->error_code.empty());
+}
+
 TEST_CASE("what a leader leaves behind is killed by option, and that is not a loss", "[table]") {
   table_fixture f;
   auto order = f.order("a", 1);

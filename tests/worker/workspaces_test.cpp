@@ -135,16 +135,65 @@ TEST_CASE("a full workspace lets no file grow", "[workspaces]") {
   }));
 }
 
+TEST_CASE("a task that fills its workspace beyond the quota is named while it runs, once", "[workspaces]") {
+  world w;
+  auto place = w.place("a");
+  place.quota_bytes = 100'000;
+  const auto fills = w.enters(place), elsewhere = w.enters(w.place("b"));
+  std::ofstream(w.directory + "/a/files/x") << std::string(3'000'000, 'x');
+  std::vector<workspaces::filling> named;
+  const auto look = [&] {
+    for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
+    return !named.empty();
+  };
+  REQUIRE(w.until(look));
+  CHECK(named.front().task == fills);
+  CHECK(named.front().why.find("its quota is 97 KiB") != std::string::npos);
+  w.spaces->ended(fills);
+  w.spaces->ended(elsewhere);
+  look();
+  CHECK(named.size() == 1);
+}
+
+TEST_CASE("many small files are too much for a workspace, too", "[workspaces]") {
+  world w;
+  CHECK(most_entries(0) == 1024);
+  CHECK(most_entries(1 << 30) == 262'144);
+  auto place = w.place("a");
+  place.quota_bytes = 1 << 20;
+  const auto fills = w.enters(place);
+  for (int i = 0; i < 1'200; ++i) std::ofstream(w.directory + "/a/files/" + std::to_string(i));
+  CHECK(use_below(w.directory + "/a/files").entries == 1'200);
+  CHECK(use_below(w.directory + "/a/files", 100).entries == 101);
+  std::vector<workspaces::filling> named;
+  REQUIRE(w.until([&] {
+    named = w.spaces->take_filling();
+    return !named.empty();
+  }));
+  CHECK(named.front().why.find("more than 1024 files and folders") != std::string::npos);
+  w.spaces->ended(fills);
+  // Nothing can be written there now; a task that only tidies up is let be.
+  const auto tidies = operation_id::fresh();
+  const auto entered = w.spaces->begin(tidies, place, {});
+  REQUIRE(entered);
+  CHECK((*entered)->file_limit == 0);
+  CHECK((*entered)->notice.find("more than 1024 files and folders") != std::string::npos);
+  for (int i = 0; i < 100; ++i) fs::remove(w.directory + "/a/files/" + std::to_string(i));
+  w.spaces->ended(w.enters(w.place("a"))); // has it measured again
+  CHECK(w.spaces->take_filling().empty());
+  w.spaces->ended(tidies);
+}
+
 TEST_CASE("links are not followed and endless trees count as full", "[workspaces]") {
   world w;
   const auto root = w.directory + "/tree";
   fs::create_directory(root);
   fs::create_directory_symlink("/", root + "/all");
-  CHECK(bytes_below(root) < 10'000);
+  CHECK(use_below(root).bytes < 10'000);
   auto deep = root;
   for (int i = 0; i < 210; ++i) deep += "/d";
   fs::create_directories(deep);
-  CHECK(bytes_below(root) >= 1ULL << 62);
+  CHECK(use_below(root).bytes >= 1ULL << 62);
 }
 
 TEST_CASE("a workspace whose removal was ordered goes also in a later life of the worker", "[workspaces]") {
