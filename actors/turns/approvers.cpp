@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t most_entry = 256;
 constexpr std::string_view role_prefix = "role:";
+constexpr std::string_view no_slack_groups =
+    "names a group, and Slack does not say with a button to which of its user groups a person belongs: name the people "
+    "themselves, such as \"slack:U024BE7LH\", or decide with `quell approve`";
 
 bool is_named(const chat_options& chat_rules, const std::string& entry) {
   return std::find(chat_rules.approvers.begin(), chat_rules.approvers.end(), entry) != chat_rules.approvers.end();
@@ -21,6 +24,15 @@ bool is_approver(const chat_options& chat_rules, const std::string& service, con
   return std::any_of(who.roles.begin(), who.roles.end(), [&](const std::string& role) {
     return is_named(chat_rules, service + ":" + std::string(role_prefix) + role);
   });
+}
+
+/// A user group of Slack, as people write one: S0614TZR7, <!subteam^S0614TZR7>, @oncall, group:oncall. People of Slack
+/// have ids that begin with U or W.
+bool names_slack_group(std::string_view person) {
+  const bool is_id = person.starts_with('S') && person.size() > 1 &&
+                     person.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == std::string_view::npos;
+  return is_id || person.starts_with('@') || person.starts_with('<') || person.starts_with("group:") ||
+         person.starts_with("usergroup:") || person.starts_with("subteam:");
 }
 
 } // namespace
@@ -63,11 +75,14 @@ std::string wrong_approver(const std::string& entry) {
            "\"slack:*\" for everybody there, or \"token:<id>\"";
   const auto service = entry.substr(0, colon);
   if (const auto person = entry.substr(colon + 1); person.starts_with(role_prefix)) {
+    if (service == "slack") return std::string(no_slack_groups);
     if (service != "discord") return "names a role, and only those of Discord are known: \"discord:role:<id>\"";
     const auto role = person.substr(role_prefix.size());
     const bool is_id = !role.empty() && role.find_first_not_of("0123456789") == std::string::npos;
     return is_id ? "" : "must name a role by its number, such as \"discord:role:80351110224678912\"";
   }
+  if (service == "slack" && names_slack_group(std::string_view(entry).substr(colon + 1)))
+    return std::string(no_slack_groups);
   for (const char* known : {"slack", "telegram", "discord", "irc", "xmpp", "token"})
     if (service == known) return service == "token" && entry.ends_with(":*") ? "must name one token by its id" : "";
   return "begins with no service that knows people; there are slack, telegram, discord, irc, xmpp, and token";

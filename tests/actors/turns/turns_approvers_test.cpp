@@ -71,6 +71,15 @@ TEST_CASE("a role of Discord may decide wherever its people may, and nothing els
     CHECK_FALSE(wrong_approver(bad).empty());
 }
 
+TEST_CASE("a user group of Slack is refused in words, not taken for a person", "[approvers]") {
+  for (const char* group : {"slack:S0614TZR7", "slack:<!subteam^S0614TZR7>", "slack:@oncall", "slack:group:oncall",
+                            "slack:usergroup:S0614TZR7", "slack:subteam:S1", "slack:role:oncall"}) {
+    INFO(group);
+    CHECK(wrong_approver(group).find("user groups") != std::string::npos);
+  }
+  for (const char* person : {"slack:U024BE7LH", "slack:W012A3CDE", "slack:*"}) CHECK(wrong_approver(person).empty());
+}
+
 TEST_CASE("entries of approvers, and tokens among them", "[approvers]") {
   for (const char* good : {"slack:U1", "discord:*", "irc:mia", "xmpp:mia@example.org", "telegram:5", "token:abc"})
     CHECK(wrong_approver(good).empty());
