@@ -323,12 +323,12 @@ void workspaces::look_for_filling(const std::string& name, const entry& now, ste
   if (now.live == 0 || now.quota == 0) return;
   const bool is_beyond = is_far_beyond(now.used, now.quota);
   for (auto& [task, one] : tasks_) {
-    if (one.name != name || one.is_told || one.since > from) continue;
+    if (one.name != name || one.is_reported || one.since > from) continue;
     const bool is_first = !std::exchange(one.first, one.first.value_or(now.used)).has_value();
     const bool has_grown = !is_first && (now.used.bytes > one.first->bytes + leeway_bytes ||
                                          now.used.entries > one.first->entries + leeway_entries);
     if (!is_beyond || !(one.had_room || has_grown)) continue;
-    one.is_told = true;
+    one.is_reported = true;
     filling_.push_back({task, too_much(now.used, now.quota) + "; what runs there was ended. Remove files first"});
     has_filling_ = true;
   }

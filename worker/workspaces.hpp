@@ -82,8 +82,8 @@ class workspaces {
   };
   struct inside {
     std::string name;
-    bool had_room = false; ///< it began while the workspace was known to be within its quota
-    bool is_told = false;  ///< it was named to the session loop, or does not enter the workspace
+    bool had_room = false;    ///< it began while the workspace was known to be within its quota
+    bool is_reported = false; ///< it was named to the session loop, or does not enter the workspace
     steady_time since{};
     std::optional<workspace_use> first{}; ///< the first that was measured since it began; if it had no room
   };

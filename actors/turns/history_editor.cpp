@@ -288,9 +288,9 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
       order.tools = std::move(choice.tools);
     }
   }
-  commands::question_again again{c->holds, *last->turn, c->as_of};
-  for (const auto& told : last->steering) again.steering.push_back(told_again(told));
-  router_->ask_again(std::move(order), std::move(again),
+  commands::question_again step{c->holds, *last->turn, c->as_of};
+  for (const auto& message : last->steering) step.steering.push_back(copy_of_steering(message));
+  router_->ask_again(std::move(order), std::move(step),
                      [self = shared_from_this(), c, gone = last->messages](const outcome<message_answer>& again) {
                        if (!again) return self->refuse(c, again.error());
                        self->finish(c, history_answer{again->seq, again->message, again->turn, gone});

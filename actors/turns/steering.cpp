@@ -70,7 +70,7 @@ bool is_steering(const records::message_record& m) {
   return m.role == records::message_role::user && m.decision.starts_with(steering_begin);
 }
 
-records::message_record told_again(records::message_record m) {
+records::message_record copy_of_steering(records::message_record m) {
   const json read = json::parse(m.decision, nullptr, false);
   const auto from = read.is_object() ? read.value("steered_from", "") : std::string();
   m.decision = decision_with_files(json_text({{"steered_from", from}}), files_in(m.decision));

@@ -80,7 +80,7 @@ std::optional<operation_id> steered_by(const std::string& block);
 bool is_steering(const records::message_record& m);
 
 /// The same words for the turn that answers their exchange again, as a message of no turn yet.
-records::message_record told_again(records::message_record m);
+records::message_record copy_of_steering(records::message_record m);
 
 struct read_steering {
   std::vector<commands::open_steered_call::steering> all;

@@ -190,9 +190,9 @@ taken_message ask_again(const take_message& command, const context& with) {
   auto taken = take_turn(command, with, {"regenerated", {}});
   if (!taken.answer) return taken;
   with.rows.emplace_back(records::discard_message{command.again->discarded});
-  for (auto told : command.again->steering) {
-    told.turn = command.turn;
-    taken.answer->seq = with.operations.actors()->add_message(std::move(told), with.now);
+  for (auto copy : command.again->steering) {
+    copy.turn = command.turn;
+    taken.answer->seq = with.operations.actors()->add_message(std::move(copy), with.now);
   }
   return taken;
 }

@@ -60,16 +60,16 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
 
 /// The text by which a repeat of this request is known: such clients name neither their requests nor their messages.
 std::string request_key(const exchange& x, const client_request& wanted, const turns::message_order& order) {
-  const auto& said = wanted.conversation;
+  const auto& conversation = wanted.conversation;
   std::string all;
   const auto add = [&all](std::string_view part) {
     all += std::to_string(part.size()) + ':';
     all += part;
   };
   for (const auto& part : {x.share_key(), wanted.channel, wanted.scope ? wanted.scope->text() : "", wanted.agent,
-                           order.author.id, order.text, context_text(said.before)})
+                           order.author.id, order.text, context_text(conversation.before)})
     add(part);
-  for (const auto& image : said.images) add(image.type + std::to_string(image.bytes.size()));
+  for (const auto& image : conversation.images) add(image.type + std::to_string(image.bytes.size()));
   return sha256_hex(all);
 }
 

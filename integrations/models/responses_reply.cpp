@@ -23,11 +23,11 @@ class responses_stream final : public reply_reader {
     if (!event || !event->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
     if (type == "response.output_text.delta") {
-      has_told_ = true;
+      has_pieces_ = true;
       return tell(text_member(*event, "delta"), events);
     }
     if (type == "response.refusal.delta") {
-      has_told_ = true;
+      has_pieces_ = true;
       refused_ = true;
       return tell(text_member(*event, "delta"), events);
     }
@@ -82,7 +82,7 @@ class responses_stream final : public reply_reader {
       events.emplace_back(thought{{{}, std::move(block)}});
     }
     // A server that sends messages as a whole.
-    if (type == "message" && !std::exchange(has_told_, false) && member(item, "content").is_array())
+    if (type == "message" && !std::exchange(has_pieces_, false) && member(item, "content").is_array())
       for (const json& part : member(item, "content")) {
         refused_ = refused_ || text_member(part, "type") == "refusal";
         if (auto over = tell(text_member(part, "text") + text_member(part, "refusal"), events)) return over;
@@ -123,7 +123,7 @@ class responses_stream final : public reply_reader {
 
   call_ids ids_;
   std::map<std::uint64_t, tool_call> open_; ///< by output index
-  bool has_told_ = false;                   ///< pieces of the message that is open
+  bool has_pieces_ = false;                 ///< pieces of the message that is open
   bool refused_ = false, any_call_ = false;
 };
 

@@ -201,9 +201,9 @@ void running_call::give_up(fault why, time_point now) {
 
 /// With its price, and with an estimate of what an attempt without its end did not report.
 model_usage running_call::priced(model_usage usage, bool is_whole) const {
-  for (auto* told :
+  for (auto* count :
        {&usage.input_tokens, &usage.output_tokens, &usage.cached_input_tokens, &usage.cache_written_tokens})
-    *told = std::min(*told, limits::tokens_told);
+    *count = std::min(*count, limits::tokens_of_call);
   const auto received_tokens = (received_bytes_ + bytes_a_token - 1) / bytes_a_token;
   if (!is_whole && usage.output_tokens < received_tokens) {
     usage.output_tokens = received_tokens;

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "protocol/failure_code.hpp"
+
 namespace quell::worker::tools {
 
 int open_beneath(int root, const std::string& path, int flags, mode_t mode) {
@@ -43,7 +45,8 @@ tl::unexpected<fault> path_fault(const std::string& path) {
   case EDQUOT:
     return failure("disk_full", path + ": the disk is full");
   case EFBIG: // the limit of a workspace's files
-    return failure("workspace_full", path + ": this would exceed the workspace's quota; remove files first");
+    return failure(failure_code::workspace_full,
+                   path + ": this would exceed the workspace's quota; remove files first");
   default:
     return failure("io_error", path + ": " + std::strerror(errno));
   }

@@ -61,13 +61,13 @@ TEST_CASE("a client that was given up does not get its turn back", "[turns][lost
 
 TEST_CASE("a client that comes before it is known who may return waits for that", "[turns][lost_clients]") {
   lost_clients clients;
-  int asked = 0;
-  clients.when_known([&](bool) { ++asked; });
+  int answers = 0;
+  clients.when_known([&](bool) { ++answers; });
   CHECK_FALSE(clients.are_known());
-  CHECK(asked == 0);
+  CHECK(answers == 0);
   clients.may_return({});
-  CHECK(asked == 1);
-  clients.when_known([&](bool) { ++asked; });
-  CHECK(asked == 2);
+  CHECK(answers == 1);
+  clients.when_known([&](bool) { ++answers; });
+  CHECK(answers == 2);
   CHECK(clients.are_known());
 }

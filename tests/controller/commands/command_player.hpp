@@ -275,9 +275,9 @@ class command_player {
     what.cancel = cancel_id::fresh();
     if (below(6) == 0) {
       what.again = commands::question_again{a_change(), a_turn(), {}};
-      auto& told = what.again->steering.emplace_back();
-      told.id = message_id::fresh();
-      told.scope = o.scope;
+      auto& copy = what.again->steering.emplace_back();
+      copy.id = message_id::fresh();
+      copy.scope = o.scope;
     }
     ids_.push_back(what.turn);
     turns_.push_back(what.turn);

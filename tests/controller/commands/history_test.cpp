@@ -52,11 +52,11 @@ TEST_CASE("what steered a turn is asked again with its message, in one transacti
   REQUIRE(w.done(commands::begin_history_change{w.change, {w.a}}));
   auto step = w.again(old.turn);
   for (const char* text : {"in French", "and short"}) {
-    auto& told = step.again->steering.emplace_back();
-    told.id = message_id::fresh();
-    told.scope = w.a;
-    told.text = text;
-    told.decision = R"({"steered_from":"x"})";
+    auto& copy = step.again->steering.emplace_back();
+    copy.id = message_id::fresh();
+    copy.scope = w.a;
+    copy.text = text;
+    copy.decision = R"({"steered_from":"x"})";
   }
   const auto before = w.edges.batches.size();
   const auto taken = w.done(step);
