@@ -84,6 +84,8 @@ std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begu
 awaitable<bool> takes_turn_back(exchange& x, client_turn& begun) {
   auto& turns = *x.gw.options.turns;
   co_await know_lost_clients(x.gw);
+  const auto newest = [](store_reader& q) { return q.newest_event(); };
+  const auto after = co_await x.gw.read<std::uint64_t>(newest, lane::urgent);
   // From here on without a pause: a turn that was taken back has its owner.
   const auto back = turns.clients()->returns_with(begun.order.client->request);
   if (!back) co_return false;
@@ -91,6 +93,7 @@ awaitable<bool> takes_turn_back(exchange& x, client_turn& begun) {
   begun.decided.decision = turns::message_answer::decided::turn;
   begun.decided.turn = back->turn;
   begun.decided.is_duplicate = true;
+  begun.after = after;
   begun.owned = owned_by_client(x, begun);
   co_return true;
 }

@@ -27,7 +27,8 @@ inline constexpr const char* a2a_channel = "a2a";
 struct client_turn {
   turns::message_order order;
   turns::message_answer decided;
-  std::uint64_t after = 0; ///< events of the turn are newer than this
+  std::uint64_t after =
+      0; ///< events of the turn are newer than this; of a repeat, those that its client missed are not
   std::shared_ptr<owned_turn>
       owned; ///< null: without a turn, for example because the message was a stop, or nobody owns it
 };

@@ -112,6 +112,7 @@ awaitable<> follow_to_end(thread_context& here, followed_turn what, std::shared_
 response streamed_turn(exchange& x, const client_turn& begun, translator_ref to, std::string first,
                        std::shared_ptr<void> held) {
   response answer;
+  if (begun.decided.is_duplicate) to->catch_up_to(begun.after);
   answer.content_type = "text/event-stream";
   answer.body = std::move(first);
   answer.owned = begun.owned;

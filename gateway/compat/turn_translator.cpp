@@ -44,9 +44,44 @@ turn_end end_of(event_type type, const json& operation) {
   return end;
 }
 
+/// The first so many code points.
+std::string_view first_of(std::string_view text, std::uint64_t points) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80;
+    if (begins && points-- == 0) break;
+  }
+  return text.substr(0, at);
+}
+
 } // namespace
 
+std::string turn_translator::release() {
+  if (held_.empty()) return {};
+  shown_ += code_points(held_);
+  return on_text(std::exchange(held_, {}));
+}
+
 std::string turn_translator::frame(const rendered_event& event) {
+  const auto type = event.record.type;
+  const bool is_own = event.record.operation == turn_;
+  const bool is_missed = event.record.id > 0 && event.record.id <= missed_to_;
+  if (is_own && is_missed && type == event_type::text_delta) {
+    held_ += value_at<std::string>(data_of(event), "text");
+    return {};
+  }
+  if (is_own && !held_.empty() && type == event_type::turn_resumed) {
+    const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
+    held_ = std::string(first_of(held_, offset > shown_ ? offset - shown_ : 0));
+    if (offset >= shown_) return {};
+  }
+  const bool shows =
+      is_own && (type == event_type::tool_start || type == event_type::tool_result || ends_operation(type));
+  auto before = !is_missed || shows ? release() : std::string();
+  return before + frame_of(event);
+}
+
+std::string turn_translator::frame_of(const rendered_event& event) {
   const auto type = event.record.type;
   if (type == event_type::approval_required || type == event_type::approval_resolved)
     return on_approval(type, data_of(event));

@@ -35,6 +35,9 @@ class turn_translator {
   explicit turn_translator(const operation_id& turn) : turn_(turn) {}
   virtual ~turn_translator() = default;
 
+  /// Up to the event of this id the client missed everything: of text that was replaced meanwhile it gets only what
+  /// replaced it. Before the first `frame`.
+  void catch_up_to(std::uint64_t id) { missed_to_ = id; }
   /// The client's text for this event; "" = nothing.
   std::string frame(const rendered_event& event);
   const std::optional<turn_end>& end() const { return end_; }
@@ -48,8 +51,13 @@ class turn_translator {
   virtual std::string on_end(const turn_end& end) = 0;
 
  private:
+  std::string frame_of(const rendered_event& event);
+  std::string release();
+
   operation_id turn_;
-  std::uint64_t shown_ = 0; ///< code points of text
+  std::uint64_t shown_ = 0;     ///< code points of text
+  std::uint64_t missed_to_ = 0; ///< 0: nothing was missed
+  std::string held_;            ///< missed text that can still be replaced, behind what was shown
   std::optional<turn_end> end_;
 };
 

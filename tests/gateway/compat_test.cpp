@@ -126,6 +126,37 @@ TEST_CASE("a cancelled turn is an error in its chunks, with the reason") {
   CHECK(chunks.end()->as == turn_end::how::cancelled);
 }
 
+TEST_CASE("a client that returns to its turn reads of replaced text only what replaced it") {
+  const auto at = [](std::uint64_t id, rendered_event e) {
+    e.record.id = id;
+    return e;
+  };
+  const auto contents = [](const std::string& bytes) {
+    std::string all;
+    for (const auto& one : frames(bytes)) all += one["choices"][0]["delta"].value("content", "");
+    return all;
+  };
+  completion_chunks chunks(turn, {"id", 1, "main"}, false);
+  chunks.catch_up_to(8);
+  std::string bytes = chunks.frame(at(1, text("Lösung. ")));
+  bytes += chunks.frame(at(2, event("tool_start", {{"call", "c"}, {"name", "list"}}))); // what came before it stays
+  CHECK(contents(bytes) == "Lösung. ");
+  bytes += chunks.frame(at(3, text("Half a")));
+  bytes += chunks.frame(at(4, event("model_usage", json::object())));
+  bytes += chunks.frame(at(5, event("turn_resumed", {{"offset", 10}}))); // behind "Lösung. Ha"
+  CHECK(contents(bytes) == "Lösung. ");
+  bytes += chunks.frame(at(9, text(" whole")));
+  bytes += chunks.frame(at(0, text(" answer."))); // of this moment
+  CHECK(contents(bytes) == "Lösung. Ha whole answer.");
+
+  completion_chunks later(turn, {"id", 1, "main"}, false);
+  later.catch_up_to(4);
+  bytes = later.frame(at(3, text("Half a")));
+  bytes += later.frame(at(9, event("turn_resumed", {{"offset", 0}}))); // the turn goes on after its client is back
+  bytes += later.frame(at(10, text("Whole.")));
+  CHECK(contents(bytes) == "Whole.");
+}
+
 TEST_CASE("text that a resumed turn replaces begins a paragraph of its own") {
   completion_chunks chunks(turn, {"chatcmpl-1", 7, "main"}, false);
   chunks.frame(text("half a sen"));
