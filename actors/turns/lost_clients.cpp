@@ -26,7 +26,7 @@ void stop_for_lost_client(const std::shared_ptr<agent_runtime>& runtime, const l
   cancel_order c;
   c.by_token = agent_runtime::acting_for(gone.owner);
   c.target = records::target_operation{gone.turn};
-  c.must_exist = true;
+  c.if_unknown = unknown_id::is_refused;
   c.reason = client_did_not_return;
   c.by = gone.owner;
   c.via_channel = gone.via;
