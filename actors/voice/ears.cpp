@@ -9,10 +9,10 @@ constexpr const char* recogniser_scope = "quell/voice";
 }
 
 void ears::warm_up() {
-  if (!task_) begin();
+  if (!task_) begin(0);
 }
 
-void ears::begin() {
+void ears::begin(std::size_t samples) {
   const auto& work = context_->work;
   task_ = std::make_shared<turns::piped_task>(work, "the recogniser of " + scope_.text(),
                                               turns::piped_task::carried_by::speech_work);
@@ -32,7 +32,7 @@ void ears::begin() {
       if (self && self->task_.get() == which) what(*self);
     });
   };
-  hooks_.begins();
+  hooks_.begins(samples);
   task_->start(std::move(order),
                {[] {},
                 [on_loop](std::string_view bytes) {
@@ -55,12 +55,12 @@ void ears::over(const turns::piped_task* which, const std::string& why, bool was
 }
 
 void ears::hear(const std::string& samples) {
-  warm_up();
+  if (!task_) begin(samples.size() / 2);
   task_->write(samples);
 }
 
 void ears::close() {
-  hooks_ = {[] {}, {}, {}};
+  hooks_ = {[](std::size_t) {}, {}, {}};
   if (!task_) return;
   context_->recognisers.erase(task_->id());
   task_->end_input();

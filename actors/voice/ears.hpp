@@ -17,7 +17,8 @@ namespace quell::controller::voice {
 class ears : public std::enable_shared_from_this<ears> {
  public:
   struct hooks {
-    std::function<void()> begins; ///< it counts samples from here
+    /// It counts samples from here; `samples`: so many of those that it is to hear are on their way already.
+    std::function<void(std::size_t samples)> begins;
     std::function<void(const integrations::voice::recognised&)> on_recognised;
     std::function<void(const std::string& why)> failed;
   };
@@ -30,7 +31,7 @@ class ears : public std::enable_shared_from_this<ears> {
   void close();
 
  private:
-  void begin();
+  void begin(std::size_t samples);
   void over(const turns::piped_task* which, const std::string& why, bool was_stopped);
 
   const voice_context_ref context_;

@@ -31,14 +31,15 @@ session::session(voice_context_ref house, std::string id, speaker who, std::shar
 void session::begin() {
   const auto weak = weak_from_this();
   ears_ = std::make_shared<ears>(context_, who_.scope,
-                                 ears::hooks{[weak] {
-                                               if (const auto self = weak.lock()) self->gateway_.recogniser_begins();
+                                 ears::hooks{[weak](std::size_t samples) {
+                                               const auto self = weak.lock();
+                                               if (self) self->gateway_.recogniser_begins(samples);
                                              },
                                              [weak](const voices::recognised& what) {
                                                const auto self = weak.lock();
                                                if (!self) return;
-                                               if (what.is_final) ++self->words_expected_;
-                                               self->gateway_.on_recognised(what);
+                                               if (self->gateway_.on_recognised(what) && what.is_final)
+                                                 ++self->words_expected_;
                                                self->perform();
                                              },
                                              [weak](const std::string& why) {
@@ -154,7 +155,7 @@ void session::after(std::chrono::milliseconds wait, std::function<void(session&)
 
 void session::expect_words() {
   after(words_timeout, [n = ++words_expected_](session& self) {
-    if (self.words_expected_ == n) self.gateway_.on_nothing_recognised();
+    if (self.words_expected_ == n) self.gateway_.words_overdue();
   });
 }
 

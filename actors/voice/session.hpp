@@ -87,7 +87,7 @@ class session : public std::enable_shared_from_this<session> {
   std::map<integrations::voice::exchange_number, operation_id> finishing_; ///< their ends are on their way
   /// Stops from this session whose end was not said yet, with the state that was said last.
   std::map<cancel_id, std::string> stops_;
-  std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
+  std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript that counts
   bool is_over_ = false, is_released_ = false, is_performing_ = false;
 };
 

@@ -7,16 +7,6 @@ namespace quell::integrations::voice {
 
 namespace does = gateway_effects;
 
-/// Discards what was recognised so far. A recogniser that does not report where a transcript begins still owes one
-/// final transcript, if it has begun one.
-void gateway_side::discard_utterance() {
-  const bool is_hearing =
-      std::any_of(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
-  is_discarding_ = is_discarding_ || is_hearing;
-  if (samples_ > cut_) end_speech();
-  cut_ = samples_;
-}
-
 void gateway_side::cancel_all() {
   effect(does::to_brain{{tag::brain_cancel}});
   discard_utterance();

@@ -1,4 +1,4 @@
-// Utterances, answers and speech. Cancels: gateway_cancels.cpp
+// Answers and speech. Utterances: gateway_hearing.cpp; cancels: gateway_cancels.cpp
 #include "integrations/voice/gateway_side.hpp"
 
 #include <algorithm>
@@ -57,11 +57,6 @@ std::optional<exchange_number> gateway_side::answered_exchange() const {
   return std::nullopt;
 }
 
-void gateway_side::end_speech() {
-  samples_ += pause_samples;
-  effect(does::end_of_speech{});
-}
-
 gateway_side::exchange& gateway_side::begin_one(phase as) {
   live_.push_back({++last_, as});
   effect(does::begin{last_});
@@ -73,8 +68,7 @@ void gateway_side::on_client_message(const frame& f) {
   if (f.tag != tag::cancel) settle_interrupted();
   switch (f.tag) {
   case tag::audio:
-    samples_ += f.payload.size() / 2;
-    return effect(does::hear{f.payload});
+    return hear(f.payload);
   case tag::pause:
     return end_speech();
   case tag::interrupt_speech:
@@ -137,41 +131,6 @@ void gateway_side::say(const std::string& text) {
 
 void gateway_side::tell(const std::string& notice) {
   if (!is_over_) show(tag::notice, notice);
-}
-
-void gateway_side::on_recognised(const recognised& what) {
-  if (is_over_) return;
-  if (what.from ? *what.from < cut_ : is_discarding_) {
-    if (what.is_final) is_discarding_ = false;
-    return;
-  }
-  auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
-  if (what.text.empty()) {
-    if (what.is_final) on_nothing_recognised();
-    return;
-  }
-  if (at == live_.end()) {
-    const auto waiting = std::count_if(live_.begin(), live_.end(), [](const exchange& e) {
-      return e.phase == phase::waiting || e.phase == phase::judging;
-    });
-    if (static_cast<std::size_t>(waiting) >= most_waiting_exchanges)
-      return show(tag::notice, "too many messages wait for an answer; this one is left out");
-    begin_one(phase::hearing);
-    at = std::prev(live_.end());
-  }
-  if (!what.is_final) return show(tag::notice, prefixed(hearing_prefix, what.text));
-  at->transcript = what.text;
-  at->phase = phase::judging;
-  const auto n = at->n;
-  show(tag::text, prefixed(you_prefix, what.text));
-  effect(does::decide_speech{n, what.text, what.confidence});
-}
-
-void gateway_side::on_nothing_recognised() {
-  if (is_over_) return;
-  const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
-  show(tag::notice, std::string(nothing_recognised_notice));
-  if (at != live_.end()) finish(at);
 }
 
 void gateway_side::on_verdict(exchange_number n, verdict what) {

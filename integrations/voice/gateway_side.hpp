@@ -151,11 +151,15 @@ class gateway_side {
   void on_client_message(const frame& f);
   /// Except the handshake: the caller handles its A2.
   void on_brain_message(const frame& f);
-  void on_recognised(const recognised& what);
+  /// False: it was discarded, because it was said before a cancel.
+  bool on_recognised(const recognised& what);
   /// The recogniser found nothing in the samples that it was given.
   void on_nothing_recognised();
-  /// A new recogniser starts and counts its samples from here.
-  void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
+  /// The recogniser has had so much time for what was said last that it will not report it.
+  void words_overdue();
+  /// A new recogniser starts and counts its samples from here. `samples`: how many of those that were given last are
+  /// its first ones.
+  void recogniser_begins(std::size_t samples = 0);
   void on_verdict(exchange_number n, verdict what);
   void fenced(exchange_number n);
   /// The mark of an answer that was cancelled after it was heard is durable, or there is nothing to mark.
@@ -243,7 +247,10 @@ class gateway_side {
   void rest();
   void finish(place at, const std::string& failure = {});
   void settle_interrupted();
+  void hear(const std::string& samples);
   void discard_utterance();
+  void final_discarded();
+  void owes_no_more();
   void end_speech();
   void cancel_all();
   void tell_cancelled();
@@ -274,7 +281,13 @@ class gateway_side {
   unsigned ends_due_ = 0;         ///< 84s of answers that never began, until the speech of another exchange ends
   std::uint64_t samples_ = 0;     ///< number given to the recogniser
   std::uint64_t cut_ = 0;         ///< what was said before this sample is discarded
-  bool is_discarding_ = false;    ///< discard until the next final transcript, for recognisers without `from`
+  // For recognisers without `from`:
+  enum class discarding : std::uint8_t { nothing, until_audio, until_final };
+  discarding discards_ = discarding::nothing;
+  unsigned finals_owed_ = 0;         ///< final transcripts of what was said before `cut_`
+  bool owes_final_ = false;          ///< it got sound since `cut_` and since its last final transcript
+  bool is_silent_since_cut_ = false; ///< it got no audio behind a cancel
+  bool is_ended_ = true;             ///< the audio that it got last was followed by silence
   bool is_brain_late_ = false;    ///< its next frames answer a cancelled exchange
   unsigned resting_ = 0;          ///< words wait that long for the brain
   std::optional<frame> farewell_; ///< the error behind the last `cancelled` of a connection that is over

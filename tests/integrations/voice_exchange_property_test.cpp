@@ -16,6 +16,7 @@ namespace {
 
 enum class step {
   speak,
+  sound,
   partial,
   final,
   empty_final,
@@ -93,6 +94,9 @@ struct course {
     switch (s) {
     case step::speak:
       return w.speak(text);
+    case step::sound:
+      w.gateway.on_client_message({tag::audio, std::string(320, 'u')});
+      return w.run();
     case step::partial:
       return w.recognise(text, false);
     case step::final:
