@@ -1,6 +1,8 @@
 // Performs the effects of the gateway's side.
 #include "actors/voice/session.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
@@ -30,6 +32,7 @@ session::session(voice_context_ref house, std::string id, speaker who, std::shar
 
 void session::begin() {
   const auto weak = weak_from_this();
+  present_ = context_->present.enter(who_.scope, who_.author.id);
   ears_ = std::make_shared<ears>(context_, who_.scope,
                                  ears::hooks{[weak](std::size_t samples) {
                                                const auto self = weak.lock();
@@ -126,6 +129,7 @@ void session::perform() {
 /// Nobody is heard any more, while a `cancelled` can still be owed: the brain is free for the next client.
 void session::release() {
   if (std::exchange(is_released_, true)) return;
+  if (const auto here = std::exchange(present_, std::nullopt)) context_->present.leave(*here);
   ears_->close();
   for (const auto& [speech, one] : mouths_) one->hush();
   brain_.reset();
@@ -182,15 +186,24 @@ void session::perform(const does::begin& e) {
                                                }});
 }
 
+/// A client knows only its own room: its claim can raise the number of people above those who talk here at the moment,
+/// and never lower it.
+turns::message_order session::words_for_decision(const does::decide_speech& e, const operation_id& exchange) const {
+  auto order = spoken_order(who_, exchange, e.text);
+  order.confidence = e.confidence;
+  if (order.humans_present.value_or(0) > 0)
+    order.humans_present = std::max(*order.humans_present, context_->present.people_in(who_.scope));
+  order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
+  context_->exchanges->tell_standing(order);
+  order.wants = turns::message_order::scope_of_decision::only_stop;
+  return order;
+}
+
 void session::perform(const does::decide_speech& e) {
   const auto at = operations_.find(e.n);
   if (at == operations_.end()) return;
   context_->exchanges->transcribed(at->second, e.text);
-  auto order = spoken_order(who_, at->second, e.text);
-  order.confidence = e.confidence;
-  order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
-  context_->exchanges->tell_standing(order);
-  order.wants = turns::message_order::scope_of_decision::only_stop;
+  auto order = words_for_decision(e, at->second);
   const auto n = e.n;
   context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
                                   const auto known = self.operations_.find(n);

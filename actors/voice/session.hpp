@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "actors/voice/brain_port.hpp"
@@ -37,6 +38,8 @@ class session : public std::enable_shared_from_this<session> {
   void end();
   void acknowledge(const records::event_record& e);
   void expect_words();
+  turns::message_order words_for_decision(const integrations::voice::gateway_effects::decide_speech& e,
+                                          const operation_id& exchange) const;
   std::optional<operation_id> operation_of(std::optional<integrations::voice::exchange_number> n) const;
 
   void perform(const integrations::voice::gateway_effects::to_client& e) { link_->send(e.what); }
@@ -81,6 +84,7 @@ class session : public std::enable_shared_from_this<session> {
   std::function<void(const std::shared_ptr<session>&)> over_;
   integrations::voice::gateway_side gateway_;
   std::shared_ptr<ears> ears_;
+  std::optional<presence::place> present_; ///< while it is heard
   /// One speaks; what was handed over by the ones before it is still heard.
   std::map<integrations::voice::speech_number, std::shared_ptr<mouth>> mouths_;
   std::map<integrations::voice::exchange_number, operation_id> operations_;

@@ -7,6 +7,7 @@
 
 #include "actors/turns/turn_scheduler.hpp"
 #include "actors/voice/callers.hpp"
+#include "actors/voice/presence.hpp"
 #include "actors/voice/settings.hpp"
 #include "integrations/voice/loop.hpp"
 
@@ -22,6 +23,7 @@ struct voice_context {
   std::shared_ptr<integrations::voice::voice_loop> loop;
   std::shared_ptr<exchange_table> exchanges;
   std::set<operation_id> recognisers{}; ///< live recognisers, which make no scope active
+  presence present{};
 };
 using voice_context_ref = std::shared_ptr<voice_context>;
 

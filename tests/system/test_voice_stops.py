@@ -87,6 +87,23 @@ def test_who_asked_may_stop_the_sound_of_the_answer_in_a_room_of_several_people(
     other.close()
 
 
+@pytest.mark.parametrize("place", ["talk/claims", "talk/claims/below"])
+def test_two_who_each_claim_to_be_alone_are_two(room, place):
+    """`quell talk` always says that one human is there."""
+    scope = "talk/claims"
+    client = room.client(place, humans_present=1)
+    client.say("a minute please")
+    one = only_sound(room, client, place)
+    other = room.client(scope, humans_present=1, author=ROB)
+    other.say("stop")
+    other.wait(TEXT, "AI: Once endless")  # an ordinary message: he did not ask, and is not alone
+    assert room.operation(one)["status"] == "running"
+    assert not room.api("GET", f"/v1/cancels?scope={scope}").json["cancels"]
+    for peer in (client, other):
+        peer.close()
+    until(lambda: not room.operations(scope=scope, status="live"), "both exchanges to end")
+
+
 def test_the_answer_to_a_refused_stop_gives_no_right_to_stop(room):
     task = room.start("sleep", "1000", scope="talk/twice")
     room.wait_status(task["id"], "running")
