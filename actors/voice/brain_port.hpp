@@ -18,6 +18,8 @@ class brain_port {
     std::function<void(const std::string& why)> gone;
     /// The operation of the last exchange sent to it.
     std::function<std::optional<operation_id>()> exchange;
+    /// Somebody wanted the work for this exchange to end, and it alone: there is no answer, and this is no failure.
+    std::function<void(const operation_id& exchange)> answer_cancelled{};
   };
   virtual ~brain_port() = default;
   virtual void begin(hooks h) = 0;

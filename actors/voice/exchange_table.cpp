@@ -90,25 +90,35 @@ void exchange_table::finish(const operation_id& id, bool spoken, const std::stri
 }
 
 void exchange_table::cancel(const operation_id& id, const speaker& who, std::function<void(bool was_live)> fenced) {
-  const auto house = context_.lock();
-  if (!house) return;
   cancel_order c;
   c.by_token = who.by;
-  c.target = records::target_operation{id};
-  c.if_unknown = unknown_id::is_refused;
   c.reason = "cancelled by voice";
   c.by = who.author;
   c.via_channel = "voice";
+  give(std::move(c), id, [self = weak_from_this(), id, fenced = std::move(fenced)](bool was_live) {
+    // It has ended, or its begin was refused.
+    if (const auto table = self.lock(); table && !was_live) table->leave(id);
+    fenced(was_live);
+  });
+}
+
+void exchange_table::cancel_unanswered(const operation_id& id, std::function<void(bool was_taken)> fenced) {
+  cancel_order c;
+  c.by_token = turns::agent_runtime::acting_for({"quell", "quell"});
+  c.reason = "its turn was cancelled";
+  give(std::move(c), id, std::move(fenced));
+}
+
+void exchange_table::give(cancel_order c, const operation_id& id, std::function<void(bool was_taken)> answered) {
+  const auto house = context_.lock();
+  if (!house) return;
+  c.target = records::target_operation{id};
+  c.if_unknown = unknown_id::is_refused;
   c.received = house->work->core.now().boot;
-  const auto answered = [loop = house->loop, self = weak_from_this(), id,
-                         fenced = std::move(fenced)](const outcome<cancel_view>& v) {
-    loop->post([self, id, fenced, failed = !v] {
-      // It has ended, or its begin was refused.
-      if (const auto table = self.lock(); table && failed) table->leave(id);
-      fenced(!failed);
-    });
+  const auto fenced = [loop = house->loop, answered = std::move(answered)](const outcome<cancel_view>& v) {
+    loop->post([answered, was_taken = v.has_value()] { answered(was_taken); });
   };
-  house->work->core.execute({commands::order_cancel{std::move(c), cancel_id::fresh()}, answered});
+  house->work->core.execute({commands::order_cancel{std::move(c), cancel_id::fresh()}, fenced});
 }
 
 void exchange_table::leave(const operation_id& id) {

@@ -37,6 +37,9 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   void forget(const operation_id& id) { live_.erase(id); }
   /// Answers when the cancel is fenced, or with false at once if the exchange has already ended.
   void cancel(const operation_id& id, const speaker& who, std::function<void(bool was_live)> fenced);
+  /// Cancels one whose turn alone was cancelled, so that nothing answers it any more; quell orders it. Answers with
+  /// false if the ledger does not take it, and then nothing changes.
+  void cancel_unanswered(const operation_id& id, std::function<void(bool was_taken)> fenced);
   /// Its client has disconnected.
   void leave(const operation_id& id);
   /// The controller reports a stop of it.
@@ -49,6 +52,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
     std::function<void()> ended{}; ///< set while its own end is on its way
     bool is_answered = false, is_refused_stop = false;
   };
+  void give(cancel_order c, const operation_id& id, std::function<void(bool was_taken)> answered);
   void end(const operation_id& id, const own_outcome& how);
   void has_ended(const operation_id& id, bool was_own_end);
   std::weak_ptr<voice_context> context_;

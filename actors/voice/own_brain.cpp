@@ -20,6 +20,11 @@ std::string text_of_event(const records::event_record& e, const char* key) {
   return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+/// The reasons of a turn's end that mean that it was stopped, and not that it failed.
+bool is_stop(std::string_view reason) {
+  return reason == "user" || reason == "superseded" || reason == "disconnect" || reason == "parent";
+}
+
 class agent_brain final : public brain_port, public std::enable_shared_from_this<agent_brain> {
  public:
   agent_brain(voice_context_ref house, speaker who)
@@ -50,7 +55,8 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
       auto text = text_of_event(e, "text");
       brain_.answered(n, text.empty() ? "There is nothing to say." : std::move(text));
     } else if (e.type == event_type::turn_abort) {
-      fail("That did not work: " + text_of_event(e, "reason") + ".");
+      const auto reason = text_of_event(e, "reason");
+      is_stop(reason) ? stopped() : fail("That did not work: " + reason + ".");
     }
     perform();
   }
@@ -68,7 +74,14 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   struct query {
     author_of::query_number n = 0;
     std::optional<operation_id> turn{};
+    std::optional<operation_id> exchange{};
   };
+
+  /// The turn alone: the exchange follows it. Its cancel then comes like every other.
+  void stopped() {
+    const auto q = std::exchange(open_, std::nullopt);
+    if (q && q->exchange && hooks_.answer_cancelled) hooks_.answer_cancelled(*q->exchange);
+  }
 
   void fail(const std::string& why) {
     const auto q = std::exchange(open_, std::nullopt);
@@ -96,9 +109,9 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   }
 
   void ask(const author_of::brain_effects::ask& q) {
-    open_ = query{q.n};
+    open_ = query{q.n, {}, hooks_.exchange ? hooks_.exchange() : std::nullopt};
     answered_.reset();
-    auto order = spoken_order(who_, hooks_.exchange ? hooks_.exchange() : std::nullopt, q.text);
+    auto order = spoken_order(who_, open_->exchange, q.text);
     if (!context_->settings.agent.empty()) order.agent = context_->settings.agent;
     order.context = q.context;
     order.wants = turns::message_order::scope_of_decision::only_turn;

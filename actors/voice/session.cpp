@@ -71,12 +71,28 @@ void session::begin() {
                  [weak]() -> std::optional<operation_id> {
                    const auto self = weak.lock();
                    return self ? self->operation_of(self->gateway_.open_exchange()) : std::nullopt;
+                 },
+                 [weak](const operation_id& exchange) {
+                   if (const auto self = weak.lock()) self->cancel_unanswered(exchange);
                  }});
 }
 
 std::optional<operation_id> session::operation_of(std::optional<voices::exchange_number> n) const {
   const auto at = n ? operations_.find(*n) : operations_.end();
   return at == operations_.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// If no cancel can be written, the exchange ends all the same.
+void session::cancel_unanswered(const operation_id& exchange) {
+  const auto at = std::find_if(operations_.begin(), operations_.end(),
+                               [&](const auto& one) { return one.second == exchange; });
+  if (at == operations_.end()) return; // it ends already
+  context_->exchanges->cancel_unanswered(exchange, [weak = weak_from_this(), n = at->first](bool was_taken) {
+    const auto self = weak.lock();
+    if (!self || was_taken) return;
+    self->gateway_.failed(n, "its turn was cancelled");
+    self->perform();
+  });
 }
 
 void session::on_client_message(const frame& f) {

@@ -38,6 +38,7 @@ class session : public std::enable_shared_from_this<session> {
   void end();
   void acknowledge(const records::event_record& e);
   void expect_words();
+  void cancel_unanswered(const operation_id& exchange);
   turns::message_order words_for_decision(const integrations::voice::gateway_effects::decide_speech& e,
                                           const operation_id& exchange) const;
   std::optional<operation_id> operation_of(std::optional<integrations::voice::exchange_number> n) const;

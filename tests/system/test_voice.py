@@ -110,6 +110,21 @@ def test_every_cancel_of_quell_stops_an_exchange(world, target):
     client.close()
 
 
+def test_a_cancel_of_the_turn_alone_ends_its_exchange_as_cancelled_and_says_nothing(world):
+    scope = "talk/turn"
+    client = world.client(scope)
+    client.say("think hard")
+    turn, = until(lambda: world.operations(scope=scope, kind="turn", status="running"), "the turn to run")
+    world.cancel(operation=turn["id"])
+    client.wait(NOTICE, "exchange cancelled")
+    one = ended(world, scope)[0]
+    assert one["status"] == "cancelled" and one["stop"]["cause"] == "cancel" and one["exchange"]["spoken"] is False, one
+    client.say("again")
+    client.wait(TEXT, "AI: You said " + CONTEXT + "again.")
+    assert client.texts() == ["You: think hard", "You: again", "AI: You said " + CONTEXT + "again."]
+    client.close()
+
+
 def test_a_spoken_stop_kills_the_tree_and_is_acknowledged_after_the_proof(world):
     client = world.client("talk/stop")
     client.say("work please")

@@ -1,4 +1,6 @@
-// What the table of exchanges tells about the standing of a speaker.
+// What the table of exchanges tells about the standing of a speaker, and the cancel of an exchange that lost its turn.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/actors/voice/session_world.hpp"
@@ -33,4 +35,27 @@ TEST_CASE("an answered exchange gives standing until it ends, and one of a refus
   w.commit();
   CHECK(standing_order().answered.empty());
   CHECK(standing_order().refused_stops.empty());
+}
+
+TEST_CASE("an exchange whose turn was cancelled is cancelled with it, and told once", "[voice]") {
+  const bool has_ended = GENERATE(false, true);
+  session_world w;
+  auto& table = *w.house->exchanges;
+  speaker who;
+  who.by = session_world::admin();
+  who.scope = *scope_path::parse("talk/room");
+  int stops = 0;
+  const auto id = table.begin(who, "s1", {[&stops] { ++stops; }, {}});
+  w.commit();
+  if (has_ended) {
+    table.finish(id, true, {}, [] {});
+    w.commit();
+  }
+  std::vector<bool> taken;
+  table.cancel_unanswered(id, [&taken](bool was_taken) { taken.push_back(was_taken); });
+  table.cancel_unanswered(operation_id::fresh(), [&taken](bool was_taken) { taken.push_back(was_taken); });
+  w.commit();
+  CHECK(std::count(taken.begin(), taken.end(), false) == 1); // the one that is not in the ledger
+  CHECK(stops == (has_ended ? 0 : 1));
+  CHECK(w.edges.ends.at(id) == (has_ended ? status::completed : status::cancelled));
 }

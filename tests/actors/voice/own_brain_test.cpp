@@ -23,6 +23,8 @@ struct played_talk {
   std::shared_ptr<turns::agent_runtime> work = std::make_shared<turns::agent_runtime>();
   std::shared_ptr<brain_port> brain;
   std::vector<frame> spoken;                     ///< frames that reached the gateway
+  const operation_id exchange = operation_id::fresh();
+  std::vector<operation_id> unanswered;          ///< exchanges whose turns were stopped
   std::vector<records::put_turn_ending> endings; ///< on their way to the disk
   std::vector<std::function<void()>> written;    ///< tell that they are there
 
@@ -50,7 +52,8 @@ struct played_talk {
     REQUIRE(made);
     brain = std::move(*made);
     brain->begin({[this](const frame& f) { spoken.push_back(f); }, [](const std::string&) {},
-                  [] { return std::optional<operation_id>(); }});
+                  [this] { return std::optional(exchange); },
+                  [this](const operation_id& id) { unanswered.push_back(id); }});
   }
 
   void say(const std::string& words) { brain->take({tag::transcript, words}); }
@@ -64,11 +67,11 @@ struct played_talk {
     brain->on_event(e);
   }
   /// The newest turn fails.
-  void fail() {
+  void fail(const std::string& reason = "no such model") {
     records::event_record e;
     e.type = event_type::turn_abort;
     e.operation = scheduler.messages.back().turn;
-    e.data = R"({"reason":"no such model"})";
+    e.data = R"({"reason":")" + reason + "\"}";
     brain->on_event(e);
   }
   const std::string& context() const { return scheduler.messages.back().order.context; }
@@ -120,6 +123,33 @@ TEST_CASE("a turn that ends behind the cancel of its words answers nothing", "[v
   c.loop->run();
   REQUIRE(c.scheduler.messages.size() == 2);
   CHECK_FALSE(c.scheduler.messages.back().order.context.empty()); // it is told of the cancel
+}
+
+TEST_CASE("a turn that is stopped alone is no failure: its exchange follows it, and nothing is said", "[voice]") {
+  const std::string reason = GENERATE("user", "superseded", "disconnect", "parent");
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.fail(reason);
+  c.fail(reason); // told twice
+  c.loop->run();
+  CHECK(c.texts().empty());
+  CHECK(c.unanswered == std::vector{c.exchange});
+  c.cancel(); // what its exchange's cancel tells
+  c.say("two");
+  c.loop->run();
+  CHECK(c.context() == integrations::voice::cancel_context);
+}
+
+TEST_CASE("a turn that fails is told, with the reason", "[voice]") {
+  const std::string reason = GENERATE("error", "timeout", "budget", "interrupted");
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.fail(reason);
+  c.loop->run();
+  CHECK(c.texts() == texts{"That did not work: " + reason + "."});
+  CHECK(c.unanswered.empty());
 }
 
 TEST_CASE("a cancel before the first prompt is told in it, if an exchange had begun", "[voice]") {

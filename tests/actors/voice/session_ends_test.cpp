@@ -219,6 +219,19 @@ TEST_CASE("a connection whose cancel does not become durable ends without a canc
   CHECK(w.link->sent.size() == sent);
 }
 
+TEST_CASE("an exchange whose turn was cancelled alone ends as cancelled, like by every other door", "[voice]") {
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  w.brain->to.answer_cancelled(w.edges.exchanges.at(0));
+  w.brain->to.answer_cancelled(operation_id::fresh()); // not of this session
+  w.commit();
+  CHECK(w.end_of(1) == status::cancelled);
+  CHECK(w.cancels_at_brain() == 1);
+  CHECK(w.notices(stopped_notice) == 1);
+  CHECK(w.ends_of_speech() == 1);
+}
+
 TEST_CASE("a gateway that dies while an end is on its way tells nobody", "[voice]") {
   session_world w;
   w.brain_says("Once upon a time.");
