@@ -42,7 +42,7 @@ void session::begin() {
                                                const auto self = weak.lock();
                                                if (!self) return;
                                                if (self->gateway_.on_recognised(what) && what.is_final)
-                                                 ++self->words_expected_;
+                                                 self->words_due_.reset();
                                                self->perform();
                                              },
                                              [weak](const std::string& why) {
@@ -173,9 +173,20 @@ void session::after(std::chrono::milliseconds wait, std::function<void(session&)
   });
 }
 
+/// One timer at a time, however many pauses a client sends: it looks again at the time of the last one.
 void session::expect_words() {
-  after(words_timeout, [n = ++words_expected_](session& self) {
-    if (self.words_expected_ == n) self.gateway_.words_overdue();
+  words_due_ = context_->work->core.now().boot + words_timeout;
+  if (!std::exchange(is_waiting_for_words_, true)) wait_for_words(words_timeout);
+}
+
+void session::wait_for_words(std::chrono::milliseconds wait) {
+  after(wait, [](session& self) {
+    using std::chrono::milliseconds;
+    const auto left = self.words_due_ ? *self.words_due_ - self.context_->work->core.now().boot : milliseconds{0};
+    if (self.words_due_ && left > milliseconds{0})
+      return self.wait_for_words(std::chrono::ceil<milliseconds>(left));
+    self.is_waiting_for_words_ = false;
+    if (std::exchange(self.words_due_, std::nullopt)) self.gateway_.words_overdue();
   });
 }
 

@@ -38,6 +38,7 @@ class session : public std::enable_shared_from_this<session> {
   void end();
   void acknowledge(const records::event_record& e);
   void expect_words();
+  void wait_for_words(std::chrono::milliseconds wait);
   void cancel_unanswered(const operation_id& exchange);
   turns::message_order words_for_decision(const integrations::voice::gateway_effects::decide_speech& e,
                                           const operation_id& exchange) const;
@@ -92,7 +93,8 @@ class session : public std::enable_shared_from_this<session> {
   std::map<integrations::voice::exchange_number, operation_id> finishing_; ///< their ends are on their way
   /// Stops from this session whose end was not said yet, with the state that was said last.
   std::map<cancel_id, std::string> stops_;
-  std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript that counts
+  std::optional<boot_time> words_due_; ///< of what was said before the last pause; absent: a transcript came
+  bool is_waiting_for_words_ = false;  ///< a timer runs
   bool is_over_ = false, is_released_ = false, is_performing_ = false;
 };
 

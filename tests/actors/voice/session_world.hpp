@@ -144,7 +144,12 @@ struct session_world {
     loop->run();
   }
 
-  void client(voices::tag t) { talk->on_client_message({t, {}}); }
+  void client(voices::tag t, std::string payload = {}) { talk->on_client_message({t, std::move(payload)}); }
+  /// Says something, and pauses.
+  void speak() {
+    client(voices::tag::audio, std::string(320, 'u'));
+    client(voices::tag::pause);
+  }
   void cancel_key() { client(voices::tag::cancel); }
   void brain_says(const std::string& text) { brain->to.on_frame({voices::tag::answer, text}); }
   /// The answer is spoken, and talked over: the end of its exchange is on its way.

@@ -33,6 +33,7 @@ class manual_loop final : public integrations::voice::voice_loop {
       what();
     }
   }
+  std::size_t timers() const { return timers_.size(); }
   /// The time of every timer has come.
   void run_timers() {
     for (auto& what : std::exchange(timers_, {})) posted_.push_back(std::move(what));

@@ -1,0 +1,46 @@
+// What a session keeps for its recogniser, whatever a client sends.
+#include <catch2/catch.hpp>
+
+#include "tests/actors/voice/session_world.hpp"
+
+using namespace quell;
+using namespace quell::controller::voice::testing;
+using namespace std::chrono_literals;
+using voices::nothing_recognised_notice;
+
+TEST_CASE("a session waits for words with one timer, however many pauses come", "[voice]") {
+  session_world w;
+  const auto before = w.loop->timers();
+  for (int i = 0; i < 1000; ++i) w.speak();
+  for (int i = 0; i < 1000; ++i) w.client(voices::tag::pause);
+  CHECK(w.loop->timers() == before + 1);
+}
+
+TEST_CASE("nothing was recognised 15 s after the last pause", "[voice]") {
+  session_world w;
+  w.speak();
+  w.now.boot = w.now.boot + 10s;
+  w.speak();
+  w.now.boot = w.now.boot + 5s;
+  w.loop->run_timers(); // that of the first pause
+  CHECK(w.notices(nothing_recognised_notice) == 0);
+  w.now.boot = w.now.boot + 10s;
+  w.loop->run_timers();
+  CHECK(w.notices(nothing_recognised_notice) == 1);
+  w.now.boot = w.now.boot + 60s;
+  w.loop->run_timers();
+  CHECK(w.notices(nothing_recognised_notice) == 1);
+  w.speak();
+  w.now.boot = w.now.boot + 15s;
+  w.loop->run_timers();
+  CHECK(w.notices(nothing_recognised_notice) == 2);
+}
+
+TEST_CASE("words that were cancelled are not missed", "[voice]") {
+  session_world w;
+  w.speak();
+  w.cancel_key();
+  w.now.boot = w.now.boot + 15s;
+  w.loop->run_timers();
+  CHECK(w.notices(nothing_recognised_notice) == 0);
+}
