@@ -51,17 +51,18 @@ void piped_task::started(const std::string& worker) {
   });
 }
 
-void piped_task::write(std::string bytes) {
+bool piped_task::write(std::string bytes) {
   {
     const std::lock_guard lock(guard_);
-    if (is_over_ || has_end_) return;
+    if (is_over_ || has_end_) return true;
     if (unsent_.size() + bytes.size() > most_unsent) {
       runtime_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", runtime_->core.now().boot);
-      return;
+      return false;
     }
     unsent_ += bytes;
   }
   begin_feeding();
+  return true;
 }
 
 void piped_task::end_input() {

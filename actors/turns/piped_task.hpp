@@ -32,8 +32,9 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   /// Completes `order` to a task with open stdin.
   void start(create_order order, pipe_ends ends);
   const operation_id& id() const { return id_; } ///< valid once started
-  /// In order; input written before the start waits. If the task does not read, input beyond the limit is lost.
-  void write(std::string bytes);
+  /// In order; input written before the start waits. At most 16 MiB wait for a task that does not read; false: there
+  /// was no room, and these bytes are lost. A task that has ended loses all.
+  bool write(std::string bytes);
   /// Closes its standard input after the bytes written so far.
   void end_input();
   /// Stops the task.

@@ -54,9 +54,9 @@ void ears::over(const turns::piped_task* which, const std::string& why, bool was
   if (!was_stopped && hooks_.failed) hooks_.failed("the recogniser (" + context_->settings.hear.front() + ") " + why);
 }
 
-void ears::hear(const std::string& samples) {
+bool ears::hear(const std::string& samples) {
   if (!task_) begin(samples.size() / 2);
-  task_->write(samples);
+  return task_->write(samples);
 }
 
 void ears::close() {

@@ -26,7 +26,8 @@ class ears : public std::enable_shared_from_this<ears> {
       : context_(std::move(house)), scope_(std::move(scope)), hooks_(std::move(h)) {}
 
   void warm_up();
-  void hear(const std::string& samples);
+  /// False: it is so far behind that these samples are lost.
+  bool hear(const std::string& samples);
   /// The session has ended: no more audio will come.
   void close();
 

@@ -41,6 +41,7 @@ void session::begin() {
                                              [weak](const voices::recognised& what) {
                                                const auto self = weak.lock();
                                                if (!self) return;
+                                               if (what.is_final) self->is_behind_ = false;
                                                if (self->gateway_.on_recognised(what) && what.is_final)
                                                  self->words_due_.reset();
                                                self->perform();
@@ -157,11 +158,18 @@ void session::end() {
   std::exchange(over_, {})(shared_from_this());
 }
 
-void session::perform(const does::hear& e) { ears_->hear(e.samples); }
+void session::perform(const does::hear& e) { hear(e.samples); }
 
 void session::perform(const does::end_of_speech&) {
-  ears_->hear(std::string(2 * voices::pause_samples, '\0'));
+  hear(std::string(2 * voices::pause_samples, '\0'));
   expect_words();
+}
+
+void session::hear(const std::string& samples) {
+  if (ears_->hear(samples)) return;
+  gateway_.not_heard(samples.size() / 2);
+  if (!std::exchange(is_behind_, true))
+    gateway_.tell("the recogniser is minutes behind: what is said now is lost until it has caught up");
 }
 
 void session::after(std::chrono::milliseconds wait, std::function<void(session&)> what) {

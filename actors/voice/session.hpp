@@ -37,6 +37,7 @@ class session : public std::enable_shared_from_this<session> {
   void release();
   void end();
   void acknowledge(const records::event_record& e);
+  void hear(const std::string& samples);
   void expect_words();
   void wait_for_words(std::chrono::milliseconds wait);
   void cancel_unanswered(const operation_id& exchange);
@@ -95,6 +96,7 @@ class session : public std::enable_shared_from_this<session> {
   std::map<cancel_id, std::string> stops_;
   std::optional<boot_time> words_due_; ///< of what was said before the last pause; absent: a transcript came
   bool is_waiting_for_words_ = false;  ///< a timer runs
+  bool is_behind_ = false;             ///< the recogniser, and the client was told so since its last transcript
   bool is_over_ = false, is_released_ = false, is_performing_ = false;
 };
 

@@ -51,6 +51,11 @@ void gateway_side::recogniser_begins(std::size_t samples) {
   discards_ = discarding::nothing;
 }
 
+void gateway_side::not_heard(std::size_t samples) {
+  samples_ -= std::min<std::uint64_t>(samples, samples_);
+  cut_ = std::min(cut_, samples_);
+}
+
 void gateway_side::discard_utterance() {
   constexpr unsigned most_finals_owed = 8; // a client can cancel and send sound without end
   const bool is_hearing =

@@ -157,6 +157,8 @@ class gateway_side {
   void on_nothing_recognised();
   /// The recogniser has had so much time for what was said last that it will not report it.
   void words_overdue();
+  /// The last samples that it was given did not reach it: it does not count them.
+  void not_heard(std::size_t samples);
   /// A new recogniser starts and counts its samples from here. `samples`: how many of those that were given last are
   /// its first ones.
   void recogniser_begins(std::size_t samples = 0);

@@ -175,6 +175,20 @@ TEST_CASE("silence follows each stretch of audio once", "[voice]") {
   CHECK(silences() == 1);
 }
 
+TEST_CASE("audio that the recogniser never got deafens nobody behind a 07", "[voice]") {
+  gateway_side g;
+  g.on_client_message({tag::audio, std::string(320, loud)});
+  for (int i = 0; i < 5; ++i) {
+    g.on_client_message({tag::audio, std::string(32000, loud)});
+    g.not_heard(16000);
+  }
+  g.on_client_message({tag::cancel, {}});
+  if (GENERATE(false, true)) g.not_heard(pause_samples); // the silence was lost, too
+  CHECK_FALSE(g.on_recognised({"before it", true, {}, 100}));
+  g.on_client_message({tag::audio, std::string(320, loud)});
+  CHECK(g.on_recognised({"behind it", true, {}, 160 + pause_samples}));
+}
+
 TEST_CASE("a recogniser that begins in the middle counts the audio that it was begun for", "[voice]") {
   gateway_side g;
   g.on_client_message({tag::audio, std::string(320, loud)});

@@ -44,3 +44,11 @@ TEST_CASE("words that were cancelled are not missed", "[voice]") {
   w.loop->run_timers();
   CHECK(w.notices(nothing_recognised_notice) == 0);
 }
+
+TEST_CASE("a client is told once that the recogniser is behind", "[voice]") {
+  session_world w;
+  for (int i = 0; i < 600; ++i) w.client(voices::tag::audio, std::string(64000, 'u')); // no worker takes it
+  CHECK(std::count_if(w.link->sent.begin(), w.link->sent.end(), [](const auto& f) {
+          return f.tag == voices::tag::notice && f.payload.starts_with("the recogniser is minutes behind");
+        }) == 1);
+}
