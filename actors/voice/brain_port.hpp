@@ -27,6 +27,8 @@ class brain_port {
   /// Not for brains that are programs: the protocol has no frame for it.
   virtual void exchange_begins() = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
+  /// It breaks the rules: a program is told why and disconnected, and `gone` follows.
+  virtual void refuse(const fault& why) = 0;
   /// Its last answer was cancelled after it had been heard: no later prompt may have it as an answer. `done` once that
   /// is durable; at once if it has no answer of ours. A brain that is a program keeps its own history.
   virtual void retract(std::function<void()> done) = 0;

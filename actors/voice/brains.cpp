@@ -20,7 +20,9 @@ struct brains::peer {
 /// A client's exclusive use of a brain.
 class brains::port final : public brain_port {
  public:
-  explicit port(std::shared_ptr<peer> who) : who_(std::move(who)) { who_->is_taken = true; }
+  port(std::weak_ptr<brains> all, std::shared_ptr<peer> who) : all_(std::move(all)), who_(std::move(who)) {
+    who_->is_taken = true;
+  }
   port(const port&) = delete;
   port& operator=(const port&) = delete;
   ~port() override {
@@ -34,10 +36,14 @@ class brains::port final : public brain_port {
   }
   void exchange_begins() override {}
   void take(const frame& f) override { who_->link->send(f); }
+  void refuse(const fault& why) override {
+    if (const auto all = all_.lock()) all->refuse(who_, why);
+  }
   void retract(std::function<void()> done) override { done(); } // it keeps its own history
   void on_event(const records::event_record&) override {}
 
  private:
+  const std::weak_ptr<brains> all_;
   const std::shared_ptr<peer> who_;
 };
 
@@ -49,8 +55,7 @@ void brains::came(std::shared_ptr<frame_link> link) {
                  if (const auto self = weak.lock()) self->on_frame(who, f);
                },
                [weak, who](const fault& why) {
-                 who->link->send({tag::error, error_json(why.code, why.detail)});
-                 if (const auto self = weak.lock()) self->lost(who, "the brain broke the rules: " + why.detail);
+                 if (const auto self = weak.lock()) self->refuse(who, why);
                },
                [weak, who] {
                  if (const auto self = weak.lock()) self->lost(who, "the brain has gone");
@@ -81,6 +86,11 @@ void brains::on_frame(const std::shared_ptr<peer>& from, const frame& f) {
   if (on_frame) on_frame(f);
 }
 
+void brains::refuse(const std::shared_ptr<peer>& which, const fault& why) {
+  which->link->send({tag::error, error_json(why.code, why.detail)});
+  lost(which, "the brain broke the rules: " + why.detail);
+}
+
 void brains::lost(const std::shared_ptr<peer>& which, const std::string& why) {
   all_.remove(which);
   which->link->close();
@@ -90,7 +100,7 @@ void brains::lost(const std::shared_ptr<peer>& which, const std::string& why) {
 
 std::shared_ptr<brain_port> brains::take_one() {
   for (const auto& one : all_)
-    if (!one->is_taken) return std::make_shared<port>(one);
+    if (!one->is_taken) return std::make_shared<port>(weak_from_this(), one);
   return nullptr;
 }
 

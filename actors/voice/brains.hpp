@@ -23,6 +23,7 @@ class brains : public std::enable_shared_from_this<brains> {
   struct peer;
   class port;
   void on_frame(const std::shared_ptr<peer>& from, const integrations::voice::frame& f);
+  void refuse(const std::shared_ptr<peer>& which, const fault& why);
   void lost(const std::shared_ptr<peer>& which, const std::string& why);
   std::list<std::shared_ptr<peer>> all_; ///< those that have sent A2
 };

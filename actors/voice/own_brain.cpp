@@ -46,6 +46,8 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
     perform();
   }
 
+  void refuse(const fault&) override {} // its answers come one by one, each to a question
+
   void on_event(const records::event_record& e) override {
     if (!open_ || !open_->turn || e.operation != open_->turn) return;
     if (e.type == event_type::turn_complete) {

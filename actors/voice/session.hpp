@@ -30,6 +30,7 @@ class session : public std::enable_shared_from_this<session> {
   /// A committed event.
   void on_event(const records::event_record& e);
   const scope_path& scope() const { return who_.scope; }
+  const std::string& token_id() const { return who_.by.token_id; }
 
  private:
   using frame = integrations::voice::frame;
@@ -63,6 +64,9 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::linger& e);
   void perform(const integrations::voice::gateway_effects::rest& e);
   void perform(const integrations::voice::gateway_effects::await_answers& e);
+  void perform(const integrations::voice::gateway_effects::refuse_brain& e) {
+    if (brain_) brain_->refuse(e.why);
+  }
   void perform(const integrations::voice::gateway_effects::close& e);
   /// Does it after `wait`, unless this session is over by then, and what the gateway's side wants done after it.
   void after(std::chrono::milliseconds wait, std::function<void(session&)> what);

@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <list>
 
 #include "actors/voice/brains.hpp"
@@ -75,6 +76,7 @@ class real_voice_host final : public voice_host {
   void client_came(std::shared_ptr<voices::frame_link> link);
   void first_frame(const std::shared_ptr<guest>& g, const voices::frame& f);
   void refuse(const std::shared_ptr<guest>& g, const fault& why);
+  bool has_room_for(const speaker& who) const;
   void look_at_token(const std::weak_ptr<guest>& whose, const std::string& token);
 
   const voice_context_ref context_;
@@ -103,6 +105,13 @@ void real_voice_host::refuse(const std::shared_ptr<guest>& g, const fault& why) 
   g->link->close();
 }
 
+/// One token must not take the places of all others.
+bool real_voice_host::has_room_for(const speaker& who) const {
+  const auto talking = std::count_if(sessions_.begin(), sessions_.end(),
+                                     [&](const auto& one) { return one->token_id() == who.by.token_id; });
+  return static_cast<std::size_t>(talking) < context_->settings.clients_per_token;
+}
+
 void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices::frame& f) {
   const bool is_hello = f.tag == voices::tag::hello;
   if (!is_hello && !g->link->is_loopback())
@@ -110,6 +119,11 @@ void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices:
   auto who = is_hello ? speaker_of(f.payload, context_->settings, context_->caller_of, g->id, g->link->is_loopback())
                       : result<speaker>(nobody_in_particular(context_->settings, g->id));
   if (!who) return refuse(g, who.error());
+  if (!has_room_for(*who))
+    return refuse(g, {"too_many_clients",
+                      "as many clients talk with this token as may (voice.clients_per_token = " +
+                          std::to_string(context_->settings.clients_per_token) + "); end one, or use another token",
+                      {}});
   const bool is_builtin = context_->settings.brain == "builtin";
   auto brain = is_builtin ? own_brain(context_, *who) : result<std::shared_ptr<brain_port>>(brains_->take_one());
   if (!brain) return refuse(g, brain.error());

@@ -34,6 +34,20 @@ gateway_side::place gateway_side::at_brain() {
   return std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.is_brains; });
 }
 
+gateway_side::place gateway_side::unasked() {
+  return std::find_if(live_.begin(), live_.end(),
+                      [](const exchange& e) { return e.is_unasked && e.phase == phase::answering; });
+}
+
+bool gateway_side::has_room_for(const std::string& answer) const {
+  std::size_t count = 0, bytes = answer.size();
+  for (const auto& e : live_) {
+    count += e.answers.size();
+    for (const auto& waits : e.answers) bytes += waits.text.size();
+  }
+  return count < most_waiting_answers && bytes <= most_waiting_answer_bytes;
+}
+
 std::optional<speech_number> gateway_side::speaking() const {
   for (const auto& e : live_)
     if (e.open) return e.open;
@@ -109,12 +123,19 @@ void gateway_side::on_brain_message(const frame& f) {
   }
 }
 
-/// An answer that nobody asked for becomes an exchange too, so that it can be cancelled.
+/// An answer that nobody asked for becomes an exchange too, so that it can be cancelled; those that come until it has
+/// been heard belong to it.
 void gateway_side::answered(const frame& f) {
   if (is_brain_late_) return;
   auto at = at_brain();
+  if (at == live_.end()) at = unasked();
+  if (!has_room_for(f.payload))
+    return effect(does::refuse_brain{{"too_many_answers",
+                                      "more than 256 answers (A1) or 1 MiB of them wait to be spoken; send them as they "
+                                      "are heard",
+                                      {}}});
   if (at == live_.end()) {
-    begin_one(phase::answering);
+    begin_one(phase::answering).is_unasked = true;
     at = std::prev(live_.end());
   }
   at->answers.push_back(read_speed(f.payload));

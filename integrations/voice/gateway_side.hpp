@@ -114,6 +114,11 @@ struct rest {
 struct await_answers {
   friend bool operator==(const await_answers&, const await_answers&) = default;
 };
+/// The brain sends more than may wait. Disconnect it: `brain_gone` follows.
+struct refuse_brain {
+  fault why;
+  friend bool operator==(const refuse_brain&, const refuse_brain&) = default;
+};
 /// Close the client's connection once everything queued has been sent.
 struct close {
   friend bool operator==(const close&, const close&) = default;
@@ -125,7 +130,8 @@ using gateway_effect =
                  gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::decide_speech,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
                  gateway_effects::hush, gateway_effects::delay, gateway_effects::retract, gateway_effects::linger,
-                 gateway_effects::rest, gateway_effects::await_answers, gateway_effects::close>;
+                 gateway_effects::rest, gateway_effects::await_answers, gateway_effects::refuse_brain,
+                 gateway_effects::close>;
 
 /// A transcript from the recogniser.
 struct recognised {
@@ -143,6 +149,8 @@ enum class verdict : std::uint8_t {
 };
 
 inline constexpr std::size_t most_waiting_exchanges = 8;
+/// Of a brain, behind the one that is spoken; all of them together have at most so many bytes.
+inline constexpr std::size_t most_waiting_answers = 256, most_waiting_answer_bytes = 1 << 20;
 inline constexpr std::size_t pause_samples = samples_per_second;
 
 /// Single-threaded. After each call the caller takes the effects, in order.
@@ -218,6 +226,7 @@ class gateway_side {
     std::optional<speech_number> open{};
     std::optional<speech_number> sounds{}; ///< handed over whole, and still heard
     bool is_brains = false;                ///< the brain was asked and has not finished
+    bool is_unasked = false;               ///< the brain has begun it by an answer
     bool was_spoken = false;
 
     bool is_audible() const { return open || sounds; }
@@ -235,6 +244,8 @@ class gateway_side {
   void show_at_once(tag t, std::string payload = {});
   place find(exchange_number n);
   place at_brain();
+  place unasked();
+  bool has_room_for(const std::string& answer) const;
   exchange& begin_one(phase as);
   void ask_next();
   void speak_next();

@@ -124,6 +124,7 @@ result<voice_settings> read_voice_settings(const std::string& file) {
   s.agent = keys.text("agent", short_bytes);
   s.feedback = keys.flag("feedback", s.feedback);
   s.clients = keys.number("clients", s.clients, 1, 1000);
+  s.clients_per_token = keys.number("clients_per_token", s.clients_per_token, 1, 1000);
   s.on = keys.pairs("on", most_words);
   lines.text("listen", s.listen);
   lines.text("brain", s.brain);
@@ -131,6 +132,7 @@ result<voice_settings> read_voice_settings(const std::string& file) {
   lines.text("agent", s.agent);
   lines.flag("feedback", s.feedback);
   lines.plain("clients", std::to_string(s.clients));
+  lines.plain("clients_per_token", std::to_string(s.clients_per_token));
   lines.table("on", s.on);
   read_command(keys, "hear", "[voice.hear]", s.hear, trouble, hear);
   read_command(keys, "speak", "[voice.speak]", s.speak, trouble, speak);

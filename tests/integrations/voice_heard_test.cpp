@@ -191,6 +191,39 @@ TEST_CASE("an exchange with two answers ends when the second one has been heard"
   CHECK(w.ends() == 2);
 }
 
+TEST_CASE("answers that nobody asked for are one exchange until they have been heard", "[voice]") {
+  audible_world w;
+  for (const auto* text : {"By the way.", "Your tea is ready.", "And warm."}) w.answer_frame({tag::answer, text});
+  w.say("Stopped: exec."); // of quell itself
+  CHECK(w.exchanges.size() == 2);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(w.exchanges[1] == ended::no);
+    w.chunk();
+    w.end_speech();
+  }
+  w.hear();
+  w.hear();
+  w.hear();
+  CHECK(w.exchanges[1] == ended::completed);
+  CHECK(w.exchanges[2] == ended::no);
+  w.answer_frame({tag::answer, "One more thing."});
+  CHECK(w.exchanges.size() == 3);
+}
+
+TEST_CASE("a brain that sends more answers than may wait is refused, and its client told", "[voice]") {
+  const bool are_asked = GENERATE(false, true), are_long = GENERATE(false, true);
+  audible_world w;
+  if (are_asked) w.speak("tell me a story");
+  const std::string text(are_long ? 60'000 : 5, 'x');
+  for (int i = 0; i < 300 && w.brain_refusals.empty(); ++i) w.answer_frame({tag::answer, text});
+  CHECK(w.brain_refusals == std::vector<std::string>{"too_many_answers"});
+  CHECK(w.exchanges.size() == 1);
+  CHECK(w.accepted == (are_long ? 18U : 257U)); // one of them is spoken
+  CHECK(w.ends() == w.accepted);
+  CHECK(w.refusal.find("no_brain") != std::string::npos);
+  CHECK(w.is_closed);
+}
+
 TEST_CASE("one 07 cancels what is heard and what is given behind it", "[voice]") {
   audible_world w;
   w.given();

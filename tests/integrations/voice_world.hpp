@@ -46,6 +46,7 @@ struct world {
   std::vector<std::string> shown;
   std::string speaker; ///< samples that wait to be played, and were not thrown away
   std::vector<menu> menus;
+  std::vector<std::string> brain_refusals; ///< codes
   std::string refusal;
   bool is_closed = false, awaits_answers = false;
   std::deque<frame> on_the_way;                    ///< to the client
@@ -314,6 +315,11 @@ struct world {
       ++resting;
   }
   void perform(const gateway_effects::await_answers&) { awaits_answers = true; }
+  void perform(const gateway_effects::refuse_brain& e) {
+    brain_refusals.push_back(e.why.code);
+    if (accepted > 0) --accepted; // it was dropped
+    gateway.brain_gone(e.why.detail);
+  }
   void perform(const gateway_effects::close&) { is_closed = true; }
 };
 

@@ -47,6 +47,19 @@ TEST_CASE("a server that hears and speaks stands for a command", "[voice]") {
   CHECK(again->speak == s->speak);
 }
 
+TEST_CASE("the places of clients have limits, in all and by token", "[voice]") {
+  const auto usual = read("[voice]\n"), given = read("[voice]\nclients = 4\nclients_per_token = 3\n");
+  REQUIRE(usual);
+  CHECK(usual->clients == 16);
+  CHECK(usual->clients_per_token == 8);
+  REQUIRE(given);
+  CHECK(given->clients_per_token == 3);
+  const auto again = read(given->text);
+  REQUIRE(again);
+  CHECK(again->clients_per_token == 3);
+  CHECK(error_of("[voice]\nclients_per_token = 0\n").find("clients_per_token") != std::string::npos);
+}
+
 TEST_CASE("a server at our rate needs no conversion, and one without confidence is asked for less", "[voice]") {
   const auto s = read("[voice.hear]\nurl = \"http://h/v1\"\nmodel = \"m\"\nconfidence = false\n"
                       "[voice.speak]\nurl = \"http://s/v1\"\nmodel = \"t\"\nrate = 16000\n[voice]\n");

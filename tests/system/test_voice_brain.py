@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from harness.voice import A0, A1, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, VoiceCluster, connected_brain, ready_client
+from harness.voice import A0, A1, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, VoiceCluster, connected_brain, encoded, ready_client
 from harness.waiting import until
 
 # A tenth of a second of sound, whatever the text is.
@@ -86,6 +86,25 @@ def test_a_brain_that_ends_its_session_fails_the_exchange_and_ends_the_client(ou
     one = until(lambda: [o for o in outside.exchanges("brain/ends") if o["ended_at"]], "the exchange to end")[0]
     assert one["status"] == "failed" and "ended the session" in one["error"]["message"], one
     assert not client.of(SPEECH)
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_brain_that_sends_more_answers_than_may_wait_is_refused(outside, brain, is_asked):
+    scope = f"brain/flood{is_asked}"
+    client = ready_client(outside, scope)
+    client.say("hello")
+    brain.wait(A0)
+    if not is_asked:
+        brain.send(A1, "Hi.")
+        until(lambda: [o for o in outside.exchanges(scope) if o["ended_at"]], "the answer to be heard")
+    brain.send_bytes(encoded(A1, b"more") * 400)
+    assert json.loads(brain.wait(ERROR))["code"] == "too_many_answers"
+    brain.ended()
+    assert json.loads(client.wait(ERROR))["code"] == "no_brain"
+    client.ended()
+    assert len(client.of(SPEECH_END)) >= 257, "each one that was taken has its end"
+    until(lambda: all(o["ended_at"] for o in outside.exchanges(scope)), "the exchanges to end")
+    assert len(outside.exchanges(scope)) == (1 if is_asked else 2), "an answer is not an exchange each"
 
 
 def test_the_built_in_brain_sums_up_what_was_answered_and_not_cancelled(builtin):

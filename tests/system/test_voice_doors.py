@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness.certificates import make_certificate, served_certificate
-from harness.voice import ERROR, READY, TEXT, Client, VoiceCluster
+from harness.voice import ERROR, READY, SUMMARY, SUMMARY_REQUEST, TEXT, Client, VoiceCluster
 from harness.waiting import until
 
 PLACES = 4
@@ -59,6 +59,30 @@ def test_who_comes_when_all_places_are_taken_is_told(world):
     taken[0] = conversing(world, "doors/full0")  # the place of who left is free
     for one in taken:
         one.close()
+
+
+def test_one_token_does_not_take_the_places_of_others():
+    with VoiceCluster(SCRIPT, voice="clients_per_token = 2") as c:
+        made = c.api("POST", "/v1/tokens", {"name": "guest", "role": "chat", "scope": "doors/guest"})
+        assert made.status == 201, made.body
+
+        def entered(scope, **hello):
+            one = c.client(scope, **hello)
+            one.send(SUMMARY_REQUEST)
+            until(lambda: one.of(SUMMARY) or one.of(ERROR), "an answer")
+            return one
+        own = [entered(f"doors/own{i}") for i in range(2)]
+        assert all(one.of(SUMMARY) for one in own)
+        third = entered("doors/own2")
+        error = error_of(third)
+        assert error["code"] == "too_many_clients" and "voice.clients_per_token = 2" in error["detail"], error
+        third.ended()
+        guest, local = entered("doors/guest", token=made.json["token"]), entered(None)
+        assert guest.of(SUMMARY) and local.of(SUMMARY)
+        own[0].close()
+        again = until(lambda: (lambda one: one if one.of(SUMMARY) else one.close())(entered("doors/own2")), "the place of who left")
+        for one in (own[1], guest, local, again):
+            one.close()
 
 
 def test_a_conversation_ends_with_its_token(world):

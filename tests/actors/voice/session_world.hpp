@@ -67,9 +67,14 @@ class played_brain final : public brain_port {
   void begin(hooks h) override { to = std::move(h); }
   void exchange_begins() override { begun_behind.push_back(taken_.size()); }
   void take(const voices::frame& f) override { taken_.push_back(f); }
+  void refuse(const fault& why) override {
+    refusals.push_back(why);
+    to.gone("the brain broke the rules: " + why.detail);
+  }
   void retract(std::function<void()> done) override { done(); }
   void on_event(const records::event_record&) override {}
   hooks to;
+  std::vector<fault> refusals;
   std::vector<std::size_t> begun_behind; ///< for each exchange the number of frames that were taken before it
 
  private:
