@@ -27,6 +27,8 @@ class brain_port {
   /// Not for brains that are programs: the protocol has no frame for it.
   virtual void exchange_begins() = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
+  /// Its client has left, and all that follows is no cancel of a user.
+  virtual void client_left() = 0;
   /// It breaks the rules: a program is told why and disconnected, and `gone` follows.
   virtual void refuse(const fault& why) = 0;
   /// Its last answer was cancelled after it had been heard: no later prompt may have it as an answer. `done` once that

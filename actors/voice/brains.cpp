@@ -36,6 +36,7 @@ class brains::port final : public brain_port {
   }
   void exchange_begins() override {}
   void take(const frame& f) override { who_->link->send(f); }
+  void client_left() override {} // it is told by the frame of the next client
   void refuse(const fault& why) override {
     if (const auto all = all_.lock()) all->refuse(who_, why);
   }

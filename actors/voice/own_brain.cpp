@@ -32,7 +32,14 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
         brain_(context_->settings.feedback ? author_of::brain_side::manner::asks
                                            : author_of::brain_side::manner::at_once) {}
 
-  void begin(hooks h) override { hooks_ = std::move(h); }
+  void begin(hooks h) override {
+    hooks_ = std::move(h);
+    if (context_->parted.take(who_.scope, who_.author.id, context_->work->core.now().boot)) brain_.begin_cancelled();
+  }
+
+  void client_left() override {
+    if (brain_.owes_cancel()) context_->parted.keep(who_.scope, who_.author.id, context_->work->core.now().boot);
+  }
 
   void exchange_begins() override { brain_.exchange_begins(); }
 

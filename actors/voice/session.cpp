@@ -136,8 +136,10 @@ void session::acknowledge(const records::event_record& e) {
 void session::perform() {
   if (std::exchange(is_performing_, true)) return;
   const auto self = shared_from_this();
-  for (auto all = gateway_.take(); !all.empty(); all = gateway_.take())
+  for (auto all = gateway_.take(); !all.empty(); all = gateway_.take()) {
+    if (gateway_.is_over() && brain_ && !std::exchange(has_parted_, true)) brain_->client_left();
     for (const auto& e : all) std::visit([this](const auto& one) { perform(one); }, e);
+  }
   is_performing_ = false;
   if (gateway_.is_over()) release();
   if (gateway_.is_finished()) end();

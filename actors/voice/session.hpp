@@ -101,7 +101,7 @@ class session : public std::enable_shared_from_this<session> {
   std::optional<boot_time> words_due_; ///< of what was said before the last pause; absent: a transcript came
   bool is_waiting_for_words_ = false;  ///< a timer runs
   bool is_behind_ = false;             ///< the recogniser, and the client was told so since its last transcript
-  bool is_over_ = false, is_released_ = false, is_performing_ = false;
+  bool is_over_ = false, is_released_ = false, is_performing_ = false, has_parted_ = false;
 };
 
 } // namespace quell::controller::voice

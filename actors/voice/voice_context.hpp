@@ -7,6 +7,7 @@
 
 #include "actors/turns/turn_scheduler.hpp"
 #include "actors/voice/callers.hpp"
+#include "actors/voice/parted_cancels.hpp"
 #include "actors/voice/presence.hpp"
 #include "actors/voice/settings.hpp"
 #include "integrations/voice/loop.hpp"
@@ -24,6 +25,7 @@ struct voice_context {
   std::shared_ptr<exchange_table> exchanges;
   std::set<operation_id> recognisers{}; ///< live recognisers, which make no scope active
   presence present{};
+  parted_cancels parted{};
 };
 using voice_context_ref = std::shared_ptr<voice_context>;
 

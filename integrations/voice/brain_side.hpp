@@ -52,6 +52,13 @@ class brain_side {
   /// The gateway has first words, or an answer that nobody asked for. From here on a cancel has something to discard,
   /// also before a transcript.
   void exchange_begins() { has_exchange_ = true; }
+  /// No answered prompt has told of the last cancel.
+  bool owes_cancel() const { return next_ == context::cancelled; }
+  /// The session goes on one that owed this.
+  void begin_cancelled() {
+    has_exchange_ = true;
+    next_ = context::cancelled;
+  }
   void on_gateway_message(const frame& f);
   void answered(query_number n, std::string text);
   /// The next prompt gets the same context again.

@@ -6,7 +6,7 @@ import pytest
 
 from harness.voice import A0, A1, A9, CANCEL, ERROR, HELLO, NOTICE, SPEECH, SPEECH_END, TEXT, Client, connected_brain, encoded, ready_client
 from harness.waiting import until
-from test_voice_bytes import outside, world  # noqa: F401: its fixtures, with clusters of this module's own
+from test_voice_bytes import CONTEXT, outside, world  # noqa: F401: its fixtures, with clusters of this module's own
 
 
 def in_speech(cluster, scope):
@@ -32,6 +32,22 @@ def the_one(cluster, scope, status):
         found = cluster.exchanges(scope)
         return found[0] if [o["status"] for o in found] == [status] else None
     return until(look, f"one {status} exchange in {scope}")
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_only_a_cancel_is_told_to_the_next_client_of_its_speaker(world, is_cancelled):
+    scope = f"partings/next{is_cancelled}"
+    client = in_speech(world, scope)
+    if is_cancelled:
+        client.send(CANCEL)
+        client.cancelled()
+    half_close(client)
+    client.ended()
+    client = ready_client(world, scope)
+    for words, context in (("fresh words", CONTEXT if is_cancelled else ""), ("more words", "")):
+        client.say(words)
+        assert client.wait(TEXT, words + ".").decode() == "AI: You said " + context + words + "."
+    client.close()
 
 
 @pytest.mark.parametrize("keys", [1, 2])

@@ -21,6 +21,8 @@ struct played_talk {
   played_scheduler scheduler;
   std::shared_ptr<manual_loop> loop = std::make_shared<manual_loop>();
   std::shared_ptr<turns::agent_runtime> work = std::make_shared<turns::agent_runtime>();
+  moment now{{}, boot_time{1'000'000'000}};
+  voice_context_ref house;
   std::shared_ptr<brain_port> brain;
   std::vector<frame> spoken;                     ///< frames that reached the gateway
   const operation_id exchange = operation_id::fresh();
@@ -33,6 +35,7 @@ struct played_talk {
     settings.agents.emplace_back();
     settings.agents.back().name = "main";
     work->settings.set(std::move(settings));
+    work->core.now = [this] { return now; };
     work->core.execute = [this](command_request&& what) {
       std::move(what).hand_to([this](const auto& given, auto takers) {
         if constexpr (std::is_same_v<std::decay_t<decltype(given)>, commands::rewrite_history>) {
@@ -45,10 +48,15 @@ struct played_talk {
     };
     voice_settings voice;
     voice.feedback = asks;
-    auto house = std::make_shared<voice_context>(voice_context{voice, {}, scheduler, work, loop, nullptr});
+    house = std::make_shared<voice_context>(voice_context{voice, {}, scheduler, work, loop, nullptr});
+    connect();
+  }
+
+  void connect(const std::string& author = "ada", const std::string& scope = "talk/room") {
     speaker who;
-    who.scope = *scope_path::parse("talk/room");
-    auto made = own_brain(std::move(house), std::move(who));
+    who.scope = *scope_path::parse(scope);
+    who.author = {author, author};
+    auto made = own_brain(house, std::move(who));
     REQUIRE(made);
     brain = std::move(*made);
     brain->begin({[this](const frame& f) { spoken.push_back(f); }, [](const std::string&) {},
@@ -208,4 +216,64 @@ TEST_CASE("only an answer can be taken back, and only the last one", "[voice]") 
   c.brain->retract([&done] { ++done; });
   CHECK(done == 2);
   CHECK(c.endings.empty());
+}
+
+TEST_CASE("a cancel that no prompt has told is told to the same speaker's next client, once", "[voice]") {
+  const bool is_answered = GENERATE(false, true);
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.cancel();
+  if (is_answered) {
+    c.say("two");
+    c.loop->run();
+    c.complete("Two.");
+    c.loop->run();
+  }
+  c.brain->client_left();
+  c.cancel(); // of what it left
+  c.connect();
+  c.say("three");
+  c.loop->run();
+  CHECK(c.context() == std::string(is_answered ? "" : integrations::voice::cancel_context));
+  c.complete("Three.");
+  c.loop->run();
+  c.brain->client_left();
+  c.connect();
+  c.say("four");
+  c.loop->run();
+  CHECK(c.context().empty());
+}
+
+TEST_CASE("a client that leaves in an exchange has not cancelled it", "[voice]") {
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.brain->client_left();
+  c.cancel();
+  c.connect();
+  c.say("two");
+  c.loop->run();
+  CHECK(c.context().empty());
+}
+
+TEST_CASE("a cancel of another speaker, in another scope, or of ten minutes ago is not told", "[voice]") {
+  played_talk c;
+  c.say("one");
+  c.loop->run();
+  c.cancel();
+  c.brain->client_left();
+  c.connect("rob");
+  c.say("two");
+  c.loop->run();
+  CHECK(c.context().empty());
+  c.connect("ada", "talk/other");
+  c.say("three");
+  c.loop->run();
+  CHECK(c.context().empty());
+  c.now.boot = c.now.boot + parted_cancel_lasts;
+  c.connect();
+  c.say("four");
+  c.loop->run();
+  CHECK(c.context().empty());
 }

@@ -164,6 +164,17 @@ TEST_CASE("a client that leaves in an exchange stops it", "[voice]") {
   CHECK(w.cancels_at_brain() == 1);
 }
 
+TEST_CASE("a brain is told that its client has left before what was left is cancelled", "[voice]") {
+  const bool by_key = GENERATE(false, true), is_broken = GENERATE(false, true);
+  session_world w;
+  w.brain_says("Once upon a time.");
+  w.commit();
+  if (by_key) w.cancel_key();
+  is_broken ? w.talk->client_broke({"bad_frame", "a frame with tag 44", {}}) : w.talk->client_gone();
+  CHECK(w.brain->left_behind == (by_key ? 1U : 0U));
+  CHECK(w.cancels_at_brain() == 1);
+}
+
 TEST_CASE("a 07 is answered when its connection ends before its cancel is durable", "[voice]") {
   session_world w;
   w.brain_says("Once upon a time.");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ class played_brain final : public brain_port {
   void begin(hooks h) override { to = std::move(h); }
   void exchange_begins() override { begun_behind.push_back(taken_.size()); }
   void take(const voices::frame& f) override { taken_.push_back(f); }
+  void client_left() override { left_behind = taken_.size(); }
   void refuse(const fault& why) override {
     refusals.push_back(why);
     to.gone("the brain broke the rules: " + why.detail);
@@ -75,6 +77,7 @@ class played_brain final : public brain_port {
   void on_event(const records::event_record&) override {}
   hooks to;
   std::vector<fault> refusals;
+  std::optional<std::size_t> left_behind; ///< the number of frames that were taken before its client left
   std::vector<std::size_t> begun_behind; ///< for each exchange the number of frames that were taken before it
 
  private:
