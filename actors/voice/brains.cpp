@@ -51,6 +51,8 @@ class brains::port final : public brain_port {
 void brains::came(std::shared_ptr<frame_link> link) {
   auto who = std::make_shared<peer>();
   who->link = link;
+  std::erase_if(silent_, [](const auto& one) { return one.expired(); });
+  silent_.push_back(who);
   const auto weak = weak_from_this();
   link->begin({[weak, who](const frame& f) {
                  if (const auto self = weak.lock()) self->on_frame(who, f);
@@ -97,6 +99,17 @@ void brains::lost(const std::shared_ptr<peer>& which, const std::string& why) {
   which->link->close();
   if (which->is_greeted) spdlog::info("voice: {}; {} left", why, all_.size());
   if (const auto gone = std::exchange(which->user, {}).gone) gone(why);
+}
+
+void brains::shut_down(const fault& why) {
+  auto open = std::exchange(all_, {});
+  for (const auto& one : std::exchange(silent_, {}))
+    if (auto who = one.lock(); who && !who->is_greeted) open.push_back(std::move(who));
+  for (const auto& who : open) {
+    who->user = {};
+    who->link->send({tag::error, error_json(why.code, why.detail)});
+    who->link->close();
+  }
 }
 
 std::shared_ptr<brain_port> brains::take_one() {

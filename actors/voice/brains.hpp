@@ -18,6 +18,8 @@ class brains : public std::enable_shared_from_this<brains> {
   /// A free brain, in use until the returned port is released; nullptr if there is none.
   std::shared_ptr<brain_port> take_one();
   std::size_t count() const { return all_.size(); }
+  /// quelld ends: all are told why, and disconnected.
+  void shut_down(const fault& why);
 
  private:
   struct peer;
@@ -26,6 +28,7 @@ class brains : public std::enable_shared_from_this<brains> {
   void refuse(const std::shared_ptr<peer>& which, const fault& why);
   void lost(const std::shared_ptr<peer>& which, const std::string& why);
   std::list<std::shared_ptr<peer>> all_; ///< those that have sent A2
+  std::list<std::weak_ptr<peer>> silent_; ///< those that have not, and some that have gone
 };
 
 } // namespace quell::controller::voice

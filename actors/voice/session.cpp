@@ -112,6 +112,12 @@ void session::client_gone() {
   perform();
 }
 
+void session::shut_down(const fault& why) {
+  is_released_ = true;
+  gateway_.shut_down(why);
+  perform();
+}
+
 void session::on_event(const records::event_record& e) {
   if (is_over_) return;
   if (e.type == event_type::acknowledgement) acknowledge(e);

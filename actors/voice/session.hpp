@@ -27,6 +27,8 @@ class session : public std::enable_shared_from_this<session> {
   void on_client_message(const integrations::voice::frame& f);
   void client_broke(const fault& why);
   void client_gone();
+  /// quelld ends: the client is told, and what runs is left to quelld's next life.
+  void shut_down(const fault& why);
   /// A committed event.
   void on_event(const records::event_record& e);
   const scope_path& scope() const { return who_.scope; }

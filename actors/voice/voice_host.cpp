@@ -63,7 +63,7 @@ class real_voice_host final : public voice_host {
 
   void stop() override {
     if (std::exchange(is_stopped_, true)) return;
-    context_->loop->stop();
+    context_->loop->stop([this] { say_farewell(); });
     sessions_.clear();
   }
 
@@ -73,6 +73,7 @@ class real_voice_host final : public voice_host {
     std::string id = operation_id::fresh().text();
     std::shared_ptr<session> in{};
   };
+  void say_farewell();
   void client_came(std::shared_ptr<voices::frame_link> link);
   void first_frame(const std::shared_ptr<guest>& g, const voices::frame& f);
   void refuse(const std::shared_ptr<guest>& g, const fault& why);
@@ -82,14 +83,28 @@ class real_voice_host final : public voice_host {
   const voice_context_ref context_;
   const std::shared_ptr<brains> brains_ = std::make_shared<brains>();
   std::list<std::shared_ptr<session>> sessions_;
+  std::list<std::weak_ptr<guest>> guests_; ///< all connections, and some that have ended
   std::string address_;
   bool is_stopped_ = false;
+  bool is_parting_ = false; ///< only used on the loop's thread
 };
+
+/// Each client gets the ends of its answers, and the reason.
+void real_voice_host::say_farewell() {
+  const fault why{"shutting_down", "quelld is stopping; come again when it is back", {}};
+  is_parting_ = true;
+  for (const auto& one : std::exchange(guests_, {}))
+    if (const auto g = one.lock()) g->in ? g->in->shut_down(why) : refuse(g, why);
+  brains_->shut_down(why);
+}
 
 /// A client that may omit the hello is ready at once, any other client after its hello.
 void real_voice_host::client_came(std::shared_ptr<voices::frame_link> link) {
   auto g = std::make_shared<guest>();
   g->link = link;
+  if (is_parting_) return g->link->close();
+  std::erase_if(guests_, [](const auto& one) { return one.expired(); });
+  guests_.push_back(g);
   link->begin({[this, g](const voices::frame& f) { g->in ? g->in->on_client_message(f) : first_frame(g, f); },
                [this, g](const fault& why) { g->in ? g->in->client_broke(why) : refuse(g, why); },
                [g] { g->in ? g->in->client_gone() : g->link->close(); }});

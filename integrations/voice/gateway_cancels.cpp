@@ -136,6 +136,14 @@ void gateway_side::broken(const fault& why) {
   part(frame{tag::error, error_json(why.code, why.detail)});
 }
 
+void gateway_side::shut_down(const fault& why) {
+  if (is_over_) return;
+  end_handed_over();
+  for (auto& e : live_) silence(e);
+  live_.clear();
+  part(frame{tag::error, error_json(why.code, why.detail)});
+}
+
 void gateway_side::brain_gone(const std::string& why) {
   if (is_over_) return;
   end_handed_over();

@@ -199,6 +199,8 @@ class gateway_side {
   /// The client sends nothing more. It may still read.
   void client_gone();
   void brain_gone(const std::string& why);
+  /// quelld ends: so does the connection, and how its exchanges end is left to the ledger.
+  void shut_down(const fault& why);
   /// The client violated the protocol.
   void broken(const fault& why);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <future>
 #include <list>
 #include <optional>
 #include <thread>
@@ -37,7 +38,8 @@ using any_acceptor = asio::basic_socket_acceptor<any_stream>;
 using tls_stream = asio::ssl::stream<any_socket>;
 
 constexpr std::size_t most_unsent_bytes = 4 << 20, read_bytes = 16 << 10;
-constexpr std::chrono::seconds close_timeout{1}, handshake_timeout{10};
+constexpr std::chrono::seconds close_timeout{1}, handshake_timeout{10}, parting_timeout{1};
+constexpr std::chrono::milliseconds parting_look{5};
 
 /// A connection as its listener sees it.
 class counted_link {
@@ -203,7 +205,7 @@ bool is_from_loopback(const any_socket& s) {
 class asio_loop final : public voice_loop {
  public:
   asio_loop() : work_(asio::make_work_guard(io_)), thread_([this] { io_.run(); }) {}
-  ~asio_loop() override { stop(); }
+  ~asio_loop() override { stop({}); }
 
   result<std::uint16_t> listen(const listening_place& at,
                                std::function<void(std::shared_ptr<frame_link>)> came) override;
@@ -214,7 +216,8 @@ class asio_loop final : public voice_loop {
       if (!error) what();
     });
   }
-  void stop() override {
+  void stop(std::function<void()> farewell) override {
+    if (farewell && thread_.joinable()) part(std::move(farewell));
     work_.reset();
     io_.stop();
     if (thread_.joinable()) thread_.join();
@@ -241,6 +244,19 @@ class asio_loop final : public voice_loop {
 
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
+  void part(std::function<void()> farewell) {
+    const auto parted = std::make_shared<std::promise<void>>(); // a late look finds it
+    post([this, farewell = std::move(farewell), parted] {
+      farewell();
+      wait_for_links(parted);
+    });
+    (void)parted->get_future().wait_for(parting_timeout);
+  }
+  void wait_for_links(const std::shared_ptr<std::promise<void>>& parted) {
+    std::erase_if(links_, [](const auto& one) { return one.expired(); });
+    if (links_.empty()) return parted->set_value();
+    after(parting_look, [this, parted] { wait_for_links(parted); });
+  }
   void let_in(const std::shared_ptr<entrance>& e, std::shared_ptr<frame_link> link) {
     std::erase_if(links_, [](const auto& one) { return one.expired(); });
     links_.push_back(link);

@@ -51,8 +51,9 @@ class voice_loop {
   /// Any thread. Nothing runs after `stop`.
   virtual void post(std::function<void()> what) = 0;
   virtual void after(std::chrono::milliseconds wait, std::function<void()> what) = 0;
-  /// Closes everything and joins the thread. Idempotent.
-  virtual void stop() = 0;
+  /// Runs `farewell` on its thread, if there is one, and waits, at most a second, until no connection is left. Then
+  /// closes everything and joins the thread. Idempotent.
+  virtual void stop(std::function<void()> farewell) = 0;
 };
 
 } // namespace quell::integrations::voice

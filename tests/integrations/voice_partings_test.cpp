@@ -10,7 +10,7 @@ using namespace quell::integrations::voice::testing;
 
 namespace {
 
-enum class parting { client_gone, broken, brain_gone };
+enum class parting { client_gone, broken, brain_gone, shut_down };
 
 struct parting_world : world {
   /// To the first chunk of the answer, then as many 07 whose cancels are not fenced.
@@ -26,6 +26,7 @@ struct parting_world : world {
     if (how == parting::client_gone) gateway.client_gone();
     if (how == parting::broken) gateway.broken({"bad_frame", "a frame with tag 44", {}});
     if (how == parting::brain_gone) gateway.brain_gone("it crashed");
+    if (how == parting::shut_down) gateway.shut_down({"shutting_down", "quelld is stopping", {}});
     run();
   }
   std::size_t cancelled() const {
@@ -38,7 +39,7 @@ struct parting_world : world {
 } // namespace
 
 TEST_CASE("a connection that ends answers each 07 that was taken, once its cancel is fenced", "[voice]") {
-  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone);
+  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone, parting::shut_down);
   const int keys = GENERATE(1, 2);
   parting_world w;
   w.cancelled_in_speech(keys);
@@ -67,7 +68,7 @@ TEST_CASE("a connection that ends answers each 07 that was taken, once its cance
 }
 
 TEST_CASE("a cancel that is not fenced in time is not called cancelled, and the connection ends", "[voice]") {
-  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone);
+  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone, parting::shut_down);
   parting_world w;
   w.cancelled_in_speech(2);
   w.part(how);
@@ -93,7 +94,7 @@ TEST_CASE("the wait for answers changes nothing in a connection that lives", "[v
 }
 
 TEST_CASE("an end in speech sends one 84 for each answer, before the error", "[voice]") {
-  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone);
+  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone, parting::shut_down);
   parting_world w;
   w.speak("tell me a story");
   w.answer("Once upon a time.");
@@ -108,7 +109,7 @@ TEST_CASE("an end in speech sends one 84 for each answer, before the error", "[v
 }
 
 TEST_CASE("an answer that waits behind a cancelled at the end is not spoken, and has its 84", "[voice]") {
-  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone);
+  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone, parting::shut_down);
   parting_world w;
   w.cancelled_in_speech(1);
   w.speak("next");
@@ -125,7 +126,7 @@ TEST_CASE("an answer that waits behind a cancelled at the end is not spoken, and
 }
 
 TEST_CASE("a 07 behind an answer that was heard is answered at the end, once the mark is durable", "[voice]") {
-  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone);
+  const auto how = GENERATE(parting::client_gone, parting::broken, parting::brain_gone, parting::shut_down);
   parting_world w;
   w.speak("tell me a story");
   w.answer("Once upon a time.");
@@ -138,4 +139,16 @@ TEST_CASE("a 07 behind an answer that was heard is answered at the end, once the
   w.mark();
   CHECK(w.cancelled() == 1);
   CHECK(w.is_closed);
+}
+
+TEST_CASE("the end of quelld leaves the exchanges to the ledger, and tells the client", "[voice]") {
+  parting_world w;
+  w.speak("tell me a story");
+  w.answer("Once upon a time.");
+  w.chunk();
+  w.part(parting::shut_down);
+  CHECK(w.exchanges[1] == ended::no);
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == 0);
+  CHECK(w.refusal.find("shutting_down") != std::string::npos);
+  CHECK(w.gateway.is_finished());
 }

@@ -125,7 +125,7 @@ void virtual_voice_loop::after(std::chrono::milliseconds wait, std::function<voi
   if (!is_stopped_) later(life_, wait.count() * ms + life_->random.between(2, 900) * us, std::move(what));
 }
 
-void virtual_voice_loop::stop() {
+void virtual_voice_loop::stop(std::function<void()>) {
   if (std::exchange(is_stopped_, true)) return;
   for (const auto& weak : links_)
     if (const auto link = weak.lock()) link->close();

@@ -56,7 +56,8 @@ class virtual_voice_loop final : public integrations::voice::voice_loop {
                                std::function<void(std::shared_ptr<integrations::voice::frame_link>)> came) override;
   void post(std::function<void()> what) override;
   void after(std::chrono::milliseconds wait, std::function<void()> what) override;
-  void stop() override;
+  /// A crash: nobody says farewell.
+  void stop(std::function<void()> farewell) override;
 
   /// A client (`client_to_gateway`) or a brain connects; false: nobody listens for it.
   bool connect(integrations::voice::direction as, const std::shared_ptr<voice_peer>& from, bool is_loopback);

@@ -1,12 +1,13 @@
 """Connections of the voice gateway that end while a 07 is owed its answer, or in speech; and hellos that are refused with the place of what is wrong in them."""
 import json
+import signal
 import socket
 
 import pytest
 
-from harness.voice import A0, A1, A9, CANCEL, ERROR, HELLO, NOTICE, SPEECH, SPEECH_END, TEXT, Client, connected_brain, encoded, ready_client
+from harness.voice import A0, A1, A9, CANCEL, ERROR, HELLO, NOTICE, READY, SPEECH, SPEECH_END, TEXT, Client, VoiceCluster, connected_brain, encoded, ready_client
 from harness.waiting import until
-from test_voice_bytes import CONTEXT, outside, world  # noqa: F401: its fixtures, with clusters of this module's own
+from test_voice_bytes import CONTEXT, SCRIPT, outside, world  # noqa: F401: its fixtures, with clusters of this module's own
 
 
 def in_speech(cluster, scope):
@@ -142,3 +143,20 @@ def test_a_hello_with_a_wrong_field_is_refused_with_its_place(world, hello, plac
     good.say("hello")
     good.wait(TEXT, "You said hello")
     good.close()
+
+
+def test_a_quelld_that_is_ended_takes_leave_of_its_clients_and_brains():
+    with VoiceCluster(SCRIPT) as c:
+        client, silent = in_speech(c, "partings/term"), Client(c.voice_address())
+        silent.wait(READY)
+        c.kill_controller(signal.SIGTERM)
+        for one in (client, silent):
+            one.ended()
+            assert json.loads(one.texts(ERROR)[0])["code"] == "shutting_down"
+        assert order(client) == [(SPEECH_END, b""), (ERROR, b"")], client.frames[-6:]
+        c.start_controller()
+        until(lambda: not c.operations(scope="partings/term", status="live"), "the exchange to end")
+    with VoiceCluster(SCRIPT, voice='brain = "unix:DIRECTORY/brain.sock"') as c, connected_brain(c) as brain:
+        c.kill_controller(signal.SIGTERM)
+        brain.ended()
+        assert json.loads(brain.texts(ERROR)[0])["code"] == "shutting_down"

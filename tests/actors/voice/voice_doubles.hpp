@@ -22,7 +22,8 @@ class manual_loop final : public integrations::voice::voice_loop {
   }
   void post(std::function<void()> what) override { posted_.push_back(std::move(what)); }
   void after(std::chrono::milliseconds, std::function<void()> what) override { timers_.push_back(std::move(what)); }
-  void stop() override {
+  void stop(std::function<void()> farewell) override {
+    if (farewell) farewell();
     posted_.clear();
     timers_.clear();
   }
