@@ -160,3 +160,4 @@ def test_a_quelld_that_is_ended_takes_leave_of_its_clients_and_brains():
         c.kill_controller(signal.SIGTERM)
         brain.ended()
         assert json.loads(brain.texts(ERROR)[0])["code"] == "shutting_down"
+        c.start_controller()
