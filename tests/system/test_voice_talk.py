@@ -296,6 +296,20 @@ def test_ctrl_c_cancels_a_file_and_leaves_what_was_heard(world, tmp_path):
     until(lambda: world.exchanges("talk/interrupted")[0]["status"] == "cancelled", "the exchange to end")
 
 
+def test_each_utterance_of_a_file_is_answered(world, tmp_path):
+    said, heard = tmp_path / "in.wav", tmp_path / "out.wav"
+    with wave.open(str(said), "wb") as f:
+        f.setparams((1, 2, 16000, 0, "NONE", ""))
+        f.writeframes(b"one\ntwo\n")
+    done = world.quell("talk", "--voice", world.voice_address(), "--scope", "talk/several", "--file", str(said), "--out", str(heard), check=0)
+    shown = done.stdout.decode().splitlines()
+    assert sorted(shown) == ["AI: Said one.", "AI: Said two.", "You: one", "You: two"] and shown[-1] == "AI: Said two.", done
+    with wave.open(str(heard), "rb") as f:
+        assert f.readframes(f.getnframes()) == (b"S" * 3200 + b"o" * 3200) + (b"S" * 3200 + b"t" * 3200)
+    exchanges = until(lambda: [o for o in world.exchanges("talk/several") if o["ended_at"]][1:] and world.exchanges("talk/several"), "both exchanges to end")
+    assert {o["exchange"]["transcript"] for o in exchanges} == {"one", "two"}, exchanges
+
+
 def test_quell_talk_speaks_tls_as_http_does(encrypted):
     for address in (["--voice", encrypted.voice_address()], ["--voice", "tls://" + encrypted.voice_address()], ["--state", encrypted.state]):
         done = encrypted.quell("talk", "--file", encrypted.speech, "--scope", "talk/tls", *address, check=0)
