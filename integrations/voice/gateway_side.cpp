@@ -130,10 +130,10 @@ void gateway_side::answered(const frame& f) {
   auto at = at_brain();
   if (at == live_.end()) at = unasked();
   if (!has_room_for(f.payload))
-    return effect(does::refuse_brain{{"too_many_answers",
-                                      "more than 256 answers (A1) or 1 MiB of them wait to be spoken; send them as they "
-                                      "are heard",
-                                      {}}});
+    return effect(
+        does::refuse_brain{{"too_many_answers",
+                            "more than 256 answers (A1) or 1 MiB of them wait to be spoken; send them more slowly",
+                            {}}});
   if (at == live_.end()) {
     begin_one(phase::answering).is_unasked = true;
     at = std::prev(live_.end());
