@@ -6,7 +6,7 @@ import { failed_words, left_words, waiting_words } from '../src/model/unanswered
 
 if (!globalThis.crypto) Object.defineProperty(globalThis, 'crypto', { value: webcrypto });
 const { words_of, words_of_repeated, get, post } = await import('../src/api/client.ts');
-const { is_refusal, pause_after } = await import('../src/state/delivery.ts');
+const { is_refusal, may_have_arrived, pause_after } = await import('../src/state/delivery.ts');
 const { aside, ask_to_stop, close_stop, give_up, has_unsent, leave_stops, send_stop, show_aside, stopping } = await import('../src/state/stopping.ts');
 
 type Body = { id: string; operation?: string; reason: string | null };
@@ -118,6 +118,9 @@ test('pauses grow to a few seconds; load and lost answers are no refusals', asyn
   const of = (status: number) => is_refusal(new ApiError(status, 'c', 'd'));
   assert.deepEqual([0, 401, 403, 408, 429, 500, 502, 503].map(of), [false, true, true, false, false, false, false, false]);
   assert.equal(is_refusal(new TypeError('broken off')), false);
+  const unknown = (status: number) => may_have_arrived(new ApiError(status, 'c', 'd'));
+  assert.deepEqual([0, 403, 409, 429, 500, 502, 503].map(unknown), [true, false, false, false, true, true, false]);
+  assert.equal(may_have_arrived(new TypeError('broken off')), true);
 });
 
 test('only what is asked again says so', async () => {

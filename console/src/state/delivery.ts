@@ -34,7 +34,13 @@ export function is_refusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 429;
 }
 
-function trouble_of(error: unknown): string {
+/** Nobody here knows what became of the request. Of load quelld says itself that nothing was done. */
+export function may_have_arrived(error: unknown): boolean {
+  return !is_refusal(error) && !(error instanceof ApiError && [408, 429, 503].includes(error.status));
+}
+
+/** Why there is no decision, a sentence. */
+export function why_unanswered(error: unknown): string {
   if (error instanceof DOMException) return `No answer for ${patience_ms / 1000} s.`;
   if (!(error instanceof ApiError)) return 'The answer broke off.';
   return error.status === 0 ? 'quelld does not answer.' : words_of(error);
@@ -75,7 +81,7 @@ export async function deliver(orders: readonly Order[], stop: AbortSignal, tell:
         taken.set(order.id, await ask(order, stop));
       } catch (error) {
         if (is_refusal(error)) return void refused.push(error.message);
-        trouble = trouble_of(error);
+        trouble = why_unanswered(error);
         unanswered.push(order);
       }
     };

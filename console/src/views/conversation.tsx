@@ -6,13 +6,17 @@ import { read_newest } from '../api/pages.ts';
 import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
 import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
+import { message_of, rest_of, unanswered_words, type Outgoing } from '../model/draft.ts';
 import { count, duration, shown } from '../model/format.ts';
 import { here_queries, what_is_here } from '../model/here.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
+import { uuid7 } from '../model/uuid.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
+import { is_refusal, may_have_arrived, why_unanswered } from '../state/delivery.ts';
 import { use_live_turns } from '../state/live_turns.ts';
+import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
 import { may, session } from '../state/session.ts';
@@ -80,29 +84,42 @@ function Kept({ message, is_gone, used, actions }: { message: Message; is_gone: 
 /** What a message does while an answer is written. */
 const during_turn_choices = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede']] as const;
 
+function decision_words(d: MessageDecision): string {
+  if (d.duplicate) return 'It had arrived; it was taken once';
+  if (d.decision === 'cancel') return `Taken as a stop: ${d.cancel?.operations ?? 0} operations`;
+  if (d.decision === 'ignored') return `Not answered: ${d.why.replaceAll('_', ' ')}`;
+  if (d.during_turn) return d.during_turn.manner === 'steer' ? 'Told before its next step' : 'The running answer is being stopped';
+  return d.turn?.position ? `Waits behind ${d.turn.position}` : '';
+}
+
 function Say({ scope, is_running, said }: { scope: string; is_running: boolean; said: () => void }) {
   const [during_turn, set_during_turn] = useState<string>('queue');
   const [text, set_text] = useState('');
   const [note, set_note] = useState('');
   const [trouble, set_trouble] = useState('');
-  const say = async () => {
-    if (!text.trim()) return;
+  const { is_busy, once } = use_one_at_a_time();
+  const unanswered = useRef<Outgoing | null>(null);
+  const say = () => once(async () => {
+    const message = message_of(text, is_running ? during_turn : '', unanswered.current, uuid7);
+    if (!message) return;
     const author = session.value!.owner;
     try {
-      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue', ...(is_running ? { during_turn } : {}) });
-      set_note(d.decision === 'cancel' ? `Taken as a stop: ${d.cancel?.operations ?? 0} operations` : d.decision === 'ignored' ? `Not answered: ${d.why.replaceAll('_', ' ')}` : d.during_turn?.manner === 'steer' ? 'Told before its next step' : d.during_turn ? 'The running answer is being stopped' : d.turn?.position ? `Waits behind ${d.turn.position}` : '');
-      set_text('');
+      const d = await post<MessageDecision>('/v1/messages', { id: message.id, scope, text: message.text, author, on_disconnect: 'continue', ...(message.manner ? { during_turn: message.manner } : {}) });
+      unanswered.current = null;
+      set_note(decision_words(d));
+      set_text((now) => rest_of(now, message.text));
       set_trouble('');
       said();
     } catch (error) {
-      set_trouble(words_of(error));
+      unanswered.current = is_refusal(error) ? null : message;
+      set_trouble(may_have_arrived(error) ? unanswered_words(why_unanswered(error)) : words_of(error));
     }
-  };
+  });
   return (
     <form class="say" onSubmit={(e) => (e.preventDefault(), void say())}>
       <Trouble words={trouble} />
       <textarea aria-label="Message" placeholder={`Say something in ${scope}. Enter sends.`} rows={2} maxLength={65_536} value={text} onInput={(e) => set_text(e.currentTarget.value)} onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && (e.preventDefault(), void say())} />
-      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" />{is_running && <select aria-label="While an answer is written" value={during_turn} onChange={(e) => set_during_turn(e.currentTarget.value)}>{during_turn_choices.map(([words, name]) => <option key={name} value={name}>{words}</option>)}</select>}<button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
+      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" />{is_running && <select aria-label="While an answer is written" value={during_turn} onChange={(e) => set_during_turn(e.currentTarget.value)}>{during_turn_choices.map(([words, name]) => <option key={name} value={name}>{words}</option>)}</select>}<button type="submit" class="button primary" disabled={is_busy || !text.trim()}>{is_busy ? 'Sending…' : 'Send'}</button></div>
     </form>
   );
 }
