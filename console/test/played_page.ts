@@ -1,4 +1,4 @@
-// What connections.ts needs of a page: its visibility, the locks of all tabs, and the channel between them. Import it first.
+// What connections.ts and slices.ts need of a page: its visibility, the locks of all tabs, and the channels between them. Import it first.
 
 type Grant = { name: string; run: () => Promise<void> };
 
@@ -41,12 +41,29 @@ class PlayedDocument extends EventTarget {
   }
 }
 
-class PlayedChannel {
-  onmessage: (() => void) | null = null;
-  postMessage(): void {}
+/** A channel between tabs, of which a test plays the others: it hears what they say by `onmessage`. */
+export class PlayedChannel {
+  static readonly all = new Map<string, PlayedChannel>();
+  readonly said: unknown[] = [];
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+
+  constructor(name: string) {
+    PlayedChannel.all.set(name, this);
+  }
+
+  postMessage(words: unknown): void {
+    this.said.push(words);
+  }
+}
+
+/** Node's own keeps the test alive for ever. */
+class PlayedMessageChannel {
+  readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
+  readonly port2 = { postMessage: () => void setImmediate(() => this.port1.onmessage?.()) };
 }
 
 export const page = new PlayedDocument();
 Object.defineProperty(globalThis, 'document', { value: page, configurable: true });
 Object.defineProperty(globalThis, 'navigator', { value: { locks: new PlayedLocks() }, configurable: true });
 Object.defineProperty(globalThis, 'BroadcastChannel', { value: PlayedChannel, configurable: true });
+Object.defineProperty(globalThis, 'MessageChannel', { value: PlayedMessageChannel, configurable: true });

@@ -1,15 +1,20 @@
 // Who is signed in, and what the role may do (docs/api.md). The page holds no token: the cookie is not for scripts.
 import { computed, signal } from '@preact/signals';
-import { ApiError, get, post, remove, when_signed_out, words_of } from '../api/client.ts';
+import { ApiError, get, post, send, when_signed_out, words_of } from '../api/client.ts';
 import { close_feed, open_feed } from '../api/feed.ts';
 import type { Session } from '../api/types.ts';
+import { not_signed_out_words } from '../model/sign_out.ts';
 
 export const session = signal<Session | null>(null);
 export const session_state = signal<'looking' | 'out' | 'in' | 'no_answer'>('looking');
 export const sign_in_trouble = signal('');
+/** Why a sign-out was not confirmed; '' = none was asked for, or it is done. */
+export const sign_out_trouble = signal('');
+export const is_signing_out = signal(false);
 
 const renewal_ms = 30 * 60_000;
 const retry_ms = 1500;
+const sign_out_patience_ms = 10_000;
 
 const role = computed(() => session.value?.role ?? 'observer');
 /** A token of role chat decides about calls only if the configuration names it; only those may see what stands approved. */
@@ -42,6 +47,7 @@ function signed_in(as: Session): void {
 function signed_out(): void {
   close_feed();
   session.value = null;
+  sign_out_trouble.value = '';
   session_state.value = 'out';
 }
 
@@ -64,9 +70,22 @@ export async function sign_in(by: { token: string } | { link: string }): Promise
   }
 }
 
+/** Only quelld can end the session: without its answer the page stays signed in and says so. */
 export async function sign_out(): Promise<void> {
-  await remove('/v1/sessions/current').catch(() => {});
-  signed_out();
+  if (is_signing_out.value) return;
+  is_signing_out.value = true;
+  sign_out_trouble.value = '';
+  try {
+    await send('DELETE', '/v1/sessions/current', { signal: AbortSignal.timeout(sign_out_patience_ms) });
+    signed_out();
+  } catch (error) {
+    if (session.value === null) return; // somebody else has noticed its end meanwhile
+    if (error instanceof ApiError && error.status === 401) return signed_out();
+    const is_silent = !(error instanceof ApiError) || error.status === 0;
+    sign_out_trouble.value = not_signed_out_words(is_silent ? 'quelld does not answer.' : words_of(error), is_silent || error.status >= 500, session.value.token);
+  } finally {
+    is_signing_out.value = false;
+  }
 }
 
 /** A link's secret leaves the address bar, and the history, before anything else happens. */

@@ -11,7 +11,7 @@ import { StopsAside } from '../parts/stops_aside.tsx';
 import { now } from '../state/clock.ts';
 import { needs_number } from '../state/needs.ts';
 import { address, route } from '../state/router.ts';
-import { may, session, sign_out } from '../state/session.ts';
+import { is_signing_out, may, session, sign_out, sign_out_trouble } from '../state/session.ts';
 import { AuditView } from './audit.tsx';
 import { CancelsView, CancelView } from './cancels.tsx';
 import { ClusterView } from './cluster.tsx';
@@ -64,7 +64,7 @@ function Navigation() {
       <button type="button" class="key-hint" onClick={() => (is_help_open.value = true)}>Keys <kbd>?</kbd></button>
       <div class="who">
         <div><b>{who.token}</b><span class="faint">{who.role}{who.scope ? ` · ${who.scope}` : ''}</span></div>
-        <button type="button" class="button quiet" aria-label="Sign out" title="Sign out" onClick={() => void sign_out()}><Icon name="out" /></button>
+        <button type="button" class="button quiet" aria-label="Sign out" title="Sign out" disabled={is_signing_out.value} onClick={() => void sign_out()}><Icon name="out" /></button>
       </div>
     </nav>
   );
@@ -74,6 +74,18 @@ function ConnectionBar() {
   const { state, since } = connection.value;
   if (state !== 'lost') return null;
   return <div class="lost" role="status">quelld does not answer, since {duration(Math.max(0, Math.floor((now.value - since) / 1000) * 1000))}. What you see is from then; it goes on by itself when quelld is back.</div>;
+}
+
+function NotSignedOut() {
+  if (!sign_out_trouble.value) return null;
+  return (
+    <div class="lost not-signed-out" role="alert">
+      <span>{sign_out_trouble.value}</span>
+      <span class="grow" />
+      <button type="button" class="button" onClick={() => void sign_out()}>Sign out again</button>
+      <button type="button" class="button" onClick={() => (sign_out_trouble.value = '')}>Stay signed in</button>
+    </div>
+  );
 }
 
 const keys: [string, string][] = [
@@ -145,6 +157,7 @@ export function Shell() {
         <Navigation />
         <div class="stage">
           <ConnectionBar />
+          <NotSignedOut />
           <StopsAside can_show />
           <main id="main" tabIndex={0}><View /></main>
         </div>
