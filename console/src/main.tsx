@@ -9,8 +9,10 @@ import { begin_session, session_state } from './state/session.ts';
 import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
 import { SignIn } from './views/sign_in.tsx';
+import { SomebodyElse } from './views/somebody_else.tsx';
 
 function App() {
+  if (session_state.value === 'changed') return <SomebodyElse />;
   return session_state.value === 'in' ? <Shell /> : <SignIn />;
 }
 
@@ -31,7 +33,8 @@ function keep_unsent_stops(): void {
   const warn = (event: BeforeUnloadEvent) => event.preventDefault();
   effect(() => (has_unsent.value ? addEventListener('beforeunload', warn) : removeEventListener('beforeunload', warn)));
   effect(() => {
-    if (session_state.value === 'out') untracked(leave_stops);
+    const why = { out: 'Nobody is signed in.', changed: 'Somebody else is signed in.' }[session_state.value as string];
+    if (why) untracked(() => leave_stops(why));
   });
 }
 

@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'node:test';
-import './played_page.ts';
+import { after, beforeEach, test } from 'node:test';
+import { PlayedChannel } from './played_page.ts';
+import { identity_words, is_same_identity } from '../src/model/identity.ts';
 import { not_signed_out_words } from '../src/model/sign_out.ts';
 
-const { session, session_state, sign_in, sign_out, sign_out_trouble } = await import('../src/state/session.ts');
+const { go_on_as_other, other_session, session, session_state, sign_in, sign_out, sign_out_trouble } = await import('../src/state/session.ts');
 
 const ann = { id: 's1', created_at: null, expires_at: null, token: 'ann', role: 'operator', scope: null, owner: { id: 'ann' } };
 
+const bob = { ...ann, id: 's2', token: 'bob', role: 'observer', scope: 'team', owner: { id: 'bob' } };
+const tabs = PlayedChannel.all.get('quell-session')!;
+
+/** Whom the cookie stands for, as quelld answers; null = nobody. */
+let current: typeof ann | typeof bob | null = ann;
 /** What quelld does with each sign-out, in turn: its status, 0 = the request is lost. */
 let plays: number[] = [];
 globalThis.fetch = (async (path: string, init: RequestInit = {}) => {
   const { method = 'GET', signal } = init;
   if (path.startsWith('/v1/events')) return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError'))));
   if (method === 'POST') return Response.json(ann, { status: 201 });
+  if (method === 'GET') return current ? Response.json(current) : Response.json({ code: 'unauthenticated', title: 'No' }, { status: 401 });
   const status = plays.shift() ?? 204;
   if (status === 0) throw new TypeError('Failed to fetch');
   return status === 204 ? new Response(null, { status }) : Response.json({ code: 'some_code', title: 'No', detail: `Said ${status}.` }, { status });
@@ -20,9 +27,13 @@ globalThis.fetch = (async (path: string, init: RequestInit = {}) => {
 
 beforeEach(async () => {
   plays = [];
+  current = ann;
+  if (session_state.value !== 'out' && session_state.value !== 'looking') await sign_out();
   await sign_in({ token: 't' });
   assert.deepEqual([session_state.value, session.value?.token], ['in', 'ann']);
 });
+
+after(sign_out); // it closes the feed, which would keep the test alive
 
 test('who is signed out is whom quelld has signed out', async () => {
   for (const status of [204, 401]) {
@@ -56,4 +67,47 @@ test('two presses of sign out send one request', async () => {
   plays = [204, 500];
   await Promise.all([sign_out(), sign_out()]);
   assert.deepEqual([session_state.value, plays], ['out', [500]]);
+});
+
+async function until(what: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, 'waited');
+}
+
+test('another identity that another tab has signed in is noticed at once, and nothing goes on in its name unseen', async () => {
+  tabs.onmessage!({ data: bob });
+  assert.deepEqual([session_state.value, session.value?.token, other_session.value?.token], ['changed', 'ann', 'bob']);
+  go_on_as_other();
+  assert.deepEqual([session_state.value, session.value?.token, other_session.value], ['in', 'bob', null]);
+});
+
+test('the same identity in another tab changes nothing', () => {
+  tabs.onmessage!({ data: { ...ann, id: 's9' } });
+  assert.deepEqual([session_state.value, session.value?.id], ['in', 's9']);
+});
+
+test('if the first identity signs in again, its page goes on', () => {
+  tabs.onmessage!({ data: bob });
+  tabs.onmessage!({ data: ann });
+  assert.deepEqual([session_state.value, session.value?.token, other_session.value], ['in', 'ann', null]);
+});
+
+test('a sign-out in another tab is believed once quelld says so', async () => {
+  current = null;
+  tabs.onmessage!({ data: null });
+  await until(() => session_state.value === 'out');
+  tabs.onmessage!({ data: bob });
+  assert.equal(session_state.value, 'out', 'a page where nobody is signed in shows its form');
+});
+
+test('a sign-in and a sign-out are told to the other tabs', async () => {
+  tabs.said.length = 0;
+  await sign_out();
+  await sign_in({ token: 't' });
+  assert.deepEqual(tabs.said, [null, ann]);
+});
+
+test('who somebody is', () => {
+  assert.equal(is_same_identity(ann as never, { ...ann, id: 'another' } as never), true);
+  for (const other of [{ token: 'x' }, { role: 'admin' }, { scope: 'a' }, { owner: { id: 'x' } }]) assert.equal(is_same_identity(ann as never, { ...ann, ...other } as never), false, JSON.stringify(other));
+  assert.deepEqual([identity_words(ann as never), identity_words(bob as never)], ['ann (operator)', 'bob (observer in team)']);
 });

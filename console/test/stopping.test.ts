@@ -101,7 +101,7 @@ test('giving up and signing out end the repeats and say so', async () => {
   assert.equal(stopping.value!.phase, 'failed');
   assert.match(stopping.value!.trouble, /^Given up\..*may have arrived/);
   over = send_stop(plain);
-  leave_stops();
+  leave_stops('Nobody is signed in.');
   await over;
   assert.deepEqual([stopping.value, aside.value.map((s) => s.phase), has_unsent.value], [null, ['failed'], false]);
   assert.match(aside.value[0]!.trouble, /^Nobody is signed in\./);

@@ -1,4 +1,4 @@
-"""Who acts in the web console: signing out is said only if quelld has done it."""
+"""Who acts in the web console: signing out is said only if quelld has done it, and another tab's sign-in is noticed."""
 import os
 import shutil
 
@@ -6,7 +6,7 @@ import pytest
 
 from harness.browser import CONSOLE
 from harness.turns import TurnCluster
-from test_console import ASKS, SCRIPT
+from test_console import ASKS, confirm, SCRIPT, STAY
 
 if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
     raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
@@ -32,3 +32,47 @@ def test_a_sign_out_that_quelld_does_not_answer_is_not_said_to_be_done(cluster, 
     browser.sees("Sign in", ".sign-in")
     browser.go("/workers")
     browser.sees("Sign in", ".sign-in")
+
+
+def sign_in_another_tab(cluster, browser, token):
+    made = cluster.api("POST", "/v1/sessions/links", {}, token=token)
+    assert made.status == 201, made.body
+    browser("const tab = await context.newPage(); await tab.goto(args.url + args.path); await tab.locator('nav').waitFor(); await tab.close()", path=made.json["path"])
+
+
+def token_of(cluster, name, role):
+    return cluster.api("POST", "/v1/tokens", {"name": name, "role": role}).json["token"]
+
+
+def test_a_sign_in_in_another_tab_is_noticed(cluster, browser):
+    browser.sign_in(cluster, token=token_of(cluster, "ann", "operator"))
+    browser.go("/tree")
+    browser.sees("ann", "nav .who")
+    sign_in_another_tab(cluster, browser, token_of(cluster, "bob", "observer"))
+    browser.sees("Somebody else is signed in", ".sign-in h1")
+    browser.sees("bob (observer)", ".sign-in")
+    browser.sees("ann (operator)", ".sign-in")
+    assert browser.flaws() == []
+    browser.press("Go on as bob")
+    browser.sees("bob", "nav .who")
+    browser.sees("Live", "h1")
+    assert browser("return await page.getByRole('button', { name: /^Stop/, includeHidden: true }).count()") == 0, "an observer stops nothing"
+
+
+def test_a_stop_without_an_answer_is_not_sent_in_the_name_of_somebody_else(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="two", title="of two")["id"]
+    cluster.wait_status(op, "running")
+    browser.sign_in(cluster, token=token_of(cluster, "cid", "operator"))
+    browser.go(f"/operations/{op}")
+    browser("await page.route('**/v1/cancels', (one) => one.abort())")
+    browser.press("Stop…")
+    confirm(browser)
+    browser.sees("Not sent yet, as far as this page knows", "dialog .unanswered")
+    sign_in_another_tab(cluster, browser, token_of(cluster, "dora", "operator"))
+    browser.sees("Stop of of two: not confirmed. Somebody else is signed in.", ".stop-aside")
+    browser("await page.unroute('**/v1/cancels')")
+    browser.press("Go on as dora")
+    browser.sees("of two", "h1")
+    assert cluster.operation(op)["status"] == "running"
+    assert [c for c in cluster.api("GET", "/v1/cancels").json["cancels"] if c["target"].get("operation") == op] == []
+    cluster.cancel(operation=op)

@@ -3,10 +3,13 @@ import { computed, signal } from '@preact/signals';
 import { ApiError, get, post, send, when_signed_out, words_of } from '../api/client.ts';
 import { close_feed, open_feed } from '../api/feed.ts';
 import type { Session } from '../api/types.ts';
+import { is_same_identity } from '../model/identity.ts';
 import { not_signed_out_words } from '../model/sign_out.ts';
 
 export const session = signal<Session | null>(null);
-export const session_state = signal<'looking' | 'out' | 'in' | 'no_answer'>('looking');
+/** changed: another tab has signed in `other_session`, which the cookie of this browser stands for by now; this page still shows what `session` may see. */
+export const session_state = signal<'looking' | 'out' | 'in' | 'no_answer' | 'changed'>('looking');
+export const other_session = signal<Session | null>(null);
 export const sign_in_trouble = signal('');
 /** Why a sign-out was not confirmed; '' = none was asked for, or it is done. */
 export const sign_out_trouble = signal('');
@@ -33,8 +36,17 @@ export const may = {
   run_cluster: computed(() => role.value === 'admin' && session.value?.scope === null),
 };
 
+/** Says to the other tabs who is signed in now; null = nobody is, as far as this one knows. */
+const other_tabs = new BroadcastChannel('quell-session');
+other_tabs.onmessage = ({ data }: { data: Session | null }) => {
+  if (session_state.value === 'out') return;
+  if (data && session.value) take(data);
+  else void look();
+};
+
 function signed_in(as: Session): void {
   session.value = as;
+  other_session.value = null;
   sign_in_trouble.value = '';
   if (session_state.value !== 'in') {
     session_state.value = 'in';
@@ -45,25 +57,51 @@ function signed_in(as: Session): void {
 }
 
 function signed_out(): void {
+  newest_look += 1;
   close_feed();
   session.value = null;
+  other_session.value = null;
   sign_out_trouble.value = '';
   session_state.value = 'out';
 }
 
+/** Whom the cookie stands for now. If it is not who looks at this page, nothing more is asked or sent in the name of either. */
+function take(now: Session): void {
+  newest_look += 1;
+  if (session.value === null || is_same_identity(session.value, now)) return signed_in(now);
+  close_feed();
+  other_session.value = now;
+  sign_out_trouble.value = '';
+  session_state.value = 'changed';
+}
+
+/** The person has read who is signed in now: the page begins anew with that. */
+export function go_on_as_other(): void {
+  if (other_session.value) signed_in(other_session.value);
+}
+
+/** An older look, and one that was overtaken by a sign-in or sign-out, says nothing. */
+let newest_look = 0;
+
 async function look(): Promise<void> {
+  const mine = ++newest_look;
   try {
-    signed_in(await get<Session>('/v1/sessions/current'));
+    const now = await get<Session>('/v1/sessions/current');
+    if (mine === newest_look) take(now);
   } catch (error) {
+    if (mine !== newest_look) return;
     if (error instanceof ApiError && error.status === 401) return signed_out();
-    if (session_state.value !== 'in') session_state.value = 'no_answer';
-    setTimeout(() => void look(), retry_ms);
+    if (session_state.value !== 'in' && session_state.value !== 'changed') session_state.value = 'no_answer';
+    setTimeout(() => mine === newest_look && void look(), retry_ms);
   }
 }
 
 export async function sign_in(by: { token: string } | { link: string }): Promise<void> {
   try {
-    signed_in(await post<Session>('/v1/sessions', by));
+    const now = await post<Session>('/v1/sessions', by);
+    newest_look += 1;
+    signed_in(now);
+    other_tabs.postMessage(now);
   } catch (error) {
     sign_in_trouble.value = words_of(error);
     if (session_state.value !== 'in') session_state.value = 'out';
@@ -78,6 +116,7 @@ export async function sign_out(): Promise<void> {
   try {
     await send('DELETE', '/v1/sessions/current', { signal: AbortSignal.timeout(sign_out_patience_ms) });
     signed_out();
+    other_tabs.postMessage(null);
   } catch (error) {
     if (session.value === null) return; // somebody else has noticed its end meanwhile
     if (error instanceof ApiError && error.status === 401) return signed_out();
@@ -92,6 +131,8 @@ export async function sign_out(): Promise<void> {
 export async function begin_session(): Promise<void> {
   when_signed_out(() => session_state.value === 'in' && signed_out());
   setInterval(() => session_state.value === 'in' && void look(), renewal_ms);
+  // A tab that was frozen has heard nothing of the others.
+  document.addEventListener('visibilitychange', () => !document.hidden && session_state.value === 'in' && void look());
   const link = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
   if (location.hash) history.replaceState(null, '', location.pathname + location.search);
   if (link) await sign_in({ link });

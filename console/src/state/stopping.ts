@@ -113,8 +113,8 @@ export function give_up(one: Stopping): void {
   sending.get(one.ids)?.abort('Given up.');
 }
 
-/** Nobody is signed in: nothing more is sent in anybody's name, and each unanswered stop says so. */
-export function leave_stops(): void {
+/** Whoever confirmed them is not signed in any more: nothing is sent in another's name, and each unanswered stop says `why`, a sentence. */
+export function leave_stops(why: string): void {
   close_stop();
-  for (const one of sending.values()) one.abort('Nobody is signed in.');
+  for (const one of sending.values()) one.abort(why);
 }

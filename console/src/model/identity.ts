@@ -1,0 +1,12 @@
+// Who acts from this browser: all tabs share one cookie, so a sign-in in one of them changes it for all. Pure.
+import type { Session } from '../api/types.ts';
+
+/** The same rights in the same name. Another session of the same token is the same person. */
+export function is_same_identity(a: Session, b: Session): boolean {
+  return a.token === b.token && a.role === b.role && a.scope === b.scope && a.owner.id === b.owner.id;
+}
+
+/** How a person is told who somebody is: the token's name, its role, and the scope if it has one. */
+export function identity_words(who: Session): string {
+  return `${who.token} (${who.role}${who.scope ? ` in ${who.scope}` : ''})`;
+}
