@@ -5,7 +5,7 @@ import { new_needs, tab_title } from './model/needs.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
 import { follow_links, go, steps } from './state/router.ts';
-import { begin_session, session_state } from './state/session.ts';
+import { begin_session, session_state, visits } from './state/session.ts';
 import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
 import { SignIn } from './views/sign_in.tsx';
@@ -13,7 +13,7 @@ import { SomebodyElse } from './views/somebody_else.tsx';
 
 function App() {
   if (session_state.value === 'changed') return <SomebodyElse />;
-  return session_state.value === 'in' ? <Shell /> : <SignIn />;
+  return session_state.value === 'in' ? <Shell key={visits.value} /> : <SignIn />;
 }
 
 /** A new need is said aloud, if the person has asked for it and looks elsewhere. */

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { PlayedChannel } from './played_page.ts';
 import { identity_words, is_same_identity } from '../src/model/identity.ts';
+import { link_in, sign_in_of } from '../src/model/sign_in.ts';
 import { not_signed_out_words } from '../src/model/sign_out.ts';
 
-const { go_on_as_other, other_session, session, session_state, sign_in, sign_out, sign_out_trouble } = await import('../src/state/session.ts');
+const { go_on_as_other, other_session, session, session_state, sign_in, sign_in_trouble, sign_out, sign_out_trouble, visits } = await import('../src/state/session.ts');
 
 const ann = { id: 's1', created_at: null, expires_at: null, token: 'ann', role: 'operator', scope: null, owner: { id: 'ann' } };
 
@@ -15,10 +16,12 @@ const tabs = PlayedChannel.all.get('quell-session')!;
 let current: typeof ann | typeof bob | null = ann;
 /** What quelld does with each sign-out, in turn: its status, 0 = the request is lost. */
 let plays: number[] = [];
+/** What it answers to a sign-in; null = 401. */
+let comes: typeof ann | typeof bob | null = ann;
 globalThis.fetch = (async (path: string, init: RequestInit = {}) => {
   const { method = 'GET', signal } = init;
   if (path.startsWith('/v1/events')) return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError'))));
-  if (method === 'POST') return Response.json(ann, { status: 201 });
+  if (method === 'POST') return comes ? Response.json(comes, { status: 201 }) : Response.json({ code: 'unauthenticated', title: 'No', detail: 'The link was used.' }, { status: 401 });
   if (method === 'GET') return current ? Response.json(current) : Response.json({ code: 'unauthenticated', title: 'No' }, { status: 401 });
   const status = plays.shift() ?? 204;
   if (status === 0) throw new TypeError('Failed to fetch');
@@ -27,7 +30,7 @@ globalThis.fetch = (async (path: string, init: RequestInit = {}) => {
 
 beforeEach(async () => {
   plays = [];
-  current = ann;
+  current = comes = ann;
   if (session_state.value !== 'out' && session_state.value !== 'looking') await sign_out();
   await sign_in({ token: 't' });
   assert.deepEqual([session_state.value, session.value?.token], ['in', 'ann']);
@@ -110,4 +113,24 @@ test('who somebody is', () => {
   assert.equal(is_same_identity(ann as never, { ...ann, id: 'another' } as never), true);
   for (const other of [{ token: 'x' }, { role: 'admin' }, { scope: 'a' }, { owner: { id: 'x' } }]) assert.equal(is_same_identity(ann as never, { ...ann, ...other } as never), false, JSON.stringify(other));
   assert.deepEqual([identity_words(ann as never), identity_words(bob as never)], ['ann (operator)', 'bob (observer in team)']);
+});
+
+test('a link that is opened in a page of somebody else begins it anew, and one that fails leaves it as it is', async () => {
+  const before = visits.value;
+  comes = bob;
+  await sign_in({ link: 'ql_a' });
+  assert.deepEqual([session_state.value, session.value?.token, visits.value], ['in', 'bob', before + 1]);
+  await sign_in({ link: 'ql_b' });
+  assert.equal(visits.value, before + 1, 'the same person goes on');
+  comes = null;
+  await sign_in({ link: 'ql_b' });
+  assert.deepEqual([session_state.value, session.value?.token, sign_in_trouble.value], ['in', 'bob', 'The link was used.']);
+});
+
+test('a link is known behind an address, and wherever it is pasted', () => {
+  assert.deepEqual([link_in('#link=ql_a-b_1'), link_in('#link='), link_in('#main'), link_in('')], ['ql_a-b_1', null, null, null]);
+  assert.deepEqual(sign_in_of(' http://127.0.0.1:7007/#link=ql_a-b_1\n'), { link: 'ql_a-b_1' });
+  assert.deepEqual(sign_in_of('/#link=ql_a'), { link: 'ql_a' });
+  assert.deepEqual(sign_in_of('ql_a'), { link: 'ql_a' });
+  for (const token of ['qk_abc', 'qk_a#b', 'word']) assert.deepEqual(sign_in_of(` ${token} `), { token });
 });

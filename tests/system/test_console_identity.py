@@ -1,4 +1,4 @@
-"""Who acts in the web console: signing out is said only if quelld has done it, and another tab's sign-in is noticed."""
+"""Who acts in the web console: signing out is said only if quelld has done it, another tab's sign-in is noticed, and a pasted link signs in."""
 import os
 import shutil
 
@@ -76,3 +76,32 @@ def test_a_stop_without_an_answer_is_not_sent_in_the_name_of_somebody_else(clust
     assert cluster.operation(op)["status"] == "running"
     assert [c for c in cluster.api("GET", "/v1/cancels").json["cancels"] if c["target"].get("operation") == op] == []
     cluster.cancel(operation=op)
+
+
+def link(cluster, token=None):
+    return cluster.api("POST", "/v1/sessions/links", {}, token=token).json["path"]
+
+
+@pytest.mark.parametrize("where", ["address", "field"])
+def test_a_link_that_is_pasted_into_the_open_page_signs_in(cluster, browser, where):
+    browser.go("/")
+    browser.sees("Sign in", ".sign-in")
+    if where == "address":
+        browser("await page.evaluate((path) => { location.hash = path.slice(path.indexOf('#')); }, args.path)", path=link(cluster))
+    else:
+        browser("await page.getByLabel('Token').fill(args.url + args.path); await page.getByRole('button', { name: 'Sign in' }).click()", path=link(cluster))
+    browser.sees("quell", "nav")
+    assert "#" not in browser("return page.url()")
+
+
+def test_a_link_of_somebody_else_begins_the_open_page_anew(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree")
+    browser.sees("Tokens", "nav")
+    path = link(cluster, token_of(cluster, "eve", "observer"))
+    browser("await page.evaluate((path) => { location.hash = path.slice(path.indexOf('#')); }, args.path)", path=path)
+    browser.sees("eve", "nav .who")
+    assert "Tokens" not in browser.text("nav")
+    browser("await page.evaluate((path) => { location.hash = path.slice(path.indexOf('#')); }, args.path)", path=path)
+    browser.sees("Still signed in as eve: the link did not sign in.", ".stage [role=alert]")
+    browser.press("Seen", ".stage [role=alert]")

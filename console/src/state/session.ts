@@ -4,12 +4,15 @@ import { ApiError, get, post, send, when_signed_out, words_of } from '../api/cli
 import { close_feed, open_feed } from '../api/feed.ts';
 import type { Session } from '../api/types.ts';
 import { is_same_identity } from '../model/identity.ts';
+import { link_in, type SignIn } from '../model/sign_in.ts';
 import { not_signed_out_words } from '../model/sign_out.ts';
 
 export const session = signal<Session | null>(null);
 /** changed: another tab has signed in `other_session`, which the cookie of this browser stands for by now; this page still shows what `session` may see. */
 export const session_state = signal<'looking' | 'out' | 'in' | 'no_answer' | 'changed'>('looking');
 export const other_session = signal<Session | null>(null);
+/** Grows each time that somebody comes in: views of whoever was here before begin anew. */
+export const visits = signal(0);
 export const sign_in_trouble = signal('');
 /** Why a sign-out was not confirmed; '' = none was asked for, or it is done. */
 export const sign_out_trouble = signal('');
@@ -49,6 +52,7 @@ function signed_in(as: Session): void {
   other_session.value = null;
   sign_in_trouble.value = '';
   if (session_state.value !== 'in') {
+    visits.value += 1;
     session_state.value = 'in';
     is_approver.value = false;
     void look_for_approver();
@@ -96,15 +100,17 @@ async function look(): Promise<void> {
   }
 }
 
-export async function sign_in(by: { token: string } | { link: string }): Promise<void> {
+/** Somebody else than whoever looks at this page now begins anew: nothing of before stays. */
+export async function sign_in(by: SignIn): Promise<void> {
   try {
     const now = await post<Session>('/v1/sessions', by);
+    if (session.value && !is_same_identity(session.value, now)) signed_out();
     newest_look += 1;
     signed_in(now);
     other_tabs.postMessage(now);
   } catch (error) {
     sign_in_trouble.value = words_of(error);
-    if (session_state.value !== 'in') session_state.value = 'out';
+    if (session_state.value !== 'in' && session_state.value !== 'changed') session_state.value = 'out';
   }
 }
 
@@ -128,14 +134,21 @@ export async function sign_out(): Promise<void> {
 }
 
 /** A link's secret leaves the address bar, and the history, before anything else happens. */
+async function take_link(): Promise<void> {
+  const link = link_in(location.hash);
+  if (link) sign_in_trouble.value = '';
+  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (link) await sign_in({ link });
+}
+
 export async function begin_session(): Promise<void> {
   when_signed_out(() => session_state.value === 'in' && signed_out());
   setInterval(() => session_state.value === 'in' && void look(), renewal_ms);
   // A tab that was frozen has heard nothing of the others.
   document.addEventListener('visibilitychange', () => !document.hidden && session_state.value === 'in' && void look());
-  const link = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
-  if (link) await sign_in({ link });
+  // A link that is opened in a page that is open already changes the address and loads nothing.
+  addEventListener('hashchange', () => void take_link());
+  await take_link();
   if (session_state.value !== 'in') {
     const trouble = sign_in_trouble.value;
     await look();

@@ -11,7 +11,7 @@ import { StopsAside } from '../parts/stops_aside.tsx';
 import { now } from '../state/clock.ts';
 import { needs_number } from '../state/needs.ts';
 import { address, route } from '../state/router.ts';
-import { is_signing_out, may, session, sign_out, sign_out_trouble } from '../state/session.ts';
+import { is_signing_out, may, session, sign_in_trouble, sign_out, sign_out_trouble } from '../state/session.ts';
 import { AuditView } from './audit.tsx';
 import { CancelsView, CancelView } from './cancels.tsx';
 import { ClusterView } from './cluster.tsx';
@@ -88,6 +88,18 @@ function NotSignedOut() {
   );
 }
 
+/** A link that was opened in this page and did not sign in: it goes on with whoever was signed in. */
+function NotSignedIn() {
+  if (!sign_in_trouble.value) return null;
+  return (
+    <div class="lost not-signed-out" role="alert">
+      <span>Still signed in as {session.value!.token}: the link did not sign in. {sign_in_trouble.value}</span>
+      <span class="grow" />
+      <button type="button" class="button" onClick={() => (sign_in_trouble.value = '')}>Seen</button>
+    </div>
+  );
+}
+
 const keys: [string, string][] = [
   ['/', 'Search'], ['j k', 'Down and up'], ['h l', 'Close and open a branch'], ['Enter', 'Open'], ['x', 'Choose, to stop several'], ['c', 'Stop what is marked; Enter confirms'],
   ['g', 'Live tree'], ['n', 'Needs me'], ['Esc', 'Leave a field or dialog'], ['?', 'This'],
@@ -158,6 +170,7 @@ export function Shell() {
         <div class="stage">
           <ConnectionBar />
           <NotSignedOut />
+          <NotSignedIn />
           <StopsAside can_show />
           <main id="main" tabIndex={0}><View /></main>
         </div>
