@@ -1,4 +1,4 @@
-"""The field for messages of the web console: however often it is pressed and whatever answer is lost, a message is posted once and no word is wiped unsent."""
+"""Second presses in the web console: a message is posted once, also if its answer is lost, no word is wiped unsent, and one token is created."""
 import os
 import shutil
 
@@ -12,7 +12,7 @@ if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.p
     raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 # The request arrives; its answer comes once the test calls `window.let_go()`.
-HOLD = """await page.route('**/v1/messages', async (one) => {
+HOLD = """await page.route(args.path, async (one) => {
   if (one.request().method() !== 'POST') return one.fallback();
   const answer = await one.fetch();
   await page.evaluate(() => new Promise((done) => { window.let_go = done; }));
@@ -48,7 +48,7 @@ def said(cluster, scope):
 
 def test_two_presses_of_enter_post_one_message_and_keep_what_is_typed_meanwhile(cluster, browser):
     open_conversation(cluster, browser, "compose/twice")
-    browser(HOLD)
+    browser(HOLD, path="**/v1/messages")
     browser("""const box = page.getByLabel('Message');
         await box.fill('hello'); await box.press('Enter'); await box.press('Enter');
         await page.waitForFunction(() => window.let_go);
@@ -76,3 +76,20 @@ def test_a_message_whose_answer_is_lost_is_sent_again_as_the_same_message(cluste
     browser("await page.unroute('**/v1/messages')")
     browser.sees("You said hello.", ".message")
     assert said(cluster, "compose/lost") == ["hello"]
+
+
+def test_two_presses_of_create_make_one_token(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tokens")
+    browser(HOLD, path="**/v1/tokens")
+    browser("""await page.getByLabel('Name').fill('for mia');
+        await page.getByRole('button', { name: 'Create' }).dblclick();
+        await page.waitForFunction(() => window.let_go)""")
+    browser.sees("Creating…", "form")
+    assert browser("return await page.getByRole('button', { name: 'Creating…' }).isDisabled()")
+    browser("await page.evaluate(() => window.let_go())")
+    browser.sees("It is shown this once", ".secret")
+    browser("await page.unroute('**/v1/tokens')")
+    made = [t["name"] for t in cluster.api("GET", "/v1/tokens?limit=1000").json["tokens"]]
+    assert made.count("for mia") == 1, made
+    assert browser.flaws() == []

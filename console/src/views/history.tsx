@@ -5,6 +5,7 @@ import type { HistoryChanged } from '../api/types.ts';
 import { count } from '../model/format.ts';
 import { link, operation_link } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
+import { use_one_at_a_time } from '../state/once.ts';
 import { go } from '../state/router.ts';
 import { may } from '../state/session.ts';
 
@@ -23,8 +24,10 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
   const [to, set_to] = useState(`${scope}-fork`);
   const [done, set_done] = useState<{ words: string; operation: string | null } | null>(null);
   const [trouble, set_trouble] = useState('');
+  const { is_busy: is_sending, once } = use_one_at_a_time();
   if (!may.converse.value || newest === 0) return null;
-  const act = async (action: Action) => {
+  const is_closed = is_busy || is_sending;
+  const act = (action: Action) => once(async () => {
     set_trouble('');
     set_done(null);
     try {
@@ -38,9 +41,9 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
       set_trouble(words_of(error));
       changed();
     }
-  };
+  });
   const button = (name: string, title: string, press: () => unknown) =>
-    <button type="button" class="button quiet" disabled={is_busy} title={is_busy ? 'Not while an answer is being written or waits' : title} onClick={() => void press()}>{name}</button>;
+    <button type="button" class="button quiet" disabled={is_closed} title={is_busy ? 'Not while an answer is being written or waits' : title} onClick={() => void press()}>{name}</button>;
   return (
     <div class="history">
       <div class="form-row" role="group" aria-label="This conversation">
@@ -53,13 +56,13 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
       {open === 'fork' && (
         <form class="form-row" onSubmit={(e) => (e.preventDefault(), void act('fork'))}>
           <label class="stack">Scope of the copy <input required maxLength={512} value={to} onInput={(e) => set_to(e.currentTarget.value)} /></label>
-          <button type="submit" class="button primary" disabled={is_busy}>Fork</button>
+          <button type="submit" class="button primary" disabled={is_closed}>Fork</button>
         </form>
       )}
       {open === 'clear' && (
         <div class="form-row">
           <span>The next answers know nothing of what stands here. The messages stay in the list.</span>
-          <button type="button" class="button danger" disabled={is_busy} onClick={() => void act('clear')}>Clear</button>
+          <button type="button" class="button danger" disabled={is_closed} onClick={() => void act('clear')}>Clear</button>
           <button type="button" class="button" onClick={() => set_open('')}>Keep it</button>
         </div>
       )}

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { HistoryChanged, Message } from '../api/types.ts';
 import { Trouble } from '../parts/small.tsx';
+import { use_one_at_a_time } from '../state/once.ts';
 import { may } from '../state/session.ts';
 
 interface MessageActionsProps {
@@ -18,8 +19,10 @@ export function MessageActions({ scope, message, newest, is_busy, changed }: Mes
   const [open, set_open] = useState<'' | 'edit' | 'delete'>('');
   const [text, set_text] = useState(message.text);
   const [trouble, set_trouble] = useState('');
+  const { is_busy: is_sending, once } = use_one_at_a_time();
   if (message.role !== 'user' || message.discarded || !may.converse.value) return null;
-  const run = async (steps: () => Promise<unknown>) => {
+  const is_closed = is_busy || is_sending;
+  const run = (steps: () => Promise<unknown>) => once(async () => {
     set_trouble('');
     try {
       await steps();
@@ -28,7 +31,7 @@ export function MessageActions({ scope, message, newest, is_busy, changed }: Mes
       set_trouble(words_of(error));
     }
     changed();
-  };
+  });
   const change = (fields: object) => post<HistoryChanged>('/v1/history', { scope, ...fields });
   const edit = () => run(async () => {
     const { seq } = await change({ action: 'edit', id: message.message, text, expect: newest });
@@ -47,13 +50,13 @@ export function MessageActions({ scope, message, newest, is_busy, changed }: Mes
       {open === 'edit' && (
         <form class="say" onSubmit={(e) => (e.preventDefault(), void edit())}>
           <textarea aria-label="New text" rows={3} maxLength={65_536} value={text} onInput={(e) => set_text(e.currentTarget.value)} />
-          <div class="say-foot"><span class="faint">Everything after it goes.</span><span class="grow" /><button type="button" class="button" onClick={() => set_open('')}>Keep it</button><button type="submit" class="button primary" disabled={is_busy || !text.trim()}>Ask again</button></div>
+          <div class="say-foot"><span class="faint">Everything after it goes.</span><span class="grow" /><button type="button" class="button" onClick={() => set_open('')}>Keep it</button><button type="submit" class="button primary" disabled={is_closed || !text.trim()}>Ask again</button></div>
         </form>
       )}
       {open === 'delete' && (
         <div class="form-row">
           <span>This request and its answer are no longer read.</span>
-          <button type="button" class="button danger" disabled={is_busy} onClick={() => void remove()}>Delete</button>
+          <button type="button" class="button danger" disabled={is_closed} onClick={() => void remove()}>Delete</button>
           <button type="button" class="button" onClick={() => set_open('')}>Keep it</button>
         </div>
       )}

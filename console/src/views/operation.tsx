@@ -15,6 +15,7 @@ import { OutputPane } from '../parts/output.tsx';
 import { TimelinePane } from '../parts/timeline.tsx';
 import { now } from '../state/clock.ts';
 import { use_keys } from '../state/keys.ts';
+import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop, saw } from '../state/stopping.ts';
@@ -96,6 +97,7 @@ function Facts({ op }: { op: Operation }) {
 /** An admin's word, where there will be no proof. */
 function Resolve({ op }: { op: Operation }) {
   const [trouble, set_trouble] = useState('');
+  const { is_busy, once } = use_one_at_a_time();
   const declare = async () => {
     const reason = prompt('Declare it dead? Say how you know; this is recorded. Quell does not check it.');
     if (!reason?.trim()) return;
@@ -107,7 +109,7 @@ function Resolve({ op }: { op: Operation }) {
   };
   const told = op.stop?.kill_at ? Date.parse(op.stop.kill_at) : Infinity;
   if (op.status !== 'cancelling' || !may.administer.value || now.value < told) return null;
-  return <><button type="button" class="button" onClick={() => void declare()}>Declare dead…</button><Trouble words={trouble} /></>;
+  return <><button type="button" class="button" disabled={is_busy} onClick={() => void once(declare)}>Declare dead…</button><Trouble words={trouble} /></>;
 }
 
 function use_operation(id: string) {

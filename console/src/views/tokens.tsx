@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { get, post, remove, words_of } from '../api/client.ts';
 import type { Token } from '../api/types.ts';
 import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 
 const roles = ['observer', 'chat', 'operator', 'admin'] as const;
@@ -15,27 +16,27 @@ function Create({ done }: { done: () => void }) {
   const [days, set_days] = useState(30);
   const [made, set_made] = useState<(Token & { token: string }) | null>(null);
   const [trouble, set_trouble] = useState('');
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { is_busy, once } = use_one_at_a_time();
+  const create = async () => {
     try {
       const expires_at = days ? new Date(Date.now() + days * 86_400_000).toISOString() : null;
       set_made(await post('/v1/tokens', { name: name.trim(), role, scope: scope.trim() || null, expires_at }));
       set_name('');
       set_trouble('');
-      done();
     } catch (error) {
       set_trouble(words_of(error));
     }
+    done(); // one whose answer was lost is in the list, too
   };
   return (
     <section class="card">
       <h2>New token</h2>
-      <form class="form-row" onSubmit={(e) => void submit(e)}>
+      <form class="form-row" onSubmit={(e) => (e.preventDefault(), void once(create))}>
         <label class="stack">Name <input required maxLength={128} value={name} onInput={(e) => set_name(e.currentTarget.value)} /></label>
         <label class="stack">Role <select value={role} onChange={(e) => set_role(e.currentTarget.value as (typeof roles)[number])}>{roles.map((r) => <option key={r}>{r}</option>)}</select></label>
         <label class="stack">Scope <input placeholder="all" value={scope} onInput={(e) => set_scope(e.currentTarget.value)} /></label>
         <label class="stack">Ends after <select value={days} onChange={(e) => set_days(Number(e.currentTarget.value))}>{lives.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select></label>
-        <button type="submit" class="button primary">Create</button>
+        <button type="submit" class="button primary" disabled={is_busy}>{is_busy ? 'Creating…' : 'Create'}</button>
       </form>
       <Trouble words={trouble} />
       {made && (
@@ -53,6 +54,7 @@ export function TokensView() {
   const [state, reload] = use_resource('tokens', () => get<{ tokens: Token[] }>('/v1/tokens?limit=1000'), { every_ms: 30_000 });
   const [refused, set_refused] = useState('');
   const { value, trouble } = state.value;
+  const { is_busy, once } = use_one_at_a_time();
   const revoke = async (token: Token) => {
     if (!confirm(`Revoke ${token.name}? Whoever uses it is refused from now on.`)) return;
     await remove(`/v1/tokens/${token.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
@@ -72,7 +74,7 @@ export function TokensView() {
               <tr key={t.id}>
                 <td>{t.name}</td><td>{t.role}</td><td>{t.scope ?? <span class="faint">all</span>}</td><td>{t.owner.name || t.owner.id}</td>
                 <td><When at={t.created_at} /></td><td><When at={t.last_used_at} /></td><td><When at={t.expires_at} /></td>
-                <td class="end"><button type="button" class="button quiet" onClick={() => void revoke(t)}>Revoke</button></td>
+                <td class="end"><button type="button" class="button quiet" disabled={is_busy} onClick={() => void once(() => revoke(t))}>Revoke</button></td>
               </tr>
             ))}
           </tbody>

@@ -6,6 +6,7 @@ import { count, duration } from '../model/format.ts';
 import { link } from '../model/route.ts';
 import { Empty, Field, Loading, Page, StatusBadge, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
+import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
 
@@ -27,7 +28,8 @@ function Slots({ worker }: { worker: Worker }) {
 
 function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) {
   const [trouble, set_trouble] = useState('');
-  const act = async (path: string, body: object) => {
+  const { is_busy, once } = use_one_at_a_time();
+  const act = (path: string, body: object) => once(async () => {
     try {
       await post(`/v1/workers/${encodeURIComponent(worker.name)}/${path}`, body);
       set_trouble('');
@@ -35,7 +37,7 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
     } catch (error) {
       set_trouble(words_of(error));
     }
-  };
+  });
   const drain = () => {
     const reason = prompt(`Drain ${worker.name}: what runs there goes on, nothing more is started there. Why?`);
     if (reason !== null) void act('drain', { reason });
@@ -46,7 +48,7 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
         <h2>{worker.name}</h2>
         <StatusBadge status={worker.status} />
         <span class="grow" />
-        {may.run_cluster.value && (worker.drain ? <button type="button" class="button" onClick={() => void act('resume', {})}>Resume</button> : worker.status === 'ready' && <button type="button" class="button" onClick={drain}>Drain…</button>)}
+        {may.run_cluster.value && (worker.drain ? <button type="button" class="button" disabled={is_busy} onClick={() => void act('resume', {})}>Resume</button> : worker.status === 'ready' && <button type="button" class="button" disabled={is_busy} onClick={drain}>Drain…</button>)}
       </header>
       <Trouble words={trouble} />
       {worker.trouble && <p class="warn">Starts nothing since <When at={worker.trouble.since_at} />: {worker.trouble.why}</p>}
