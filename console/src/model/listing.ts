@@ -3,8 +3,13 @@ import type { Operation } from '../api/types.ts';
 
 export interface Listing {
   rows: readonly Operation[];
-  /** Older ones have not been read. */
-  has_more: boolean;
+  /** All that belongs here has been read down to this seq, whether any of it matched or not; Infinity = nothing yet, -Infinity = everything. */
+  read_to: number;
+}
+
+/** How far back a list has been read with this page. A page can be empty and not be the last. */
+export function read_to_with(read_to: number, page: readonly Operation[], is_last: boolean): number {
+  return is_last ? -Infinity : Math.min(read_to, ...page.map((op) => op.seq));
 }
 
 /** Another page; what is shown already is shown as it is in the page. */
@@ -22,8 +27,7 @@ export function with_page(rows: readonly Operation[], page: readonly Operation[]
 export function with_changes(list: Listing, changed: ReadonlyMap<string, Operation>, belongs: (op: Operation, is_listed: boolean) => boolean): { rows: readonly Operation[]; leaving: string[] } {
   const leaving: string[] = [], shown = new Set<string>();
   for (const { id } of list.rows) if (changed.has(id)) shown.add(id);
-  const last = list.has_more ? (list.rows.at(-1)?.seq ?? Infinity) : -Infinity;
-  const come = [...changed.values()].filter((op) => !shown.has(op.id) && op.seq > last && belongs(op, false));
+  const come = [...changed.values()].filter((op) => !shown.has(op.id) && op.seq > list.read_to && belongs(op, false));
   for (const id of shown) if (!belongs(changed.get(id)!, true)) leaving.push(id);
   if (shown.size === 0 && come.length === 0) return { rows: list.rows, leaving };
   const rows = shown.size ? list.rows.map((op) => changed.get(op.id) ?? op) : [...list.rows];

@@ -5,7 +5,8 @@ import { get, words_of_repeated } from '../api/client.ts';
 import { heard, listen, resync } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { plain } from '../model/format.ts';
-import { with_changes, with_page } from '../model/listing.ts';
+import { read_to_with, with_changes, with_page } from '../model/listing.ts';
+import { look_back } from '../model/look_back.ts';
 import { operation_link } from '../model/route.ts';
 import { belongs, matches, parse_search, request_of } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
@@ -13,7 +14,7 @@ import { Chosen, use_choice } from '../parts/choice.tsx';
 import { ChooseBox, OperationColumns } from '../parts/columns.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
-import { Dot, Empty, Loading, op_title, Trouble } from '../parts/small.tsx';
+import { Dot, Empty, Loading, op_title, Trouble, When } from '../parts/small.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { use_keys } from '../state/keys.ts';
 import { go } from '../state/router.ts';
@@ -29,47 +30,63 @@ const sweep_ms = 1000;
 interface Found {
   rows: readonly Operation[];
   cursor: string | null;
-  is_loading: boolean;
+  read_to: number;
+  /** When the oldest operation began that was read, whether it matches or not; '' = unknown. */
+  back_to: string;
+  /** first: a page is awaited; on: others before it were not enough; limit: a look back has ended at its limit; rest: nothing is awaited. */
+  look: 'first' | 'on' | 'limit' | 'rest';
   trouble: string;
 }
 
-/** A bad word in the search is an answer of the server, shown as it is. */
+const nothing_yet: Found = { rows: [], cursor: null, read_to: Infinity, back_to: '', look: 'first', trouble: '' };
+const is_looking = ({ look }: Found) => look === 'first' || look === 'on';
+
+/** A bad word in the search is an answer of the server, shown as it is. One call serves one search: its caller has a key. */
 function use_operations(text: string, which: 'live' | 'ended') {
-  const state = useSignal<Found>({ rows: [], cursor: null, is_loading: true, trouble: '' });
+  const state = useSignal<Found>(nothing_yet);
   const search = parse_search(text);
   /** What events said since a page was asked for: the page may be older than that. */
-  const meanwhile = useRef<Map<string, Operation> | null>(null);
+  const meanwhile = useRef<Map<string, Operation>>(new Map());
   const rows_to_leave = useRef(new Map<string, number>()); // and when they leave
+  const newest_load = useRef(0); // pages of an older one are not shown any more
   const is_here = (op: Operation, is_listed: boolean) => belongs(search, op, which, Date.now(), is_listed);
-  const load = async (cursor: string | null, is_wanted: () => boolean) => {
-    const heard_since = (meanwhile.current = new Map());
+  const read = async (cursor: string | null) => {
+    meanwhile.current = new Map();
+    const query = request_of(search, which, Date.now());
+    query.set('limit', String(page_size));
+    if (cursor) query.set('cursor', cursor);
+    return get<{ operations: Operation[]; next_cursor: string | null }>(`/v1/operations?${query}`);
+  };
+  const load = async (from: string | null) => {
+    const mine = ++newest_load.current;
+    state.value = { ...state.value, look: 'first' };
     try {
-      const query = request_of(search, which, Date.now());
-      query.set('limit', String(page_size));
-      if (cursor) query.set('cursor', cursor);
-      const page = await get<{ operations: Operation[]; next_cursor: string | null }>(`/v1/operations?${query}`);
-      if (!is_wanted()) return;
-      for (const op of page.operations) saw(op.seq);
-      const rows = with_page(cursor ? state.value.rows : [], page.operations.filter((op) => matches(search, op)));
-      const next = with_changes({ rows, has_more: page.next_cursor !== null }, heard_since, is_here);
-      for (const id of next.leaving) rows_to_leave.current.set(id, Date.now() + shown_after_end_ms);
-      state.value = { rows: next.rows, cursor: rows.length < most_rows ? page.next_cursor : null, is_loading: false, trouble: '' };
+      const how = await look_back(from, read, ({ operations, next_cursor }, cursor) => {
+        if (mine !== newest_load.current) return null;
+        for (const op of operations) saw(op.seq);
+        const before = cursor ? state.value : nothing_yet;
+        const found = operations.filter((op) => matches(search, op));
+        const read_to = read_to_with(before.read_to, operations, next_cursor === null);
+        const next = with_changes({ rows: with_page(before.rows, found), read_to }, meanwhile.current, is_here);
+        for (const id of next.leaving) rows_to_leave.current.set(id, Date.now() + shown_after_end_ms);
+        state.value = { ...state.value, rows: next.rows, read_to, back_to: operations.at(-1)?.created_at ?? before.back_to, cursor: next.rows.length < most_rows ? next_cursor : null, look: 'on', trouble: '' };
+        return found.length;
+      });
+      if (how !== 'unwanted') state.value = { ...state.value, look: how === 'limit' ? 'limit' : 'rest' };
     } catch (error) {
-      if (is_wanted()) state.value = { ...state.value, is_loading: false, trouble: words_of_repeated(error) };
+      if (mine === newest_load.current) state.value = { ...state.value, look: 'rest', trouble: words_of_repeated(error) };
     }
   };
   useEffect(() => {
-    let is_mine = true;
+    let is_over = false;
     const leaving = rows_to_leave.current;
-    leaving.clear();
-    state.value = { rows: [], cursor: null, is_loading: true, trouble: '' };
-    void heard().then(() => load(null, () => is_mine));
+    void heard().then(() => void (is_over || load(null)));
     const unlisten = listen((batch) => {
       const changed = new Map<string, Operation>();
       for (const event of batch) if (event.operation && event.type.startsWith('operation_')) changed.set(event.operation, event.data as Operation);
-      if (state.value.is_loading) for (const [id, op] of changed) meanwhile.current?.set(id, op);
-      const { rows, cursor } = state.value;
-      const next = with_changes({ rows, has_more: cursor !== null }, changed, is_here);
+      if (is_looking(state.value)) for (const [id, op] of changed) meanwhile.current.set(id, op);
+      const { rows, read_to } = state.value;
+      const next = with_changes({ rows, read_to }, changed, is_here);
       for (const id of changed.keys()) leaving.delete(id);
       for (const id of next.leaving) leaving.set(id, Date.now() + shown_after_end_ms);
       if (next.rows === rows) return;
@@ -83,20 +100,20 @@ function use_operations(text: string, which: 'live' | 'ended') {
       state.value = { ...state.value, rows: state.value.rows.filter((op) => !gone.has(op.id)) };
     }, sweep_ms);
     const seen = resync.value;
-    const unsubscribe = resync.subscribe((n) => n !== seen && void ((state.value = { ...state.value, is_loading: true }), load(null, () => is_mine)));
+    const unsubscribe = resync.subscribe((n) => n !== seen && void load(null));
     return () => {
-      is_mine = false;
+      is_over = true;
+      newest_load.current += 1;
       clearInterval(sweeper);
       unlisten();
       unsubscribe();
     };
-  }, [text, which]);
+  }, []);
   const more = () => {
-    if (!state.value.cursor || state.value.is_loading) return;
-    state.value = { ...state.value, is_loading: true };
-    void load(state.value.cursor, () => true);
+    if (state.value.cursor && !is_looking(state.value)) void load(state.value.cursor);
   };
-  return { state, more };
+  const again = () => void load(state.value.cursor);
+  return { state, more, again };
 }
 
 interface RowProps {
@@ -124,11 +141,29 @@ function ListRow({ op, is_focused, is_chosen, choose }: RowProps) {
   );
 }
 
-export function OperationList({ text, which }: { text: string; which: 'live' | 'ended' }) {
-  const { state, more } = use_operations(text, which);
+/** What is known of the rows that are not there: that they are looked for, how far back nothing was found, or that there are too many. */
+function Foot({ found, more }: { found: Found; more: () => void }) {
+  const { rows, look, back_to } = found;
+  const since = back_to && <> to <When at={back_to} how="clock" /></>;
+  if (rows.length >= most_rows) return <span class="faint" role="status">These are the newest {most_rows.toLocaleString('en')}: add a word to the search to see others.</span>;
+  if (look === 'on') return <span class="faint" role="status">Searched back{since}, and going on…</span>;
+  if (look !== 'limit') return null;
+  return <span class="faint" role="status">Searched back{since}; there may be more. <button type="button" class="button quiet" onClick={more}>Look further back</button></span>;
+}
+
+interface ListProps {
+  text: string;
+  which: 'live' | 'ended';
+}
+
+function List({ text, which }: ListProps) {
+  const { state, more, again } = use_operations(text, which);
   const choice = use_choice();
   const keep = use_kept_rows();
-  const { rows, is_loading, trouble, cursor } = state.value;
+  const { rows, look, trouble } = state.value;
+  const last_drawn = useRef(0);
+  const fill = () => last_drawn.current >= rows.length - 10 && state.value.look === 'rest' && !state.value.trouble && more();
+  useEffect(() => void fill(), [look, rows.length]);
   const mark = use_mark(rows.length, (place) => rows[place]!.id);
   const at = () => rows[mark.place];
   const can_stop = which === 'live' && may.cancel.value;
@@ -144,9 +179,10 @@ export function OperationList({ text, which }: { text: string; which: 'live' | '
       else if (op && !is_terminal(op.status)) stop_one(op);
     },
   });
-  if (trouble) return <Trouble words={trouble} />;
-  if (rows.length === 0 && is_loading) return <Loading what="operations" />;
-  if (rows.length === 0) return <Empty title="Nothing matches">{cursor ? <button type="button" class="button" onClick={more}>Look further back</button> : 'Take a word out of the search.'}</Empty>;
+  if (trouble && rows.length === 0) return <Trouble words={trouble} retry={again} />;
+  if (rows.length === 0 && look === 'first') return <Loading what="operations" />;
+  if (rows.length === 0 && (look !== 'rest' || state.value.cursor)) return <Empty title="Nothing matches so far"><Foot found={state.value} more={more} /></Empty>;
+  if (rows.length === 0) return <Empty title="Nothing matches">Take a word out of the search.</Empty>;
   const row = (op: Operation, is_focused: boolean) => {
     const is_chosen = choice.ids.value.has(op.id);
     return keep(op.id, [op, is_focused, is_chosen, can_stop], () =>
@@ -157,8 +193,15 @@ export function OperationList({ text, which }: { text: string; which: 'live' | '
       {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
       <Virtual
         label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={mark.place} focus_key={mark.key}
-        on_range={(_, last) => last >= rows.length - 10 && more()} render={(i) => row(rows[i]!, i === mark.place)}
+        on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i === mark.place)}
       />
+      <Foot found={state.value} more={more} />
+      <Trouble words={trouble} retry={again} />
     </>
   );
+}
+
+/** Another search is another list: its mark, its choice and its pages are its own. */
+export function OperationList({ text, which }: ListProps) {
+  return <List key={`${which} ${text}`} text={text} which={which} />;
 }
