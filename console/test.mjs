@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const files = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.test.ts'));
 const out = mkdtempSync(join(tmpdir(), 'quell-console-'));
 try {
-  await build({ entryPoints: files.map((name) => join(here, 'test', name)), bundle: true, platform: 'node', format: 'esm', outdir: out, outExtension: { '.js': '.mjs' }, logLevel: 'warning' });
+  await build({ entryPoints: files.map((name) => join(here, 'test', name)), bundle: true, platform: 'node', format: 'esm', outdir: out, outExtension: { '.js': '.mjs' }, loader: { '.css': 'text' }, logLevel: 'warning' });
   const done = spawnSync(process.execPath, ['--test', ...readdirSync(out).map((name) => join(out, name))], { stdio: 'inherit' });
   process.exitCode = done.status ?? 1;
 } finally {

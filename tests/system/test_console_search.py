@@ -1,4 +1,4 @@
-"""Searches of the web console: what matches is found behind what does not, and nothing of one search stays in another."""
+"""Searches of the web console: what matches is found behind what does not, nothing of one search stays in another, and each row shows its Stop."""
 import os
 import shutil
 
@@ -72,3 +72,17 @@ def test_a_choice_does_not_go_over_to_another_search(cluster, browser, stack):
     search(browser, "scope:stack 448")
     browser.sees("hay 448", "[role=listitem]")
     assert browser("return await page.locator('.chosen, .row.focused').count()") == 0
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1180, 1280, 1366, 1440])
+def test_the_stop_of_a_row_is_on_the_screen(cluster, browser, stack, width):
+    browser("await page.setViewportSize({ width: args.width, height: 800 })", width=width)
+    browser.sign_in(cluster)
+    browser.go("/tree?q=scope:stack hay")
+    browser.sees("hay 448", "[role=listitem]")
+    beyond = browser("""return await page.locator('.virtual').evaluate((box) => {
+          const end = box.getBoundingClientRect().left + box.clientLeft + box.clientWidth;
+          return Math.max(...[...box.querySelectorAll('.stop')].map((stop) => stop.getBoundingClientRect().right)) - end;
+        });""")
+    assert beyond <= 0, f"the button ends {beyond} px beyond the list"
+    assert browser("return await page.locator('.virtual .row-title').first().evaluate((one) => one.clientWidth)") >= 100
