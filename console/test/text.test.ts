@@ -6,7 +6,7 @@ import { quoted, run_command, stop_command, target_name } from '../src/model/com
 import { splice, apply_turn_event, type LiveTurn } from '../src/model/conversation.ts';
 import { bytes, duration, exact_ms, shown } from '../src/model/format.ts';
 import { between, histogram_of, parse_metrics, quantile } from '../src/model/metrics.ts';
-import { link, parse_route } from '../src/model/route.ts';
+import { link, parse_route, split_address } from '../src/model/route.ts';
 import { matches, parse_search, request_of } from '../src/model/search.ts';
 import { timeline } from '../src/model/timeline.ts';
 import { uuid7 } from '../src/model/uuid.ts';
@@ -40,6 +40,11 @@ test('routes go there and back', () => {
   assert.deepEqual([parse_route('/operations/abc', '').view, parse_route('/operations/abc', '').id], ['operation', 'abc']);
   assert.equal(parse_route('/tree', '?q=kind:task').query.get('q'), 'kind:task');
   for (const path of ['/nothing', '/operations', '/tree/x', '/operations/a/b']) assert.equal(parse_route(path, '').view, 'unknown', path);
+  for (const path of ['/operations/%zz', '/%', '/cancels/%e0%a4']) assert.equal(parse_route(path, '').view, 'unknown', path);
+  assert.equal(parse_route('/operations/a%20b', '').id, 'a b');
+  assert.deepEqual(split_address('/tree?q=what?x&by=parent'), { path: '/tree', search: 'q=what?x&by=parent' });
+  assert.deepEqual([split_address('/tree'), split_address('/tree?')], [{ path: '/tree', search: '' }, { path: '/tree', search: '' }]);
+  assert.equal(parse_route('/tree', split_address('/tree?q=what?x').search).query.get('q'), 'what?x');
   assert.equal(link('/tree', { scope: 'a/b', by: undefined }), '/tree?scope=a%2Fb');
 });
 

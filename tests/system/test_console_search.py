@@ -1,4 +1,4 @@
-"""Searches of the web console: what matches is found behind what does not, nothing of one search stays in another, and each row shows its Stop."""
+"""Searches of the web console: what matches is found behind what does not, nothing of one search stays in another, each row shows its Stop, and odd addresses are read whole."""
 import os
 import shutil
 
@@ -86,3 +86,16 @@ def test_the_stop_of_a_row_is_on_the_screen(cluster, browser, stack, width):
         });""")
     assert beyond <= 0, f"the button ends {beyond} px beyond the list"
     assert browser("return await page.locator('.virtual .row-title').first().evaluate((one) => one.clientWidth)") >= 100
+
+
+def test_an_address_is_read_to_its_end(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?q=what?x")
+    browser("await page.waitForFunction(() => document.getElementById('search')?.value === 'what?x')")
+
+
+def test_an_address_that_names_nothing_says_so(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/operations/%zz")
+    browser.sees("There is no such view", ".empty")
+    browser.sees("quell", "nav")

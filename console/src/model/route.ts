@@ -8,9 +8,25 @@ export interface Route {
 
 const plain_views = ['tree', 'cancels', 'ended', 'conversation', 'workers', 'cluster', 'cost', 'audit', 'tokens'] as const;
 
+/** The path and the query of an address; a `?` in the query is a part of it. */
+export function split_address(address: string): { path: string; search: string } {
+  const at = address.indexOf('?');
+  return at < 0 ? { path: address, search: '' } : { path: address.slice(0, at), search: address.slice(at + 1) };
+}
+
+/** null: it is not encoded as an address must be. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
 export function parse_route(path: string, search: string): Route {
   const query = new URLSearchParams(search);
-  const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+  const parts = path.split('/').filter(Boolean).map(decoded);
+  if (parts.includes(null)) return { view: 'unknown', id: '', query };
   const [first, second] = parts;
   if (!first) return { view: 'home', id: '', query };
   if (parts.length === 2 && second && first === 'operations') return { view: 'operation', id: second, query };

@@ -1,11 +1,11 @@
 // The address bar as a signal. Links are plain <a href>: clicks on them stay in the page.
 import { batch, computed, signal } from '@preact/signals';
-import { parse_route } from '../model/route.ts';
+import { parse_route, split_address } from '../model/route.ts';
 
 const place = signal(location.pathname + location.search);
 export const route = computed(() => {
-  const [path, search = ''] = place.value.split('?', 2);
-  return parse_route(path!, search);
+  const { path, search } = split_address(place.value);
+  return parse_route(path, search);
 });
 export const address = computed(() => place.value);
 /** Grows with each step to another place, also back. The query that changes while somebody types is no step. */
