@@ -1,4 +1,4 @@
-// What connections.ts and slices.ts need of a page: its visibility, the locks of all tabs, and the channels between them. Import it first.
+// What the streams and their readers need of a page: its visibility, the locks of all tabs, the channels between them, and tasks. Import it first.
 
 type Grant = { name: string; run: () => Promise<void> };
 

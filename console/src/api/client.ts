@@ -67,7 +67,15 @@ export function words_of(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The same for what is asked again by itself until there is an answer; only such a request may say so. */
+/** No answer, half of one, load, or a fault of the server: asked again, it may go better. What quelld has refused stays refused. */
+export function may_pass(error: unknown): boolean {
+  if (error instanceof DOMException) return false; // ended by whoever asked
+  return !(error instanceof ApiError) || error.status < 400 || error.status >= 500 || error.status === 408 || error.status === 429;
+}
+
+/** The same for what is asked again by itself until there is an answer (`state/again.ts`, or its own timer); only such a request may say so. */
 export function words_of_repeated(error: unknown): string {
-  return error instanceof ApiError && error.status === 0 ? `${no_answer} It is asked again by itself.` : words_of(error);
+  if (!may_pass(error)) return words_of(error);
+  const words = error instanceof ApiError ? (error.status === 0 ? no_answer : words_of(error)) : 'The answer broke off.';
+  return `${words}${/[.!?]$/.test(words) ? '' : '.'} It is asked again by itself.`;
 }

@@ -35,7 +35,7 @@ function BarRow({ bar }: { bar: Bar }) {
 export function TimelinePane({ root }: { root: Operation }) {
   const path = `/v1/operations?below=${root.id}&order=asc&limit=${most_operations}`;
   const is_over = is_terminal(root.status);
-  const [state] = use_resource(`timeline ${root.id} ${root.status}`, () => get<{ operations: Operation[]; next_cursor: string | null }>(path), is_over ? {} : { every_ms: 2000 });
+  const [state, reload] = use_resource(`timeline ${root.id} ${root.status}`, () => get<{ operations: Operation[]; next_cursor: string | null }>(path), is_over ? {} : { every_ms: 2000 });
   const [at, set_at] = useState(1);
   const found = state.value.value;
   const operations = found?.operations.length ? found.operations : [root];
@@ -46,7 +46,7 @@ export function TimelinePane({ root }: { root: Operation }) {
   return (
     <section class="card">
       <h2>Timeline <span class="faint">{duration(end - begin)}{found?.next_cursor ? ` · the first ${most_operations} of more` : ''}</span></h2>
-      <Trouble words={state.value.trouble} />
+      <Trouble words={state.value.trouble} retry={reload} />
       <div style={{ height: `${shown * row_height}px` }}>
         <Virtual label="Timeline" count={drawn.bars.length} row_height={row_height} render={(i) => <BarRow key={drawn.bars[i]!.operation.id} bar={drawn.bars[i]!} />} />
       </div>

@@ -3,6 +3,7 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { words_of_repeated } from '../api/client.ts';
 import { connection, heard, listen, resync } from '../api/feed.ts';
+import { Again } from './again.ts';
 
 export interface Resource<T> {
   value: T | null;
@@ -10,19 +11,29 @@ export interface Resource<T> {
   is_loading: boolean;
 }
 
-/** Reads at once, when `key` changes, every `every_ms`, and soon after an event whose type begins with one of `types`. */
+/** Reads at once, when `key` changes, every `every_ms`, soon after an event whose type begins with one of `types`, and again behind an error that may pass. */
 export function use_resource<T>(key: string, read: () => Promise<T>, how: { every_ms?: number; types?: readonly string[] } = {}): [ReadonlySignal<Resource<T>>, () => void] {
   const state = useSignal<Resource<T>>({ value: null, trouble: '', is_loading: true });
   const latest = useRef(0);
   const shown = useRef(0); // answers can overtake each other: an older one is not shown behind a newer one
   const reader = useRef(read);
   reader.current = read;
+  const again = useRef<Again | null>(null);
   const reload = useCallback(() => {
+    again.current ??= new Again(() => reload());
     const mine = ++latest.current;
     const is_newest = () => mine > shown.current && ((shown.current = mine), true);
     reader.current().then(
-      (value) => is_newest() && (state.value = { value, trouble: '', is_loading: false }),
-      (error) => is_newest() && (state.value = { ...state.value, trouble: words_of_repeated(error), is_loading: false }),
+      (value) => {
+        if (!is_newest()) return;
+        again.current?.worked();
+        state.value = { value, trouble: '', is_loading: false };
+      },
+      (error) => {
+        if (!is_newest()) return;
+        again.current?.failed(error);
+        state.value = { ...state.value, trouble: words_of_repeated(error), is_loading: false };
+      },
     );
   }, []);
   useEffect(() => {
@@ -42,6 +53,7 @@ export function use_resource<T>(key: string, read: () => Promise<T>, how: { ever
       is_over = true;
       clearInterval(timer);
       clearTimeout(soon);
+      again.current?.worked(); // the next key begins without failures
       unlisten();
       unsubscribe();
       shown.current = ++latest.current;

@@ -4,6 +4,7 @@ import { get, words_of_repeated } from '../api/client.ts';
 import { heard, listen, resync } from '../api/feed.ts';
 import type { TreePage } from '../api/types.ts';
 import { TreeModel, type TreeNode } from '../model/tree.ts';
+import { Again } from './again.ts';
 import { saw } from './stopping.ts';
 
 const shown_after_end_ms = 4000;
@@ -25,6 +26,9 @@ export class LiveTree {
   readonly trouble = signal('');
   readonly is_loading = signal(true);
   private readonly reading = new Set<TreeNode>();
+  /** Of what could not be read: what is wrong. */
+  private readonly troubles = new Map<TreeNode, string>();
+  private readonly again = new Again(() => this.reload());
   private readonly over = new AbortController();
   private readonly ends: (() => void)[] = [];
   private showing: ReturnType<typeof setTimeout> | undefined;
@@ -48,6 +52,7 @@ export class LiveTree {
   close(): void {
     clearTimeout(this.showing);
     this.over.abort();
+    this.again.end();
     for (const end of this.ends) end();
   }
 
@@ -95,15 +100,26 @@ export class LiveTree {
     try {
       await pages();
       is_done = true;
-      this.trouble.value = '';
+      this.troubles.delete(at);
     } catch (error) {
-      if (!this.over.signal.aborted) this.trouble.value = words_of_repeated(error);
+      if (!this.over.signal.aborted) {
+        this.troubles.set(at, words_of_repeated(error));
+        this.again.failed(error);
+      }
     } finally {
       this.model.end_reading(at, !is_done);
+      this.say_trouble();
       this.reading.delete(at);
       this.is_loading.value = false;
       this.changed();
     }
+  }
+
+  /** The newest trouble of what is still there. */
+  private say_trouble(): void {
+    for (const at of this.troubles.keys()) if (at !== this.model.root && this.model.nodes.get(at.key) !== at) this.troubles.delete(at);
+    this.trouble.value = [...this.troubles.values()].at(-1) ?? '';
+    if (this.troubles.size === 0) this.again.worked();
   }
 
   toggle(at: TreeNode, open?: boolean): void {

@@ -70,10 +70,10 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
     <>
       <Trouble words={tree.trouble.value} retry={() => void tree.reload()} />
       <div class="tree-count">
-        <b class="num" data-live={root.children}>{root.children.toLocaleString('en')}</b> live{root.cancelling > 0 && <span class="tone-stop"> · {root.cancelling.toLocaleString('en')} cancelling</span>}
+        {root.is_loaded && <><b class="num" data-live={root.children}>{root.children.toLocaleString('en')}</b> live</>}{root.cancelling > 0 && <span class="tone-stop"> · {root.cancelling.toLocaleString('en')} cancelling</span>}
         <Chosen choice={choice} />
       </div>
-      {rows.length === 0 ? (
+      {rows.length === 0 ? root.is_loaded && (
         <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
       ) : (
         <Virtual
