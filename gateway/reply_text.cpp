@@ -55,12 +55,28 @@ std::string_view reason_phrase(unsigned status) {
 
 } // namespace
 
-std::string reply_head(const response& answer, body_form form) {
+std::string http_date(std::chrono::sys_seconds at) {
+  constexpr std::array<const char*, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss time{at - day};
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT",
+                days[std::chrono::weekday{day}.c_encoding()], static_cast<unsigned>(date.day()),
+                months[static_cast<unsigned>(date.month()) - 1], static_cast<int>(date.year()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()));
+  return text.data();
+}
+
+std::string reply_head(const response& answer, body_form form, std::chrono::sys_seconds now) {
   std::string head;
   head.reserve(256 + answer.body.size());
   head += "HTTP/1.1 " + std::to_string(answer.status) + ' ';
   head += reason_phrase(answer.status);
-  head += "\r\nServer: quelld\r\n";
+  head += "\r\nServer: quelld\r\nDate: " + http_date(now) + "\r\n";
   if (!answer.content_type.empty()) head += "Content-Type: " + answer.content_type + "\r\n";
   if (answer.content_type == "text/event-stream") head += "Cache-Control: no-cache\r\n";
   if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204 && answer.status != 304)

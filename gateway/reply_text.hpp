@@ -1,6 +1,7 @@
 // The head of an HTTP/1.1 answer as text, and chunks.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,11 @@ namespace quell::controller::http {
 /// How the client finds the end of the body.
 enum class body_form : std::uint8_t { sized, sized_and_close, chunked, chunked_and_close, until_close };
 
-std::string reply_head(const response& answer, body_form form);
+/// As RFC 9110 (5.6.7) wants it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+std::string http_date(std::chrono::sys_seconds at);
+
+/// `now` becomes the Date header: clients correct what their own clock is wrong by.
+std::string reply_head(const response& answer, body_form form, std::chrono::sys_seconds now);
 std::string as_chunk(std::string_view bytes);
 
 } // namespace quell::controller::http

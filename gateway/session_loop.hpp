@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -253,8 +254,12 @@ class session_loop final : public client_link {
     return static_cast<std::size_t>(std::max<ssize_t>(sent, 0)); // after an error the next write has the same
   }
 
+  static std::chrono::sys_seconds this_second() {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  }
+
   awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
-    auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
+    auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close, this_second());
     if (!head_only) text += answer.body;
     const auto sent = send_at_once(text);
     if (sent == text.size()) co_return keep_alive;
@@ -302,7 +307,7 @@ class session_loop final : public client_link {
     const auto form =
         chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
     place_->watches_for(answer.holder);
-    auto first = reply_head(answer, form);
+    auto first = reply_head(answer, form, this_second());
     if (!answer.body.empty()) first += chunked ? as_chunk(answer.body) : answer.body;
     const bool alive = co_await write_all(std::move(first));
     end_watch();

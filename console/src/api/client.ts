@@ -1,5 +1,6 @@
 // Requests to the API: JSON in and out, and every failure as one kind of error that says what a person can do.
 import { giving_way_to_stops } from './connections.ts';
+import { learn_from_answer } from './server_clock.ts';
 import type { Problem } from './types.ts';
 
 export class ApiError extends Error {
@@ -32,12 +33,14 @@ export async function error_of(answer: Response): Promise<ApiError> {
 
 export async function send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
   let answer: Response;
+  const asked_at = Date.now();
   try {
     answer = await fetch(path, { method, credentials: 'same-origin', ...init });
   } catch (error) {
     if (error instanceof DOMException) throw error; // aborted, or too late
     throw new ApiError(0, 'unreachable', method === 'GET' ? no_answer : `${no_answer} Whether this has reached it is not known: look before you try again.`);
   }
+  learn_from_answer(answer, asked_at);
   if (answer.ok) return answer;
   const problem = await error_of(answer);
   if (answer.status === 401 && path !== '/v1/sessions') on_signed_out();

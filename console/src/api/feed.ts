@@ -1,14 +1,15 @@
 // The events that every view hears: one stream for each tab, handed on in batches, once a frame.
 import { signal } from '@preact/signals';
 import type { StreamEvent } from '../model/sse.ts';
+import { learn_from_event, server_now } from './server_clock.ts';
 import { in_frame, in_slices } from './slices.ts';
 import { follow_stream, is_expired } from './stream.ts';
 import type { ApiEvent } from './types.ts';
 
 export type Batch = readonly ApiEvent[];
 
-/** What is shown of the connection; `since` = milliseconds since 1970. */
-export const connection = signal<{ state: 'opening' | 'open' | 'lost'; since: number }>({ state: 'opening', since: Date.now() });
+/** What is shown of the connection; `since` = milliseconds since 1970, by quelld's clock. */
+export const connection = signal<{ state: 'opening' | 'open' | 'lost'; since: number }>({ state: 'opening', since: server_now() });
 /** Grows when events were missed: whoever shows something reads it again. */
 export const resync = signal(0);
 
@@ -71,7 +72,7 @@ function plan(): void {
 }
 
 function note(state: 'open' | 'lost'): void {
-  if (connection.value.state !== state) connection.value = { state, since: Date.now() };
+  if (connection.value.state !== state) connection.value = { state, since: server_now() };
 }
 
 function opened(): void {
@@ -84,7 +85,9 @@ function opened(): void {
 
 function heard_one(event: StreamEvent): void {
   last_id = event.id || last_id;
-  waiting.push(JSON.parse(event.data) as ApiEvent);
+  const told = JSON.parse(event.data) as ApiEvent;
+  learn_from_event(told.at);
+  waiting.push(told);
   plan();
 }
 
@@ -114,7 +117,7 @@ document.addEventListener('visibilitychange', () => {
 export function open_feed(): void {
   running?.abort();
   running = new AbortController();
-  connection.value = { state: 'opening', since: Date.now() };
+  connection.value = { state: 'opening', since: server_now() };
   has_opened = false;
   void follow_stream(running.signal, { path, opened, heard: heard_one, lost });
 }

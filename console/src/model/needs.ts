@@ -21,7 +21,7 @@ export interface Findings {
   settled: SettledStops;
   /** There are more approvals or open cancels than were read. */
   is_part: boolean;
-  looked_at: number; // milliseconds since 1970; 0 = never
+  looked_at: number; // milliseconds since 1970, by quelld's clock, as all times here; 0 = never
   workers: readonly Worker[];
   mcp: readonly McpServer[];
   not_ready: string; // what /readyz says; '' = ready

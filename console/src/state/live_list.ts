@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { get, words_of_repeated } from '../api/client.ts';
 import { heard, listen, resync } from '../api/feed.ts';
+import { server_now } from '../api/server_clock.ts';
 import type { ApiEvent, Operation } from '../api/types.ts';
 import { read_to_with, with_changes, with_page } from '../model/listing.ts';
 import { look_back } from '../model/look_back.ts';
@@ -72,7 +73,7 @@ export class LiveList {
   }
 
   private is_here(op: Operation, is_listed: boolean): boolean {
-    return belongs(this.search, op, this.which, Date.now(), is_listed);
+    return belongs(this.search, op, this.which, server_now(), is_listed);
   }
 
   private is_wanted(load: number): boolean {
@@ -97,7 +98,7 @@ export class LiveList {
   private read(cursor: string | null): Promise<OperationPage> {
     this.asked_for = cursor;
     this.meanwhile = new Map();
-    const query = request_of(this.search, this.which, Date.now());
+    const query = request_of(this.search, this.which, server_now());
     query.set('limit', String(page_size));
     if (cursor) query.set('cursor', cursor);
     return get<OperationPage>(`/v1/operations?${query}`, this.over.signal);

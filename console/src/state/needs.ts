@@ -3,6 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { get, words_of_repeated } from '../api/client.ts';
 import { giving_way_to_stops } from '../api/connections.ts';
 import { connection, listen, resync } from '../api/feed.ts';
+import { server_now } from '../api/server_clock.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
 import { calm_words, chats_down, needs_of, nothing_found, number_words, type Findings } from '../model/needs.ts';
 import { after_look, leaves_gap_in_stops, type NewestStops, type SettledStops } from '../model/settled.ts';
@@ -42,13 +43,13 @@ const model_look_ms = 15_000;
 const most_stops = 1000;
 const lately_ms = 10 * 60_000;
 
-let looked_at_models = 0;
+let looked_at_models = -Infinity; // on the page's own clock, which nobody sets
 
 /** The model calls of the last minutes; a busy cluster is not asked each time that something happens. */
 async function model_calls(): Promise<readonly Operation[]> {
-  if (Date.now() - looked_at_models < model_look_ms - 1000) return findings.value.model_calls;
-  looked_at_models = Date.now();
-  const since = new Date(looked_at_models - lately_ms).toISOString();
+  if (performance.now() - looked_at_models < model_look_ms - 1000) return findings.value.model_calls;
+  looked_at_models = performance.now();
+  const since = new Date(server_now() - lately_ms).toISOString();
   return (await get<{ operations: Operation[] }>(`/v1/operations?kind=model_call&status=ended&since=${since}&limit=200`)).operations;
 }
 
@@ -81,9 +82,11 @@ async function settled_stops(newest: NewestStops, open: CancelPage): Promise<Set
 
 /** Grows when somebody else may sign in: what one may see is not shown to the next. */
 let sessions = 0;
+/** Looks that were begun, and the newest one that is shown: answers can overtake each other. */
+let looks = 0, newest_look = 0;
 
 async function look(): Promise<void> {
-  const began = Date.now(), mine = sessions;
+  const began = server_now(), nth = ++looks, mine = sessions;
   try {
     const [approvals, cancels, newest, workers, mcp, trouble, status, models] = await Promise.all([
       get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&limit=100'),
@@ -96,11 +99,12 @@ async function look(): Promise<void> {
       model_calls(),
     ]);
     const settled = await settled_stops(newest, cancels);
-    if (began < findings.value.looked_at || mine !== sessions) return; // a later look has ended before this one
+    if (nth < newest_look || mine !== sessions) return;
+    newest_look = nth;
     findings.value = {
       approvals: approvals.operations, cancels: cancels.cancels, settled, looked_at: began,
       is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
-      chats_down: chats_down(status, findings.value.chats_down, Date.now()), model_calls: models,
+      chats_down: chats_down(status, findings.value.chats_down, server_now()), model_calls: models,
     };
     findings_trouble.value = '';
   } catch (error) {

@@ -1,6 +1,7 @@
 // What model calls have used: a chart of days, totals, and a table by scope, day, author, agent or model.
 import { useEffect, useState } from 'preact/hooks';
 import { get, words_of } from '../api/client.ts';
+import { server_now } from '../api/server_clock.ts';
 import type { CostPage, CostSums } from '../api/types.ts';
 import { cost_groups, each_day, in_order, key_of, money, tokens, type CostGroup } from '../model/cost.ts';
 import { shown } from '../model/format.ts';
@@ -98,7 +99,7 @@ export function CostView() {
   const by = cost_groups.find((one) => one === query.get('by')) ?? 'day';
   const span = Number(query.get('days')) || span_by_default;
   const to = query.get('to') ?? '';
-  const from = query.get('from') ?? new Date((to ? Date.parse(to) || Date.now() : Date.now()) - (span - 1) * day_ms).toISOString().slice(0, 10);
+  const from = query.get('from') ?? new Date((to ? Date.parse(to) || server_now() : server_now()) - (span - 1) * day_ms).toISOString().slice(0, 10);
   const filter = { by, scope: query.get('scope') ?? '', from, to };
   const is_one_day = from === to;
   return (
