@@ -1,6 +1,7 @@
 // Requests to the API: JSON in and out, and every failure as one kind of error that says what a person can do.
 import { giving_way_to_stops } from './connections.ts';
 import { learn_from_answer } from './server_clock.ts';
+import { note_sign_of_life } from './sign_of_life.ts';
 import type { Problem } from './types.ts';
 
 export class ApiError extends Error {
@@ -40,6 +41,7 @@ export async function send(method: string, path: string, init: RequestInit = {})
     if (error instanceof DOMException) throw error; // aborted, or too late
     throw new ApiError(0, 'unreachable', method === 'GET' ? no_answer : `${no_answer} Whether this has reached it is not known: look before you try again.`);
   }
+  note_sign_of_life();
   learn_from_answer(answer, asked_at);
   if (answer.ok) return answer;
   const problem = await error_of(answer);
@@ -47,13 +49,36 @@ export async function send(method: string, path: string, init: RequestInit = {})
   throw problem;
 }
 
-/** Gives way to a stop, and is asked again behind it. */
+/** A frozen quelld takes connections and says nothing: such a request ends after this long, as if there were none. */
+const patience_ms = 30_000;
+
+async function within_patience<T>(until: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const mine = new AbortController();
+  const end = () => mine.abort();
+  const limit = setTimeout(end, patience_ms);
+  until.addEventListener('abort', end);
+  if (until.aborted) end();
+  try {
+    return await ask(mine.signal);
+  } catch (error) {
+    throw mine.signal.aborted && !until.aborted ? new ApiError(0, 'silent', no_answer) : error;
+  } finally {
+    clearTimeout(limit);
+    until.removeEventListener('abort', end);
+  }
+}
+
+/** A request that changes nothing: it gives way to a stop, and is asked again behind it. */
+export function look<T>(ask: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  return giving_way_to_stops((until) => within_patience(until, ask), signal);
+}
+
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return giving_way_to_stops(async (until) => (await (await send('GET', path, { signal: until })).json()) as T, signal);
+  return look(async (until) => (await (await send('GET', path, { signal: until })).json()) as T, signal);
 }
 
 export function get_text(path: string): Promise<string> {
-  return giving_way_to_stops(async (until) => (await send('GET', path, { signal: until })).text());
+  return look(async (until) => (await send('GET', path, { signal: until })).text());
 }
 
 export async function post<T>(path: string, body: object, init: RequestInit = {}): Promise<T> {

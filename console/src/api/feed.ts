@@ -1,7 +1,8 @@
 // The events that every view hears: one stream for each tab, handed on in batches, once a frame.
 import { signal } from '@preact/signals';
 import type { StreamEvent } from '../model/sse.ts';
-import { learn_from_event, server_now } from './server_clock.ts';
+import { last_sign_of_life } from './sign_of_life.ts';
+import { clock_offset, learn_from_event, server_now } from './server_clock.ts';
 import { in_frame, in_slices } from './slices.ts';
 import { follow_stream, is_expired } from './stream.ts';
 import type { ApiEvent } from './types.ts';
@@ -71,8 +72,11 @@ function plan(): void {
   in_frame(() => void hand_on());
 }
 
+/** Nobody knows when quelld fell silent: it is lost since it was last heard. */
 function note(state: 'open' | 'lost'): void {
-  if (connection.value.state !== state) connection.value = { state, since: server_now() };
+  if (connection.value.state === state) return;
+  const heard_at = last_sign_of_life.peek();
+  connection.value = { state, since: state === 'lost' && heard_at > 0 ? heard_at + clock_offset.peek() : server_now() };
 }
 
 function opened(): void {

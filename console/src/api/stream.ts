@@ -4,6 +4,7 @@
 import { StreamParser, type StreamEvent } from '../model/sse.ts';
 import { ApiError, send } from './client.ts';
 import { in_turn } from './connections.ts';
+import { note_sign_of_life } from './sign_of_life.ts';
 import { in_slices } from './slices.ts';
 
 export interface Reader {
@@ -16,19 +17,27 @@ export interface Reader {
 }
 
 const retry_ms = 1000;
-const quiet_ms = 45_000; // a comment comes every 15 s
+const quiet_ms = 35_000; // a comment comes every 15 s: two are missing
 
 async function read(turn: AbortSignal, has_opened: () => void, to: Reader): Promise<void> {
-  const answer = await send('GET', to.path(), { headers: { Accept: 'text/event-stream' }, signal: turn });
-  has_opened();
-  to.opened();
-  const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
-  const leave = () => void reader.cancel().catch(() => {});
+  const mine = new AbortController();
+  const leave = () => mine.abort();
+  turn.addEventListener('abort', leave);
+  if (turn.aborted) leave();
+  /** A server that takes the connection and says nothing is one that is away. */
+  const heard = <T>(next: Promise<T>): Promise<T> => {
+    const quiet = setTimeout(leave, quiet_ms);
+    return next.finally(() => clearTimeout(quiet));
+  };
   try {
+    const answer = await heard(send('GET', to.path(), { headers: { Accept: 'text/event-stream' }, signal: mine.signal }));
+    has_opened();
+    to.opened();
+    const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
     for (;;) {
-      const quiet = setTimeout(leave, quiet_ms);
-      const { value, done } = await reader.read().finally(() => clearTimeout(quiet));
+      const { value, done } = await heard(reader.read());
       if (done) return;
+      note_sign_of_life();
       parser.add(decoder.decode(value, { stream: true }));
       await in_slices(() => {
         const event = parser.next();
@@ -38,6 +47,7 @@ async function read(turn: AbortSignal, has_opened: () => void, to: Reader): Prom
       });
     }
   } finally {
+    turn.removeEventListener('abort', leave);
     leave();
   }
 }

@@ -1,7 +1,6 @@
 // What needs a person, for the first page, the navigation and the tab's title.
 import { computed, effect, signal } from '@preact/signals';
-import { get, words_of_repeated } from '../api/client.ts';
-import { giving_way_to_stops } from '../api/connections.ts';
+import { get, look as look_at, words_of_repeated } from '../api/client.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import { server_now } from '../api/server_clock.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
@@ -55,7 +54,7 @@ async function model_calls(): Promise<readonly Operation[]> {
 
 /** quelld's own word on whether it takes work; its silence is shown elsewhere. */
 async function not_ready(): Promise<string> {
-  const answer = await giving_way_to_stops((signal) => fetch('/readyz', { signal })).catch(() => null);
+  const answer = await look_at((signal) => fetch('/readyz', { signal })).catch(() => null);
   if (!answer || answer.ok) return '';
   const problem = (await answer.json().catch(() => null)) as { detail?: string } | null;
   return problem?.detail ?? `readyz says ${answer.status}`;

@@ -1,7 +1,7 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
-import { ApiError, send, words_of_repeated } from '../api/client.ts';
-import { giving_way_to_stops, in_turn } from '../api/connections.ts';
+import { ApiError, look, send, words_of_repeated } from '../api/client.ts';
+import { in_turn } from '../api/connections.ts';
 import { in_frame } from '../api/slices.ts';
 import { AnsiReader } from '../model/ansi.ts';
 
@@ -35,7 +35,7 @@ export class OutputTail {
     while (!this.stop.signal.aborted && !this.is_over.value) {
       try {
         // What is there already is brief; what follows is a stream among those of all tabs.
-        if (this.offset < 0) await giving_way_to_stops((until) => (this.offset < 0 ? this.read(until) : Promise.resolve()), this.stop.signal);
+        if (this.offset < 0) await look((until) => (this.offset < 0 ? this.read(until) : Promise.resolve()), this.stop.signal);
         else await in_turn(this.stop.signal, (turn, has_opened) => this.read(turn, has_opened));
         this.trouble.value = '';
       } catch (error) {

@@ -2,7 +2,9 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { connection } from '../api/feed.ts';
-import { duration } from '../model/format.ts';
+import { last_sign_of_life } from '../api/sign_of_life.ts';
+import { clock_offset } from '../api/server_clock.ts';
+import { silence_age, silence_words } from '../model/silence.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
@@ -73,7 +75,10 @@ function Navigation() {
 function ConnectionBar() {
   const { state, since } = connection.value;
   if (state !== 'lost') return null;
-  return <div class="lost" role="status">quelld does not answer, since {duration(Math.max(0, Math.floor((now.value - since) / 1000) * 1000))}. What you see is from then; it goes on by itself when quelld is back.</div>;
+  const heard_at = last_sign_of_life.value;
+  const words = silence_words(since, heard_at === 0 ? 0 : heard_at + clock_offset.value, now.value);
+  // What changes every second is not read aloud.
+  return <div class="lost" role="status">{words} <span class="num" aria-hidden="true">({silence_age(since, now.value)})</span></div>;
 }
 
 function NotSignedOut() {
