@@ -1,11 +1,14 @@
 // A tree of operations as bars over time: waiting, running, being stopped. Pure.
-import type { Operation } from '../api/types.ts';
+import type { Cancel, Operation } from '../api/types.ts';
+import { phases_of_operation, type Phase } from './phases.ts';
 
 export interface Bar {
   operation: Operation;
   depth: number;
   /** Shares of the whole, 0 to 1, in order; `from` <= `to`. */
   parts: { what: 'waits' | 'runs' | 'stops'; from: number; to: number }[];
+  /** The phases of the cancel that stopped it, as far as they are known. */
+  marks: (Phase & { share: number })[];
   state: Operation['status'] | 'not_yet'; // at the instant that is shown
 }
 
@@ -37,10 +40,11 @@ function state_at(op: Operation, when: number): Bar['state'] {
   return 'pending';
 }
 
-/** Parents before their children, children by their beginning. `when`: nothing later is drawn. */
-export function timeline(operations: readonly Operation[], root: string, when: number, now: number): Timeline {
+/** Parents before their children, children by their beginning. `when`: nothing later is drawn. `cancels`: by id, those that are known. */
+export function timeline(operations: readonly Operation[], root: string, when: number, now: number, cancels: ReadonlyMap<string, Cancel> = new Map()): Timeline {
   const { begin, end } = span_of(operations, now);
   const share = (ms: number) => Math.min(1, Math.max(0, (Math.min(ms, when) - begin) / (end - begin)));
+  const marks_of = (op: Operation) => phases_of_operation(op, cancels.get(op.stop?.cancel ?? '')).filter((p) => p.at <= when).map((p) => ({ ...p, share: share(p.at) }));
   const known = new Map(operations.map((op) => [op.id, op]));
   const below = new Map<string, Operation[]>();
   for (const op of operations) {
@@ -50,7 +54,7 @@ export function timeline(operations: readonly Operation[], root: string, when: n
   const bars: Bar[] = [];
   const walk = (above: string, depth: number) => {
     for (const op of (below.get(above) ?? []).sort((a, b) => a.seq - b.seq)) {
-      bars.push({ operation: op, depth, parts: parts_of(op, share, now), state: state_at(op, when) });
+      bars.push({ operation: op, depth, parts: parts_of(op, share, now), marks: marks_of(op), state: state_at(op, when) });
       if (depth < 64) walk(op.id, depth + 1);
     }
   };

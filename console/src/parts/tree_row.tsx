@@ -1,6 +1,7 @@
 // Rows of the tree: a scope with its counts, an operation with what matters of it.
 import type { ComponentChildren } from 'preact';
 import { plain } from '../model/format.ts';
+import { outcome_words } from '../model/outcome.ts';
 import { link, operation_link } from '../model/route.ts';
 import { is_terminal, type TreeNode } from '../model/tree.ts';
 import { ChooseBox, OperationColumns, StopButton } from './columns.tsx';
@@ -47,7 +48,7 @@ export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose
   const op = node.operation!;
   const title = op_title(op);
   const over = is_terminal(op.status);
-  const detail = op.status === 'cancelling' ? `${plain(op.stop?.cause ?? 'cancel')}, not proven yet` : op.unreachable ? 'worker silent' : (op.waiting_for?.detail ?? '');
+  const detail = op.status === 'cancelling' ? `${plain(op.stop?.cause ?? 'cancel')}, not proven yet` : op.unreachable ? 'worker silent' : outcome_words(op);
   return (
     <Row node={node} is_focused={is_focused} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
       <Twist node={node} toggle={toggle} name={title} />

@@ -1,7 +1,7 @@
 // A flat list of operations that match a search, page by page: live ones as they change, ended ones as they are.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Operation } from '../api/types.ts';
-import { plain } from '../model/format.ts';
+import { outcome_words } from '../model/outcome.ts';
 import { operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
@@ -27,7 +27,7 @@ const stop_one = (op: Operation) => ask_to_stop({ what: 'operation', id: op.id, 
 
 function ListRow({ op, is_focused, is_chosen, choose }: RowProps) {
   const title = op_title(op);
-  const outcome = op.error ? `${op.error.code}: ${op.error.message}` : op.stop?.receipt ? `${plain(op.stop.receipt)}, proof: ${plain(op.stop.proof ?? 'none')}` : (op.waiting_for?.detail ?? '');
+  const outcome = outcome_words(op);
   return (
     <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem">
       {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}

@@ -1,0 +1,48 @@
+"""What the web console says of work that was stopped: its receipt and proof in lists, and the phases of the stop in its timeline."""
+import os
+import shutil
+
+import pytest
+
+from harness.browser import CONSOLE
+from harness.cluster import Cluster
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def stopped(cluster):
+    op = cluster.start("bash", "-c", STAY, scope="phases", title="was stopped")
+    cluster.wait_status(op["id"], "running")
+    cluster.cancel(operation=op["id"])
+    return cluster.operation(op["id"])
+
+
+def test_a_cancelled_operation_is_listed_with_its_receipt_and_proof(cluster, browser, stopped):
+    browser.sign_in(cluster)
+    browser.go("/ended?q=scope:phases")
+    words = f"{stopped['stop']['receipt']}, proof: {stopped['stop']['proof']}".replace("_", " ")
+    browser.sees(words, ".row-op .row-detail")
+
+
+def test_a_timeline_says_the_kind_and_the_phases_of_the_stop(cluster, browser, stopped):
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{stopped['id']}")
+    browser.sees("task", ".bar-row .bar-kind")
+    for phase in ("fenced", "signalled", "settled"):
+        browser.sees(phase, ".stop-phases")
+        browser(f"await page.locator('.bar-row .mark-{phase}').waitFor({{ state: 'attached' }})")
+    assert browser.flaws() == []
+    # Before the stop there is none of it.
+    browser("await page.locator('.replay input').fill('0')")
+    browser("await page.locator('.bar-row .mark').first().waitFor({ state: 'detached' })")
+    assert "fenced" not in browser.text(".stop-phases")
