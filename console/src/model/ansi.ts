@@ -1,4 +1,4 @@
-// Output with ANSI colours as lines of styled pieces. Only colours and weight are taken; every other escape is dropped. Pure.
+// Output with ANSI colours as rows of styled pieces, of which a bounded number is kept. Only colours and weight are taken; every other escape is dropped. Pure.
 
 export interface Piece {
   text: string;
@@ -82,17 +82,31 @@ function classes_of(pen: Pen): string {
   return all.filter(Boolean).join(' ');
 }
 
-/** Reads a stream piece by piece; the last line may still grow. */
+/** A row may have so many characters: a longer line goes on in the next row. Beyond so many rows, or characters in all, the oldest rows are left out. */
+const limits = { row: 2000, rows: 50_000, all: 4 * 1024 * 1024 };
+export type Limits = typeof limits;
+
+/** Reads a stream piece by piece; the last line may still grow. What is kept is bounded, whatever is written. */
 export class AnsiReader {
   readonly lines: Line[] = [[]];
+  /** Of each row the number of its line; 0: it goes on with the line of the row before. */
+  readonly numbers: number[] = [1];
+  /** What was left out of the beginning, in bytes of UTF-8 without escapes. */
+  left_out_bytes = 0;
   private readonly pen = plain_pen();
   private held = ''; // an escape that is not whole yet
+  private row_length = 0;
+  private length = 0;
+  private last_number = 1;
+  private is_returned = false; // behind a carriage return: what comes paints over the line
+
+  constructor(private readonly most: Limits = limits) {}
 
   add(text: string): void {
     let all = this.held + text;
     this.held = '';
     // eslint-disable-next-line no-control-regex
-    const open = /\x1b(?:\[[0-9;:]*|\][^\x07\x1b]{0,200})?$/.exec(all);
+    const open = /\x1b(?:\[[0-9;:]{0,200}|\][^\x07\x1b]{0,200})?$/.exec(all);
     if (open) {
       this.held = open[0];
       all = all.slice(0, open.index);
@@ -104,18 +118,75 @@ export class AnsiReader {
       if (found[2] === 'm') choose(this.pen, found[1] ? found[1].split(/[;:]/).map(Number) : [0]);
     }
     this.put(all.slice(from));
+    this.leave_out();
   }
 
   private put(text: string): void {
-    const parts = text.replaceAll('\r\n', '\n').split('\n');
-    parts.forEach((part, i) => {
-      if (i > 0) this.lines.push([]);
-      const back = part.lastIndexOf('\r', part.length - 2);
-      if (back >= 0) this.lines[this.lines.length - 1] = []; // a progress bar paints over its line
-      const shown = part.slice(back + 1).replace(/\r$/, '');
-      if (shown) this.lines.at(-1)!.push({ text: shown, classes: classes_of(this.pen), colour: this.pen.colour });
+    text.split('\n').forEach((line, i) => {
+      if (i > 0) {
+        this.is_returned = false;
+        this.begin_row(++this.last_number);
+      }
+      line.split('\r').forEach((part, j) => {
+        if (j > 0) this.is_returned = true;
+        if (part === '') return;
+        if (this.is_returned) this.clear_line(); // a progress bar
+        this.is_returned = false;
+        this.write(part);
+      });
     });
   }
+
+  private begin_row(number: number): void {
+    this.lines.push([]);
+    this.numbers.push(number);
+    this.row_length = 0;
+  }
+
+  private clear_line(): void {
+    for (;;) {
+      this.length -= length_of(this.lines.at(-1)!);
+      if (this.numbers.at(-1) !== 0 || this.lines.length === 1) break;
+      this.lines.pop();
+      this.numbers.pop();
+    }
+    this.lines[this.lines.length - 1] = [];
+    this.row_length = 0;
+  }
+
+  private write(text: string): void {
+    const classes = classes_of(this.pen), { colour } = this.pen;
+    for (let from = 0; from < text.length; ) {
+      let to = Math.min(text.length, from + this.most.row - this.row_length);
+      if (to < text.length && /[\ud800-\udbff]/.test(text[to - 1] ?? '')) to -= 1; // no character is cut in two
+      if (to <= from) {
+        this.begin_row(0);
+        continue;
+      }
+      const row = this.lines.at(-1)!, last = row.at(-1), shown = text.slice(from, to);
+      if (last && last.classes === classes && last.colour === colour) last.text += shown;
+      else row.push({ text: shown, classes, colour });
+      this.row_length += to - from;
+      this.length += to - from;
+      from = to;
+    }
+  }
+
+  private leave_out(): void {
+    let rows = 0;
+    while (rows < this.lines.length - 1 && (this.lines.length - rows > this.most.rows || this.length > this.most.all)) {
+      const text = text_of(this.lines[rows]!);
+      this.length -= text.length;
+      this.left_out_bytes += new TextEncoder().encode(text).length + (this.numbers[rows + 1] === 0 ? 0 : 1);
+      rows += 1;
+    }
+    this.lines.splice(0, rows);
+    this.numbers.splice(0, rows);
+  }
+}
+
+function length_of(line: Line): number {
+  return line.reduce((sum, piece) => sum + piece.text.length, 0);
 }
 
 export function text_of(line: Line): string {

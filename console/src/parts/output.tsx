@@ -12,7 +12,7 @@ const line_height = 19;
 function OutputLine({ line, number, is_hit }: { line: Line; number: number; is_hit: boolean }) {
   return (
     <div class={is_hit ? 'line hit' : 'line'}>
-      <span class="line-number" aria-hidden="true">{number}</span>
+      <span class="line-number" aria-hidden="true">{number === 0 ? '↪' : number}</span>
       {line.map((piece, i) => <span key={i} class={piece.classes} {...(piece.colour ? { style: { color: piece.colour } } : {})}>{piece.text}</span>)}
     </div>
   );
@@ -38,6 +38,7 @@ export function OutputPane({ op }: { op: Operation }) {
   const count = lines.length > 0 && lines.at(-1)!.length === 0 ? lines.length - 1 : lines.length;
   const hits = useMemo(() => hits_of(lines, words), [words, version, tail]);
   const at = hits.length ? hits[hit % hits.length]! : -1;
+  const left_out = tail?.reader.left_out_bytes ?? 0, before = (tail?.begin.value ?? 0) + left_out;
   const { stdout_bytes, stderr_bytes, dropped_bytes } = op.task!.output;
   const sizes = { stdout: stdout_bytes, stderr: stderr_bytes };
   return (
@@ -53,11 +54,11 @@ export function OutputPane({ op }: { op: Operation }) {
         <a class="button quiet" href={`/v1/operations/${op.id}/output?stream=${name}`} download={`${op.id.slice(-8)}.${name}`}>Download</a>
       </div>
       <Trouble words={tail?.trouble.value ?? ''} />
-      {(tail?.begin.value ?? 0) > 0 && <p class="faint">The end of it: {bytes(tail!.begin.value)} before are in the download.</p>}
+      {before > 0 && <p class="faint left-out">The end of it: {left_out > 0 && 'about '}{bytes(before)} before are not shown here; the download has them.</p>}
       {dropped_bytes > 0 && <p class="warn">{bytes(dropped_bytes)} were dropped.</p>}
       {count <= 0 ? <p class="faint">{has_begun ? 'Nothing written yet.' : 'It has not started.'}</p> : (
         <div class="output" style={{ height: `${Math.min(24, Math.max(3, count)) * line_height + 16}px` }}>
-          <Virtual label={`Output, ${name}`} role="log" wide count={count} row_height={line_height} focus={at} follow={!words} render={(i) => <OutputLine key={i} line={lines[i]!} number={i + 1} is_hit={i === at} />} />
+          <Virtual label={`Output, ${name}`} role="log" wide count={count} row_height={line_height} focus={at} follow={!words} render={(i) => <OutputLine key={i} line={lines[i]!} number={tail!.reader.numbers[i]!} is_hit={i === at} />} />
         </div>
       )}
     </section>

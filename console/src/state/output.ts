@@ -8,7 +8,6 @@ import { AnsiReader } from '../model/ansi.ts';
 export type StreamName = 'stdout' | 'stderr';
 
 const tail_bytes = 512 * 1024;
-const most_lines = 50_000;
 const pause_ms = 1000;
 
 export class OutputTail {
@@ -63,7 +62,6 @@ export class OutputTail {
   private add(bytes: Uint8Array): void {
     this.offset += bytes.length;
     this.reader.add(this.decoder.decode(bytes, { stream: true }));
-    if (this.reader.lines.length > most_lines) this.reader.lines.splice(0, this.reader.lines.length - most_lines);
     if (this.is_planned) return;
     this.is_planned = true;
     in_frame(() => {

@@ -1,0 +1,33 @@
+"""The output of a task in the web console: what has no line breaks, and more than a page can keep."""
+import os
+import shutil
+
+import pytest
+
+from harness.browser import CONSOLE
+from harness.cluster import Cluster
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+# Says READY, waits for a file, then writes without a break.
+WRITE = "echo READY; until [ -e \"$0\" ]; do sleep 0.1; done; head -c 6000000 /dev/zero | tr '\\0' x; printf '\\nTHE END\\n'"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as c:
+        yield c
+
+
+def test_a_line_without_end_is_bounded_and_what_is_left_out_is_said(cluster, browser, tmp_path):
+    gate = tmp_path / "gate"
+    op = cluster.start("bash", "-c", WRITE, str(gate), scope="long", title="one long line")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{op['id']}")
+    browser.sees("READY", ".output")
+    gate.touch()
+    browser.sees("THE END", ".output")
+    browser.sees("before are not shown here; the download has them", ".left-out")
+    assert browser("return await page.locator('.line').evaluateAll((all) => Math.max(...all.map((one) => one.textContent.length)))") <= 2100
+    cluster.wait_status(op["id"], "completed")
