@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
-import { outcome_words } from '../src/model/outcome.ts';
+import { marked_words, outcome_words } from '../src/model/outcome.ts';
 import { cancels_among, phases_of, phases_of_operation } from '../src/model/phases.ts';
 import { timeline } from '../src/model/timeline.ts';
 import { cancel, operation, report } from './made.ts';
@@ -52,4 +52,9 @@ test('a timeline marks the phases, and none later than its instant', () => {
   assert.deepEqual(marks(begin + 1), [['fenced'], ['fenced']]);
   assert.deepEqual(marks(begin - 1), [[], []]);
   assert.equal(timeline(operations, 'r', Infinity, 0, cancels).bars[0]!.marks[2]!.share, 1);
+});
+
+test('a marked row is said with its name, how it stands and its place', () => {
+  assert.equal(marked_words(operation('a', { title: 'build\u202e', kind: 'model_call' }), 3, 40), 'build?, model call, running, row 3 of 40');
+  assert.equal(marked_words(operation('a', { title: '' }), 1, -1), 'sh, task, running, row 1');
 });

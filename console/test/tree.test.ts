@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Operation, TreePage } from '../src/api/types.ts';
-import { TreeModel } from '../src/model/tree.ts';
+import { beside, TreeModel } from '../src/model/tree.ts';
 import { event, operation } from './made.ts';
 
 const page = (more: Partial<TreePage>): TreePage => ({ live: 0, cancelling: 0, scopes: [], operations: [], next_cursor: null, ...more });
@@ -133,6 +133,21 @@ test('a page goes on behind the one before', () => {
   assert.match(tree.path_of(tree.root, 2, 'more'), /cursor=more/);
   tree.add_page(tree.root, page({ operations: [entry(operation('b'))] }));
   assert.deepEqual(keys(tree), ['o:a', 'o:b']);
+});
+
+test('each row knows its place among those beside it, and how many they are once all are read', () => {
+  const tree = new TreeModel('parent');
+  tree.add_page(tree.root, page({ operations: [entry(operation('a'), 2), entry(operation('b'))], next_cursor: 'more' }));
+  const places = () => tree.rows().map((one) => [one.key, one.place, beside(one)]);
+  assert.deepEqual(places(), [['o:a', 1, -1], ['o:b', 2, -1]]);
+  tree.add_page(tree.root, page({ operations: [entry(operation('c'))] }));
+  const a = tree.nodes.get('o:a')!;
+  tree.toggle(a);
+  tree.add_page(a, page({ operations: [entry(operation('x', { parent: 'a' })), entry(operation('y', { parent: 'a' }))] }));
+  assert.deepEqual(places(), [['o:a', 1, 3], ['o:x', 1, 2], ['o:y', 2, 2], ['o:b', 2, 3], ['o:c', 3, 3]]);
+  tree.apply([event('operation_completed', operation('a', { status: 'completed' })), event('operation_completed', operation('x', { parent: 'a', status: 'completed' }))], 1000);
+  tree.sweep(2000);
+  assert.deepEqual(places().at(-1), ['o:c', 3, 3], 'one that ended stays while something lives below it');
 });
 
 test('100,000 rows and a batch of 2,000 changes take well under a frame or two', () => {

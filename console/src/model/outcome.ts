@@ -1,6 +1,6 @@
 // What became of an operation, in one line of a list. Pure.
 import type { Operation } from '../api/types.ts';
-import { plain } from './format.ts';
+import { plain, shown } from './format.ts';
 import { is_terminal } from './tree.ts';
 
 /** How it was stopped, and what proves it; '' = it was not, or that is not known yet. */
@@ -18,4 +18,9 @@ export function outcome_words(op: Operation): string {
   const proof = proof_words(op);
   if (op.status === 'cancelled') return proof || error;
   return [error, proof].filter(Boolean).join(' · ');
+}
+
+/** A marked row of a list, for those who do not see it: its name, how it stands, and which of how many it is (-1 = unknown). */
+export function marked_words(op: Operation, place: number, of: number): string {
+  return `${shown(op.title || op.name || op.kind)}, ${plain(op.kind)}, ${plain(op.status)}, row ${place}${of > 0 ? ` of ${of}` : ''}`;
 }

@@ -18,16 +18,22 @@ export interface TreeNode {
   nodes: TreeNode[];
   ended_at: number; // when we heard of its end; 0 = it lives
   is_stale: boolean; // not seen since its place was read again
+  place: number; // among those beside it, from 1, as rows() has found it
 }
 
 export const scope_key = (scope: string) => `s:${scope}`;
 export const operation_key = (id: string) => `o:${id}`;
 export const is_terminal = (status: Operation['status']) => status === 'completed' || status === 'failed' || status === 'cancelled';
 
+/** How many stand beside it, itself included; -1 = unknown, as some were not read. For aria-setsize. */
+export function beside(at: TreeNode): number {
+  return at.above && at.above.is_loaded && at.above.cursor === null ? at.above.nodes.length : -1;
+}
+
 function node(key: string, above: TreeNode | null, scope: string): TreeNode {
   return {
     key, above, scope, depth: above ? above.depth + 1 : -1, operation: null, children: 0, below: 0, cancelling: 0, is_open: false, is_loaded: false,
-    cursor: null, nodes: [], ended_at: 0, is_stale: false,
+    cursor: null, nodes: [], ended_at: 0, is_stale: false, place: 0,
   };
 }
 
@@ -213,7 +219,8 @@ export class TreeModel {
     if (this.flat) return this.flat;
     const rows: TreeNode[] = [];
     const walk = (at: TreeNode) => {
-      for (const below of at.nodes) {
+      for (const [i, below] of at.nodes.entries()) {
+        below.place = i + 1;
         rows.push(below);
         if (below.is_open) walk(below);
       }

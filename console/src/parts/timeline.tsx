@@ -17,12 +17,12 @@ const most_cancels = 5;
 const row_height = 26;
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
 
-function BarRow({ bar }: { bar: Bar }) {
+function BarRow({ bar, place, of }: { bar: Bar; place: number; of: number }) {
   const { operation: op } = bar;
   const lasted = op.ended_at ? [duration(Date.parse(op.ended_at) - Date.parse(op.created_at))] : [];
   const told = [...lasted, ...bar.marks.map((mark) => `${mark.what} ${exact_ms(mark.after_ms)} after the stop`)].join(' · ');
   return (
-    <div class={`bar-row${bar.state === 'not_yet' ? ' not-yet' : ''}`} role="listitem">
+    <div class={`bar-row${bar.state === 'not_yet' ? ' not-yet' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place}>
       <a class="bar-name" href={operation_link(op.id)} title={`${op_title(op)} · ${plain(op.kind)} · ${plain(op.status)}`} style={{ paddingLeft: `${Math.min(bar.depth, 12) * 12}px` }}>
         {bar.state === 'not_yet' ? <span class="dot" /> : <Dot status={bar.state} />} <span class="bar-kind">{plain(op.kind)}</span> {op_title(op)}
       </a>
@@ -78,7 +78,7 @@ export function TimelinePane({ root }: { root: Operation }) {
       <h2>Timeline <span class="faint">{duration(end - begin)}{found?.next_cursor ? ` · the first ${most_operations} of more` : ''}</span></h2>
       <Trouble words={state.value.trouble || stops.value.trouble} retry={reload} />
       <div style={{ height: `${shown * row_height}px` }}>
-        <Virtual label="Timeline" count={drawn.bars.length} row_height={row_height} render={(i) => <BarRow key={drawn.bars[i]!.operation.id} bar={drawn.bars[i]!} />} />
+        <Virtual label="Timeline" count={drawn.bars.length} row_height={row_height} render={(i) => <BarRow key={drawn.bars[i]!.operation.id} bar={drawn.bars[i]!} place={i + 1} of={drawn.bars.length} />} />
       </div>
       {cancels.length > 0 && <Stops cancels={cancels} when={when} />}
       <div class="legend"><span><i class="part-waits" /> waits</span><span><i class="part-runs" /> runs</span><span><i class="part-stops" /> being stopped</span></div>

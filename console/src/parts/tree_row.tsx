@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { plain } from '../model/format.ts';
 import { outcome_words } from '../model/outcome.ts';
 import { link, operation_link } from '../model/route.ts';
-import { is_terminal, type TreeNode } from '../model/tree.ts';
+import { beside, is_terminal, type TreeNode } from '../model/tree.ts';
 import { ChooseBox, OperationColumns, StopButton } from './columns.tsx';
 import { Dot, op_title } from './small.tsx';
 
@@ -19,10 +19,19 @@ function Twist({ node, toggle, name }: { node: TreeNode; toggle: () => void; nam
   return <button type="button" class="twist" tabIndex={-1} aria-label={`${node.is_open ? 'Close' : 'Open'} ${name}`} onClick={toggle}>{node.is_open ? '▾' : '▸'}</button>;
 }
 
-function Row({ node, is_focused, classes, children }: { node: TreeNode; is_focused: boolean; classes: string; children: ComponentChildren }) {
+/** The id of its element, for aria-activedescendant. */
+export function row_id(key: string): string {
+  return `row-${key}`;
+}
+
+/** `is_chosen`: undefined for what nobody can choose. */
+function Row({ node, is_focused, is_chosen, classes, children }: { node: TreeNode; is_focused: boolean; is_chosen?: boolean; classes: string; children: ComponentChildren }) {
   const has_more = !node.operation || node.children > 0 || node.nodes.length > 0;
   return (
-    <div class={`row ${classes}${is_focused ? ' focused' : ''}`} role="treeitem" aria-level={node.depth + 1} aria-selected={is_focused} {...(has_more ? { 'aria-expanded': node.is_open } : {})}>
+    <div
+      id={row_id(node.key)} class={`row ${classes}${is_focused ? ' focused' : ''}`} role="treeitem" aria-level={node.depth + 1} aria-setsize={beside(node)} aria-posinset={node.place}
+      {...(is_chosen === undefined ? {} : { 'aria-selected': is_chosen })} {...(has_more ? { 'aria-expanded': node.is_open } : {})}
+    >
       <span class="indent" style={{ width: `${Math.min(node.depth, 24) * 18}px` }} />
       {children}
     </div>
@@ -50,7 +59,7 @@ export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose
   const over = is_terminal(op.status);
   const detail = op.status === 'cancelling' ? `${plain(op.stop?.cause ?? 'cancel')}, not proven yet` : op.unreachable ? 'worker silent' : outcome_words(op);
   return (
-    <Row node={node} is_focused={is_focused} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
+    <Row node={node} is_focused={is_focused} {...(choose ? { is_chosen } : {})} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
       <Twist node={node} toggle={toggle} name={title} />
       {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
       <Dot status={op.status} />

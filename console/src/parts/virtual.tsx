@@ -15,6 +15,10 @@ export interface VirtualProps {
   /** Stay at the end while it grows, unless somebody scrolls up. */
   follow?: boolean;
   on_range?: (first: number, last: number) => void;
+  /** The id of the row `focus`, for a tree: whoever moves through it hears that row. */
+  active?: string;
+  /** Several rows of a tree can be chosen. */
+  is_multiselectable?: boolean;
   class?: string;
   wide?: boolean;
 }
@@ -40,6 +44,9 @@ export function Virtual(p: VirtualProps) {
     const y = focus * p.row_height;
     if (y < el.scrollTop) el.scrollTop = y;
     else if (y + p.row_height > el.scrollTop + el.clientHeight) el.scrollTop = y + p.row_height - el.clientHeight;
+    // Only of what has the focus a screen reader says the active row.
+    const at = document.activeElement;
+    if (p.role === 'tree' && (at === document.body || at?.id === 'main' || (el.contains(at) && at?.matches('.twist')))) el.focus({ preventScroll: true });
   }, [p.focus_key ?? p.focus]);
   useLayoutEffect(() => {
     if (p.follow && at_end.current && box.current) box.current.scrollTop = box.current.scrollHeight;
@@ -53,10 +60,11 @@ export function Virtual(p: VirtualProps) {
     at_end.current = el.scrollTop + el.clientHeight >= el.scrollHeight - 4;
     set_top(el.scrollTop);
   };
+  const of_tree = p.role === 'tree' ? { 'aria-multiselectable': p.is_multiselectable ?? false, ...(p.active && (p.focus ?? -1) >= first && (p.focus ?? -1) < last ? { 'aria-activedescendant': p.active } : {}) } : {};
   const rows = [];
   for (let i = first; i < last; ++i) rows.push(p.render(i));
   return (
-    <div class={`virtual ${p.class ?? ''}`} ref={box} onScroll={scrolled} role={p.role ?? 'list'} aria-label={p.label} tabIndex={0}>
+    <div class={`virtual ${p.class ?? ''}`} ref={box} onScroll={scrolled} role={p.role ?? 'list'} aria-label={p.label} tabIndex={0} {...of_tree}>
       <div class={p.wide ? 'virtual-all wide' : 'virtual-all'} role="presentation" style={{ height: `${p.count * p.row_height}px` }}>
         <div class="virtual-seen" role="presentation" style={{ transform: `translateY(${first * p.row_height}px)` }}>{rows}</div>
       </div>

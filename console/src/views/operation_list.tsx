@@ -1,7 +1,7 @@
 // A flat list of operations that match a search, page by page: live ones as they change, ended ones as they are.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Operation } from '../api/types.ts';
-import { outcome_words } from '../model/outcome.ts';
+import { marked_words, outcome_words } from '../model/outcome.ts';
 import { operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
@@ -21,15 +21,17 @@ interface RowProps {
   is_focused: boolean;
   is_chosen: boolean;
   choose: (() => void) | null; // null: nothing of this list can be stopped
+  place: number; // from 1
+  of: number; // how many rows there are; -1 = unknown
 }
 
 const stop_one = (op: Operation) => ask_to_stop({ what: 'operation', id: op.id, title: op.title });
 
-function ListRow({ op, is_focused, is_chosen, choose }: RowProps) {
+function ListRow({ op, is_focused, is_chosen, choose, place, of }: RowProps) {
   const title = op_title(op);
   const outcome = outcome_words(op);
   return (
-    <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem">
+    <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place} {...(is_focused ? { 'aria-current': 'true' as const } : {})}>
       {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
       <Dot status={op.status} />
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
@@ -87,17 +89,20 @@ function List({ text, which }: ListProps) {
   if (rows.length === 0 && look === 'first') return <Loading what="operations" />;
   if (rows.length === 0 && (look !== 'rest' || state.value.cursor)) return <Empty title="Nothing matches so far"><Foot found={state.value} more={more} /></Empty>;
   if (rows.length === 0) return <Empty title="Nothing matches">Take a word out of the search.</Empty>;
-  const row = (op: Operation, is_focused: boolean) => {
+  const of = state.value.cursor ? -1 : rows.length;
+  const row = (op: Operation, place: number, is_focused: boolean) => {
     const is_chosen = choice.ids.value.has(op.id);
-    return keep(op.id, [op, is_focused, is_chosen, can_stop], () =>
-      <ListRow key={op.id} op={op} is_focused={is_focused} is_chosen={is_chosen} choose={can_stop ? () => choice.toggle(op.id) : null} />);
+    return keep(op.id, [op, place, of, is_focused, is_chosen, can_stop], () =>
+      <ListRow key={op.id} op={op} place={place} of={of} is_focused={is_focused} is_chosen={is_chosen} choose={can_stop ? () => choice.toggle(op.id) : null} />);
   };
+  const marked = at();
   return (
     <>
+      <p class="hidden" role="status">{marked && marked_words(marked, mark.place + 1, of)}</p>
       {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
       <Virtual
         label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={mark.place} focus_key={mark.key}
-        on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i === mark.place)}
+        on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i + 1, i === mark.place)}
       />
       <Foot found={state.value} more={more} />
       {problem}

@@ -1,14 +1,14 @@
 // The live tree, by scope or by parent; with a search, a flat list of what matches.
 import { useEffect, useMemo } from 'preact/hooks';
 import { shown } from '../model/format.ts';
-import { is_terminal, type TreeNode } from '../model/tree.ts';
+import { beside, is_terminal, type TreeNode } from '../model/tree.ts';
 import { is_empty, owner_of, parse_search } from '../model/search.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
 import { SearchBox, SavedViews } from '../parts/search_box.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
-import { OperationRow, ScopeRow } from '../parts/tree_row.tsx';
+import { OperationRow, row_id, ScopeRow } from '../parts/tree_row.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { go, route, set_query } from '../state/router.ts';
 import { may } from '../state/session.ts';
@@ -42,7 +42,7 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
     const is_chosen = op !== null && choice.ids.value.has(op.id);
     const toggle = () => (tree.toggle(one), mark.put(one.key));
     const stop = () => stop_node(one);
-    return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, is_focused, is_chosen, can_stop], () => op
+    return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, one.place, beside(one), is_focused, is_chosen, can_stop], () => op
       ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={is_chosen} toggle={toggle} stop={stop} choose={can_stop ? () => choice.toggle(op.id) : null} />
       : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={stop} />);
   };
@@ -77,7 +77,7 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
         <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
       ) : (
         <Virtual
-          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} on_range={ranged}
+          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} active={row_id(mark.key)} is_multiselectable={can_stop} on_range={ranged}
           render={(i) => row(rows[i]!, i === mark.place)}
         />
       )}
