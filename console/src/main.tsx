@@ -4,7 +4,8 @@ import { render } from 'preact';
 import { new_needs, tab_title } from './model/needs.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
-import { follow_links, go, steps } from './state/router.ts';
+import { forget_trees } from './state/kept_trees.ts';
+import { follow_links, go, places, steps } from './state/router.ts';
 import { begin_session, session_state, visits } from './state/session.ts';
 import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
@@ -38,6 +39,14 @@ function keep_unsent_stops(): void {
   });
 }
 
+/** Nobody sees what somebody else had open. */
+function forget_with_the_session(): void {
+  effect(() => {
+    void [session_state.value, visits.value];
+    untracked(() => (forget_trees(), places.clear()));
+  });
+}
+
 /** What a dialog asks belongs to the view that it was opened in. A stop that is under way goes on beside. */
 function close_dialogs_on_the_way(): void {
   effect(() => {
@@ -62,6 +71,7 @@ effect(() => {
 begin_needs();
 notify();
 keep_unsent_stops();
+forget_with_the_session();
 close_dialogs_on_the_way();
 render(<App />, document.getElementById('app')!);
 void begin_session();

@@ -1,4 +1,4 @@
-// What the streams and their readers need of a page: its visibility, the locks of all tabs, the channels between them, and tasks. Import it first.
+// What the streams, their readers and the views' state need of a page: its address, its visibility, the locks of all tabs, the channels between them, and tasks. Import it first.
 
 type Grant = { name: string; run: () => Promise<void> };
 
@@ -67,3 +67,5 @@ Object.defineProperty(globalThis, 'document', { value: page, configurable: true 
 Object.defineProperty(globalThis, 'navigator', { value: { locks: new PlayedLocks() }, configurable: true });
 Object.defineProperty(globalThis, 'BroadcastChannel', { value: PlayedChannel, configurable: true });
 Object.defineProperty(globalThis, 'MessageChannel', { value: PlayedMessageChannel, configurable: true });
+Object.defineProperty(globalThis, 'location', { value: { pathname: '/', search: '', origin: 'http://quelld' }, configurable: true });
+Object.defineProperty(globalThis, 'history', { value: { state: null, pushState: () => {}, replaceState: () => {} }, configurable: true });

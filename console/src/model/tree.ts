@@ -230,6 +230,17 @@ export class TreeModel {
     return rows;
   }
 
+  /** Before it is put away: what is not open is not kept, so it is read when it is opened. Whoever takes it up reads the rest again. */
+  rest(): void {
+    for (const one of [...this.nodes.values()]) {
+      if (one.is_open || !one.is_loaded || this.nodes.get(one.key) !== one) continue;
+      for (const below of one.nodes) this.drop(below);
+      Object.assign(one, { nodes: [], is_loaded: false, cursor: null });
+    }
+    this.stopping.clear();
+    this.flat = null;
+  }
+
   private drop(one: TreeNode): void {
     for (const below of one.nodes) this.drop(below);
     this.nodes.delete(one.key);

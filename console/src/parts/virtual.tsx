@@ -1,6 +1,7 @@
 // A list of rows of one height, of which only those on the screen are made.
 import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { places } from '../state/router.ts';
 
 export interface VirtualProps {
   count: number;
@@ -14,6 +15,8 @@ export interface VirtualProps {
   focus_key?: string;
   /** Stay at the end while it grows, unless somebody scrolls up. */
   follow?: boolean;
+  /** The name of what it lists, if its place is to be kept for whoever comes back. */
+  place?: string;
   on_range?: (first: number, last: number) => void;
   /** The id of the row `focus`, for a tree: whoever moves through it hears that row. */
   active?: string;
@@ -31,6 +34,10 @@ export function Virtual(p: VirtualProps) {
   const [height, set_height] = useState(600);
   const at_end = useRef(true);
 
+  // Whoever comes back finds it where it was.
+  useLayoutEffect(() => {
+    if (box.current && p.place) box.current.scrollTop = places.get(p.place);
+  }, [p.place]);
   useLayoutEffect(() => {
     const measure = () => box.current && set_height(box.current.clientHeight);
     measure();
@@ -59,6 +66,7 @@ export function Virtual(p: VirtualProps) {
     const el = e.currentTarget as HTMLDivElement;
     at_end.current = el.scrollTop + el.clientHeight >= el.scrollHeight - 4;
     set_top(el.scrollTop);
+    if (p.place) places.put(p.place, el.scrollTop);
   };
   const of_tree = p.role === 'tree' ? { 'aria-multiselectable': p.is_multiselectable ?? false, ...(p.active && (p.focus ?? -1) >= first && (p.focus ?? -1) < last ? { 'aria-activedescendant': p.active } : {}) } : {};
   const rows = [];

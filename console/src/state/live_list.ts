@@ -8,9 +8,10 @@ import { read_to_with, with_changes, with_page } from '../model/listing.ts';
 import { look_back } from '../model/look_back.ts';
 import { belongs, matches, parse_search, request_of, type Search } from '../model/search.ts';
 import { Again } from './again.ts';
+import { places } from './router.ts';
 import { saw } from './stopping.ts';
 
-const page_size = 200;
+const page_size = 200, most_in_page = 1000;
 export const most_rows = 20_000;
 /** What does not match any more is shown for a moment, as in the tree. */
 const shown_after_end_ms = 4000;
@@ -46,9 +47,10 @@ export class LiveList {
   private readonly again = new Again(() => this.retry());
   private readonly ends: (() => void)[] = [];
   private asked_for: string | null = null; // the cursor of the newest page
+  private read_rows = 0; // so many were read, those that do not match included
   private newest_load = 0; // pages of an older one are not shown any more
 
-  constructor(text: string, private readonly which: 'live' | 'ended') {
+  constructor(private readonly text: string, private readonly which: 'live' | 'ended') {
     this.search = parse_search(text);
     void heard().then(() => this.load(null));
     const sweeper = setInterval(() => this.sweep(), sweep_ms);
@@ -70,6 +72,10 @@ export class LiveList {
   /** The page that could not be read. */
   retry(): void {
     void this.load(this.asked_for);
+  }
+
+  private place(): string {
+    return `read of ${this.which} ${this.text}`;
   }
 
   private is_here(op: Operation, is_listed: boolean): boolean {
@@ -99,7 +105,9 @@ export class LiveList {
     this.asked_for = cursor;
     this.meanwhile = new Map();
     const query = request_of(this.search, this.which, server_now());
-    query.set('limit', String(page_size));
+    // From the beginning as far as it was read before, or when this entry of the history was left.
+    const known = cursor ? 0 : Math.max(this.read_rows, places.get(this.place()));
+    query.set('limit', String(Math.min(most_in_page, Math.max(page_size, known))));
     if (cursor) query.set('cursor', cursor);
     return get<OperationPage>(`/v1/operations?${query}`, this.over.signal);
   }
@@ -107,6 +115,8 @@ export class LiveList {
   /** How many of the page match. */
   private take({ operations, next_cursor }: OperationPage, cursor: string | null): number {
     this.again.worked();
+    this.read_rows = operations.length + (cursor ? this.read_rows : 0);
+    places.put(this.place(), this.read_rows);
     for (const op of operations) saw(op.seq);
     const before = cursor ? this.state.value : nothing_yet;
     const found = operations.filter((op) => matches(this.search, op));

@@ -1,6 +1,7 @@
 // The address bar as a signal. Links are plain <a href>: clicks on them stay in the page.
 import { batch, computed, signal } from '@preact/signals';
 import { parse_route, split_address } from '../model/route.ts';
+import { Visits } from '../model/visits.ts';
 
 const place = signal(location.pathname + location.search);
 export const route = computed(() => {
@@ -11,10 +12,20 @@ export const address = computed(() => place.value);
 /** Grows with each step to another place, also back. The query that changes while somebody types is no step. */
 export const steps = signal(0);
 
+/** Each entry of the history has a name of its own, also over a reload. */
+const visit_of = (state: unknown): string => (state as { visit?: string } | null)?.visit ?? '';
+const this_page = Date.now().toString(36);
+let visits_begun = 0;
+/** What of this entry is kept for whoever comes back: how far lists were scrolled and read. */
+export const places = new Visits(visit_of(history.state));
+
 export function go(to: string, how: 'push' | 'replace' = 'push'): void {
   if (to === place.value) return;
-  if (how === 'push') history.pushState(null, '', to);
-  else history.replaceState(null, '', to);
+  if (how === 'push') {
+    const visit = `${this_page} ${++visits_begun}`;
+    history.pushState({ visit }, '', to);
+    places.enter(visit);
+  } else history.replaceState(history.state, '', to);
   arrive(to, how === 'push');
 }
 
@@ -35,7 +46,10 @@ export function set_query(name: string, value: string): void {
 }
 
 export function follow_links(): void {
-  addEventListener('popstate', () => arrive(location.pathname + location.search, true));
+  addEventListener('popstate', (event) => {
+    places.enter(visit_of(event.state));
+    arrive(location.pathname + location.search, true);
+  });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = (event.target as Element).closest?.('a[href]');

@@ -34,10 +34,12 @@ export class LiveTree {
   private showing: ReturnType<typeof setTimeout> | undefined;
   private shown_at = 0;
 
-  constructor(by: 'scope' | 'parent', scope: string) {
-    this.model = new TreeModel(by, scope);
+  /** `before`: a tree as it was left, with its open branches; it is shown at once and read again. */
+  constructor(by: 'scope' | 'parent', scope: string, before?: TreeModel) {
+    this.model = before ?? new TreeModel(by, scope);
+    this.is_loading.value = !this.model.root.is_loaded;
     // Events before the first page are in it, and those behind it are heard.
-    void heard().then(() => this.load(this.model.root));
+    void heard().then(() => (this.model.root.is_loaded ? this.reload() : this.load(this.model.root)));
     this.ends.push(listen((batch) => {
       this.model.apply(batch, Date.now());
       this.changed_soon();
@@ -64,7 +66,10 @@ export class LiveTree {
 
   /** All that is open is read again, in its place: nobody loses the row that they look at. */
   async reload(): Promise<void> {
-    for (const at of this.model.open_nodes()) await this.reread(at);
+    for (const at of this.model.open_nodes()) {
+      if (this.over.signal.aborted) return;
+      if (at === this.model.root || this.model.nodes.get(at.key) === at) await this.reread(at);
+    }
   }
 
   private async refresh(): Promise<void> {

@@ -102,7 +102,7 @@ function List({ text, which }: ListProps) {
       {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
       <Virtual
         label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={mark.place} focus_key={mark.key}
-        on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i + 1, i === mark.place)}
+        place={`list ${which} ${text}`} on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i + 1, i === mark.place)}
       />
       <Foot found={state.value} more={more} />
       {problem}

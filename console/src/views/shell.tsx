@@ -5,6 +5,7 @@ import { connection } from '../api/feed.ts';
 import { last_sign_of_life } from '../api/sign_of_life.ts';
 import { clock_offset } from '../api/server_clock.ts';
 import { silence_age, silence_words } from '../model/silence.ts';
+import { use_scroll_place } from '../parts/scroll_place.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
@@ -165,6 +166,12 @@ export function view_name(): string {
   return links.find((l) => l.views.includes(route.value.view))?.name ?? '';
 }
 
+function Main() {
+  const box = useRef<HTMLElement>(null);
+  use_scroll_place(box);
+  return <main ref={box} id="main" tabIndex={0}><View /></main>;
+}
+
 export function Shell() {
   return (
     <>
@@ -177,7 +184,7 @@ export function Shell() {
           <NotSignedOut />
           <NotSignedIn />
           <StopsAside can_show />
-          <main id="main" tabIndex={0}><View /></main>
+          <Main />
         </div>
       </div>
       <StopDialog />

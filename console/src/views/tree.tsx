@@ -13,7 +13,7 @@ import { Virtual } from '../parts/virtual.tsx';
 import { go, route, set_query } from '../state/router.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
-import { LiveTree } from '../state/tree.ts';
+import { leave_tree, take_up_tree } from '../state/kept_trees.ts';
 import { use_keys } from '../state/keys.ts';
 import { link, operation_link } from '../model/route.ts';
 import { OperationList } from './operation_list.tsx';
@@ -27,8 +27,8 @@ export function stop_node(at: TreeNode): void {
 }
 
 function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
-  const tree = useMemo(() => new LiveTree(by, scope), [by, scope]);
-  useEffect(() => () => tree.close(), [tree]);
+  const tree = useMemo(() => take_up_tree(by, scope), [by, scope]);
+  useEffect(() => () => leave_tree(tree), [tree]);
   const choice = use_choice();
   const keep = use_kept_rows();
   const can_stop = may.cancel.value;
@@ -77,7 +77,7 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
         <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
       ) : (
         <Virtual
-          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} active={row_id(mark.key)} is_multiselectable={can_stop} on_range={ranged}
+          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} active={row_id(mark.key)} is_multiselectable={can_stop} place={`tree ${by} ${scope}`} on_range={ranged}
           render={(i) => row(rows[i]!, i === mark.place)}
         />
       )}
