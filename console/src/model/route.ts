@@ -35,12 +35,22 @@ export function parse_route(path: string, search: string): Route {
   return { view: view && parts.length === 1 ? view : 'unknown', id: '', query };
 }
 
+/** A path of these parts, whatever characters they have. `.` and `..` would lead to another folder, however they are encoded; nothing has such an id. */
+function path_of(parts: readonly string[]): string {
+  return `/${parts.map((part) => (part === '.' || part === '..' ? '-' : encodeURIComponent(part))).join('/')}`;
+}
+
+/** A path of the API: `api_path('operations', id, 'output')`. */
+export function api_path(...parts: string[]): string {
+  return path_of(['v1', ...parts]);
+}
+
 export function operation_link(id: string): string {
-  return `/operations/${id}`;
+  return path_of(['operations', id]);
 }
 
 export function cancel_link(id: string): string {
-  return `/cancels/${id}`;
+  return path_of(['cancels', id]);
 }
 
 /** The path with these parameters; empty ones are left out. */

@@ -10,10 +10,20 @@ export interface Search {
   words: string[]; // in lower case
 }
 
+/** `field:value` as it is typed: with quotes around what has spaces or quotes, and `\\` before a quote in it. */
+export function term(field: Field, value: string): string {
+  return `${field}:${/[\s"]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : value}`;
+}
+
+/** Without its quotes. */
+function unquoted(part: string): string {
+  return part.replace(/"((?:\\["\\]|[^"])*)"/g, (_, inner: string) => inner.replace(/\\(["\\])/g, '$1'));
+}
+
 export function parse_search(text: string): Search {
   const search: Search = { fields: new Map(), words: [] };
-  for (const part of text.match(/(?:[^\s"]+|"[^"]*")+/g) ?? []) {
-    const bare = part.replaceAll('"', '');
+  for (const part of text.match(/(?:[^\s"]+|"(?:\\["\\]|[^"])*")+/g) ?? []) {
+    const bare = unquoted(part);
     const colon = bare.indexOf(':');
     const field = fields.find((name) => name === bare.slice(0, colon));
     if (field && colon < bare.length - 1) search.fields.set(field, [...(search.fields.get(field) ?? []), bare.slice(colon + 1)]);

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Operation } from '../api/types.ts';
 import { text_of, type Line } from '../model/ansi.ts';
 import { bytes } from '../model/format.ts';
+import { api_path } from '../model/route.ts';
 import { OutputTail, type StreamName } from '../state/output.ts';
 import { Trouble } from './small.tsx';
 import { Virtual } from './virtual.tsx';
@@ -51,7 +52,7 @@ export function OutputPane({ op }: { op: Operation }) {
         <span class="grow" />
         <input type="search" aria-label="Search the output" placeholder="Search the output" value={words} onInput={(e) => (set_words(e.currentTarget.value), set_hit(0))} onKeyDown={(e) => e.key === 'Enter' && set_hit(hit + (e.shiftKey ? Math.max(hits.length, 1) - 1 : 1))} />
         {words && <span class="faint num" role="status">{hits.length ? `${(hit % hits.length) + 1} of ${hits.length}` : 'no match'}</span>}
-        <a class="button quiet" href={`/v1/operations/${op.id}/output?stream=${name}`} download={`${op.id.slice(-8)}.${name}`}>Download</a>
+        <a class="button quiet" href={`${api_path('operations', op.id, 'output')}?stream=${name}`} download={`${op.id.slice(-8)}.${name}`}>Download</a>
       </div>
       <Trouble words={tail?.trouble.value ?? ''} />
       {before > 0 && <p class="faint left-out">The end of it: {left_out > 0 && 'about '}{bytes(before)} before are not shown here; the download has them.</p>}

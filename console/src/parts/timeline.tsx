@@ -4,7 +4,7 @@ import { ApiError, get } from '../api/client.ts';
 import type { Cancel, Operation } from '../api/types.ts';
 import { clock, duration, exact_ms, plain } from '../model/format.ts';
 import { cancels_among, phases_of } from '../model/phases.ts';
-import { cancel_link, operation_link } from '../model/route.ts';
+import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { span_of, timeline, type Bar } from '../model/timeline.ts';
 import { now } from '../state/clock.ts';
@@ -52,7 +52,7 @@ function Stops({ cancels, when }: { cancels: readonly Cancel[]; when: number }) 
 
 /** One that nobody may read, or that is no longer kept, is left out. */
 async function read_cancels(ids: readonly string[]): Promise<Cancel[]> {
-  const read = (id: string) => get<Cancel>(`/v1/cancels/${id}`).catch((error) => {
+  const read = (id: string) => get<Cancel>(api_path('cancels', id)).catch((error) => {
     if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return null;
     throw error;
   });
@@ -60,7 +60,7 @@ async function read_cancels(ids: readonly string[]): Promise<Cancel[]> {
 }
 
 export function TimelinePane({ root }: { root: Operation }) {
-  const path = `/v1/operations?below=${root.id}&order=asc&limit=${most_operations}`;
+  const path = link(api_path('operations'), { below: root.id, order: 'asc', limit: String(most_operations) });
   const is_over = is_terminal(root.status);
   const [state, reload] = use_resource(`timeline ${root.id} ${root.status}`, () => get<{ operations: Operation[]; next_cursor: string | null }>(path), is_over ? {} : { every_ms: 2000 });
   const [at, set_at] = useState(1);

@@ -4,6 +4,7 @@ import { ApiError, get, words_of_repeated } from '../api/client.ts';
 import { until_shown } from '../api/connections.ts';
 import { listen } from '../api/feed.ts';
 import type { ApiEvent, Cancel } from '../api/types.ts';
+import { api_path } from '../model/route.ts';
 
 const pause_ms = 1000;
 /** Most stops settle within a second. */
@@ -28,7 +29,7 @@ export function use_cancel(id: string, first: Cancel | null): { cancel: Cancel |
         let pause = asks < brief_asks ? first_pause_ms : pause_ms;
         try {
           await until_shown(stop.signal);
-          take(await get<Cancel>(`/v1/cancels/${id}`, stop.signal));
+          take(await get<Cancel>(api_path('cancels', id), stop.signal));
         } catch (error) {
           if (stop.signal.aborted) return;
           set_trouble(words_of_repeated(error));

@@ -6,6 +6,7 @@ import { newest_id } from '../api/feed.ts';
 import { follow_stream, is_expired } from '../api/stream.ts';
 import type { ApiEvent } from '../api/types.ts';
 import { apply_turn_event, leaves_gap, type LiveTurn } from '../model/conversation.ts';
+import { api_path } from '../model/route.ts';
 
 const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
 const frequent = new Set(['text_delta', 'tool_progress', 'model_usage']);
@@ -18,7 +19,7 @@ async function said_so_far(scope: string, turn: string, until: AbortSignal): Pro
   const all: ApiEvent[] = [];
   let after: string | null = '0';
   for (let pages = 0; pages < most_pages; ++pages) {
-    const page: { events: ApiEvent[]; next_cursor: string | null } = await get(`/v1/operations/${turn}/events?types=${turn_types.join(',')}&after=${after}&limit=1000`, until);
+    const page: { events: ApiEvent[]; next_cursor: string | null } = await get(`${api_path('operations', turn, 'events')}?types=${turn_types.join(',')}&after=${after}&limit=1000`, until);
     all.push(...page.events.filter((event) => event.scope === scope));
     after = page.next_cursor;
     if (after === null) return all;

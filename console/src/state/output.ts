@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { ApiError, look, send, words_of_repeated } from '../api/client.ts';
 import { in_turn } from '../api/connections.ts';
 import { in_frame } from '../api/slices.ts';
+import { api_path } from '../model/route.ts';
 import { AnsiReader } from '../model/ansi.ts';
 
 export type StreamName = 'stdout' | 'stderr';
@@ -48,7 +49,7 @@ export class OutputTail {
 
   private async read(until: AbortSignal, has_opened?: () => void): Promise<void> {
     const from = this.offset < 0 ? `tail_bytes=${tail_bytes}` : `offset=${this.offset}&follow=true`;
-    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: until });
+    const answer = await send('GET', `${api_path('operations', this.id, 'output')}?stream=${this.name}&${from}`, { signal: until });
     has_opened?.();
     const offset = Number(answer.headers.get('Quell-Offset') ?? 0);
     if (this.offset < 0) this.begin.value = offset;

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { Operation } from '../api/types.ts';
+import { api_path } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
@@ -31,7 +32,7 @@ function Permission({ op }: { op: Operation }) {
     if (typeof changed === 'string') return set_trouble(changed);
     set_note(what === 'approve' ? 'Approving…' : 'Denying…');
     try {
-      await post(`/v1/operations/${op.id}/${what}`, { reason: reason || null, ...(changed ? { input: changed } : what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
+      await post(api_path('operations', op.id, what), { reason: reason || null, ...(changed ? { input: changed } : what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
       set_note(what === 'approve' ? 'Approved' : 'Denied');
       set_trouble('');
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Cancel } from '../api/types.ts';
 import { count } from '../model/format.ts';
 import { headline, target_words, verdict } from '../model/report.ts';
 import { cancel_link } from '../model/route.ts';
+import { term } from '../model/search.ts';
 import { LiveReport } from '../parts/report.tsx';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { findings } from '../state/needs.ts';
@@ -54,7 +55,7 @@ export function CancelView({ id }: { id: string }) {
     <Page tall title="Stop">
       <section class="card"><LiveReport key={id} id={id} /></section>
       <h2 class="section">What it covers</h2>
-      <OperationList text={`cancel:${id} status:live status:ended`} which="ended" />
+      <OperationList text={`${term('cancel', id)} status:live status:ended`} which="ended" />
     </Page>
   );
 }

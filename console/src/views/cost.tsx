@@ -6,6 +6,7 @@ import type { CostPage, CostSums } from '../api/types.ts';
 import { cost_groups, each_day, in_order, key_of, money, tokens, type CostGroup } from '../model/cost.ts';
 import { shown } from '../model/format.ts';
 import { link } from '../model/route.ts';
+import { term } from '../model/search.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
 import { use_resource } from '../state/resource.ts';
@@ -25,7 +26,7 @@ function Key({ row, filter }: { row: CostSums; filter: Filter }) {
   const key = key_of(row, filter.by as CostGroup);
   if (filter.by === 'scope') return <><a href={link('/cost', { ...filter, by: 'day', scope: key })}>{key}</a> <a class="faint" href={link('/tree', { scope: key })} aria-label={`Live operations of ${key}`}>live</a></>;
   if (filter.by === 'day') return <a href={link('/cost', { ...filter, by: 'scope', from: key, to: key })}>{key}</a>;
-  if (filter.by === 'author') return <a href={link('/tree', { q: `owner:${key}` })}>{key}</a>;
+  if (filter.by === 'author') return <a href={link('/tree', { q: term('owner', key) })}>{key}</a>;
   return <>{key || <span class="faint">none</span>}</>;
 }
 

@@ -7,7 +7,8 @@ import { useEffect } from 'preact/hooks';
 import { usage_of, usage_words } from '../model/cost.ts';
 import { run_command, stop_command } from '../model/command.ts';
 import { bytes, duration, plain, shown } from '../model/format.ts';
-import { cancel_link, link, operation_link } from '../model/route.ts';
+import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
+import { term } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
 import { LiveReport } from '../parts/report.tsx';
 import { Copy, Field, Loading, op_title, Page, StatusBadge, Trouble, When, Elapsed } from '../parts/small.tsx';
@@ -46,7 +47,7 @@ function StopFacts({ op }: { op: Operation }) {
 function Labels({ labels }: { labels: Record<string, string> }) {
   const all = Object.entries(labels);
   if (all.length === 0) return <span class="faint">none</span>;
-  return <>{all.map(([k, v]) => <a key={k} class="pill" href={link('/tree', { q: `label:${k}=${v}` })}>{k}={v}</a>)}</>;
+  return <>{all.map(([k, v]) => <a key={k} class="pill" href={link('/tree', { q: term('label', `${k}=${v}`) })}>{k}={v}</a>)}</>;
 }
 
 function TaskFields({ op }: { op: Operation }) {
@@ -75,7 +76,7 @@ function Facts({ op }: { op: Operation }) {
         <Field name="Kind">{plain(op.kind)}{op.name && op.name !== op.title ? ` · ${shown(op.name)}` : ''}</Field>
         <Field name="Scope"><a href={link('/tree', { scope: op.scope })}>{op.scope}</a></Field>
         {op.parent && <Field name="Parent"><a href={operation_link(op.parent)}>…{op.parent.slice(-8)}</a></Field>}
-        <Field name="Owner"><a href={link('/tree', { q: `owner:${op.owner.id}` })}>{op.owner.name || op.owner.id}</a>{may.cancel.value && <> <button type="button" class="button quiet" onClick={() => ask_to_stop({ what: 'owner', owner: op.owner.id, scope: '' })}>Stop all of theirs…</button></>}</Field>
+        <Field name="Owner"><a href={link('/tree', { q: term('owner', op.owner.id) })}>{op.owner.name || op.owner.id}</a>{may.cancel.value && <> <button type="button" class="button quiet" onClick={() => ask_to_stop({ what: 'owner', owner: op.owner.id, scope: '' })}>Stop all of theirs…</button></>}</Field>
         <Field name="Worker">{op.worker ?? <span class="faint">none</span>}</Field>
         <TaskFields op={op} />
         {op.external && <Field name="Lease">{op.external.lease_ms ? <>{duration(op.external.lease_ms)}, ends <When at={op.external.lease_expires_at} /></> : 'none'}</Field>}
@@ -102,7 +103,7 @@ function Resolve({ op }: { op: Operation }) {
     const reason = prompt('Declare it dead? Say how you know; this is recorded. Quell does not check it.');
     if (!reason?.trim()) return;
     try {
-      await post(`/v1/operations/${op.id}/resolve`, { declare: 'dead', reason });
+      await post(api_path('operations', op.id, 'resolve'), { declare: 'dead', reason });
     } catch (error) {
       set_trouble(words_of(error));
     }
@@ -113,7 +114,7 @@ function Resolve({ op }: { op: Operation }) {
 }
 
 function use_operation(id: string) {
-  const [state, reload] = use_resource(`operation ${id}`, () => get<Operation>(`/v1/operations/${id}`), { every_ms: 10_000 });
+  const [state, reload] = use_resource(`operation ${id}`, () => get<Operation>(api_path('operations', id)), { every_ms: 10_000 });
   const [heard, set_heard] = useState<Operation | null>(null);
   useEffect(() => {
     set_heard(null);

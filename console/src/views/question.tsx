@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { Operation, Question } from '../api/types.ts';
 import { defaults_of, fields_of, values_of, type Entered, type FormField } from '../model/form.ts';
+import { api_path } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 
@@ -64,7 +65,7 @@ export function QuestionForm({ op, question }: { op: Operation; question: Questi
   const decide = async (what: 'approve' | 'deny', sending: string, answer: Omit<Answer, 'question'>) => {
     set_note(sending);
     try {
-      await post(`/v1/operations/${op.id}/${what}`, { question: question.id, ...answer });
+      await post(api_path('operations', op.id, what), { question: question.id, ...answer });
       set_trouble('');
     } catch (error) {
       set_note('');

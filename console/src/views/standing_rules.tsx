@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { get, remove, words_of } from '../api/client.ts';
 import type { ApprovalRule } from '../api/types.ts';
-import { link } from '../model/route.ts';
+import { api_path, link } from '../model/route.ts';
 import { Trouble, When } from '../parts/small.tsx';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
@@ -16,7 +16,7 @@ export function StandingRules() {
   const rules = state.value.value?.rules ?? [];
   if (!may.decide.value || rules.length === 0) return null;
   const revoke = async (rule: ApprovalRule) => {
-    await remove(`/v1/approvals/rules/${rule.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
+    await remove(api_path('approvals', 'rules', rule.id)).then(() => set_refused(''), (error) => set_refused(words_of(error)));
     reload();
   };
   return (

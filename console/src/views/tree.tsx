@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { shown } from '../model/format.ts';
 import { beside, is_terminal, type TreeNode } from '../model/tree.ts';
-import { is_empty, owner_of, parse_search } from '../model/search.ts';
+import { is_empty, owner_of, parse_search, term } from '../model/search.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
@@ -104,7 +104,7 @@ export function TreeView() {
         </div>
         <SavedViews />
       </div>
-      {is_empty(search) ? <Tree key={`${by} ${scope}`} by={by} scope={scope} /> : <OperationList text={scope ? `${text} scope:${scope}` : text} which="live" />}
+      {is_empty(search) ? <Tree key={`${by} ${scope}`} by={by} scope={scope} /> : <OperationList text={scope ? `${text} ${term('scope', scope)}` : text} which="live" />}
     </Page>
   );
 }

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
 import type { Worker } from '../api/types.ts';
 import { count, duration } from '../model/format.ts';
-import { link } from '../model/route.ts';
+import { api_path, link } from '../model/route.ts';
+import { term } from '../model/search.ts';
 import { Empty, Field, Loading, Page, StatusBadge, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
 import { use_one_at_a_time } from '../state/once.ts';
@@ -29,9 +30,9 @@ function Slots({ worker }: { worker: Worker }) {
 function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) {
   const [trouble, set_trouble] = useState('');
   const { is_busy, once } = use_one_at_a_time();
-  const act = (path: string, body: object) => once(async () => {
+  const act = (action: string, body: object) => once(async () => {
     try {
-      await post(`/v1/workers/${encodeURIComponent(worker.name)}/${path}`, body);
+      await post(api_path('workers', worker.name, action), body);
       set_trouble('');
       reload();
     } catch (error) {
@@ -57,7 +58,7 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
       {worker.drain && <p class="warn">Draining since <When at={worker.drain.since_at} />{worker.drain.reason ? `: ${worker.drain.reason}` : ''}</p>}
       <Slots worker={worker} />
       <dl class="fields">
-        <Field name="Live"><a href={link('/tree', { q: `worker:${worker.name}` })}>{count(worker.operations_live, 'operation')}</a></Field>
+        <Field name="Live"><a href={link('/tree', { q: term('worker', worker.name) })}>{count(worker.operations_live, 'operation')}</a></Field>
         <Field name="Lease"><Lease worker={worker} /></Field>
         <Field name="Containment">{worker.containment ?? <span class="faint">unknown</span>}</Field>
         <Field name="Last heard"><When at={worker.last_heard_at} /></Field>
