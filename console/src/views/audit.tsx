@@ -1,11 +1,11 @@
 // The audit: who did what, newest first. The API counts from the oldest, so the end is found by halving.
-import { useRef } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import type { AuditEntry } from '../api/types.ts';
 import { find_end } from '../model/audit.ts';
 import { plain } from '../model/format.ts';
 import { cancel_link } from '../model/route.ts';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { use_many } from '../state/many.ts';
 import { use_resource } from '../state/resource.ts';
 
 const page_size = 100, most_in_page = 1000;
@@ -33,7 +33,7 @@ async function last_entries(many: number): Promise<{ entries: AuditEntry[]; end:
 }
 
 export function AuditView() {
-  const many = useRef(page_size);
+  const many = use_many('audit', page_size, (n) => n * 2);
   const [state, reload] = use_resource('audit', () => last_entries(many.current), { every_ms: 15_000 });
   const { value, trouble } = state.value;
   return (
@@ -58,7 +58,7 @@ export function AuditView() {
           </tbody>
         </table></div>
       )}
-      {value && value.end > value.entries.length && value.entries.length >= many.current && <button type="button" class="button" onClick={() => ((many.current *= 2), reload())}>Older</button>}
+      {value && value.end > value.entries.length && value.entries.length >= many.current && <button type="button" class="button" onClick={() => (many.grow(), reload())}>Older</button>}
     </Page>
   );
 }

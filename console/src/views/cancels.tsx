@@ -1,5 +1,4 @@
 // Stops: all of them, newest first, and one with its report and what it covered.
-import { useRef } from 'preact/hooks';
 import { connection } from '../api/feed.ts';
 import { read_newest } from '../api/pages.ts';
 import type { Cancel } from '../api/types.ts';
@@ -10,6 +9,7 @@ import { term } from '../model/search.ts';
 import { LiveReport } from '../parts/report.tsx';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { findings } from '../state/needs.ts';
+import { use_many } from '../state/many.ts';
 import { use_resource } from '../state/resource.ts';
 import { route, set_query } from '../state/router.ts';
 import { OperationList } from './operation_list.tsx';
@@ -18,7 +18,7 @@ const page_size = 200;
 
 export function CancelsView() {
   const only_open = route.value.query.get('open') === '1';
-  const many = useRef(page_size);
+  const many = use_many('stops', page_size, (n) => n + page_size);
   const [state, reload] = use_resource(`cancels ${only_open}`, () => read_newest<Cancel>(`/v1/cancels?order=desc${only_open ? '&status=open' : ''}`, 'cancels', many.current), { types: ['cancel_'], every_ms: 15_000 });
   const { value, trouble } = state.value;
   const unproven = findings.value.settled.unproven.length;
@@ -45,7 +45,7 @@ export function CancelsView() {
           </li>
         ))}
       </ul>
-      {value?.has_more && <button type="button" class="button" onClick={() => ((many.current += page_size), reload())}>Older</button>}
+      {value?.has_more && <button type="button" class="button" onClick={() => (many.grow(), reload())}>Older</button>}
     </Page>
   );
 }
