@@ -1,6 +1,6 @@
 // One cancel, asked for again and again until it is settled; a server that is away is asked until it is back. No long polls: they would hold connections.
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, get, words_of_repeated } from '../api/client.ts';
+import { get, may_pass, words_of_repeated } from '../api/client.ts';
 import { until_shown } from '../api/connections.ts';
 import { listen } from '../api/feed.ts';
 import type { ApiEvent, Cancel } from '../api/types.ts';
@@ -33,7 +33,7 @@ export function use_cancel(id: string, first: Cancel | null): { cancel: Cancel |
         } catch (error) {
           if (stop.signal.aborted) return;
           set_trouble(words_of_repeated(error));
-          if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) return;
+          if (!may_pass(error)) return;
           pause = pause_ms;
         }
         await new Promise((resolve) => setTimeout(resolve, pause));

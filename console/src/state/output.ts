@@ -1,6 +1,6 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
-import { ApiError, look, send, words_of_repeated } from '../api/client.ts';
+import { look, may_pass, send, words_of_repeated } from '../api/client.ts';
 import { in_turn } from '../api/connections.ts';
 import { in_frame } from '../api/slices.ts';
 import { api_path } from '../model/route.ts';
@@ -41,7 +41,7 @@ export class OutputTail {
       } catch (error) {
         if (this.stop.signal.aborted) return;
         this.trouble.value = words_of_repeated(error);
-        if (error instanceof ApiError && error.status >= 400 && error.status < 500) return;
+        if (!may_pass(error)) return;
       }
       await new Promise((resolve) => setTimeout(resolve, pause_ms));
     }
