@@ -11,7 +11,7 @@ const files = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.t
 const out = mkdtempSync(join(tmpdir(), 'quell-console-'));
 try {
   await build({ entryPoints: files.map((name) => join(here, 'test', name)), bundle: true, platform: 'node', format: 'esm', outdir: out, outExtension: { '.js': '.mjs' }, loader: { '.css': 'text' }, logLevel: 'warning' });
-  const done = spawnSync(process.execPath, ['--test', ...readdirSync(out).map((name) => join(out, name))], { stdio: 'inherit' });
+  const done = spawnSync(process.execPath, ['--test', ...readdirSync(out).map((name) => join(out, name))], { stdio: 'inherit', cwd: here });
   process.exitCode = done.status ?? 1;
 } finally {
   rmSync(out, { recursive: true });
