@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
 import { page } from './played_page.ts';
 import { operation } from './made.ts';
@@ -24,6 +24,16 @@ globalThis.fetch = (async (path: string) => {
 }) as typeof fetch;
 
 const found = (operations: Operation[], next_cursor: string | null = null) => ({ operations, next_cursor });
+
+/** Closed behind its test, also if that fails: what asks again by itself would keep it from ending. */
+const open: { close: () => void }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+function closing<T extends { close: () => void }>(one: T): T {
+  open.push(one);
+  return one;
+}
 
 async function until(what: () => boolean, words: string): Promise<void> {
   for (const end = Date.now() + 20_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, `waited for ${words}`);
@@ -74,7 +84,7 @@ test('a hidden page asks when it is shown', async () => {
 
 test('a list that could not be read is asked for again by itself', async () => {
   begin(0, 503, found([operation('a', { seq: 2 })]));
-  const list = new LiveList('', 'live');
+  const list = closing(new LiveList('', 'live'));
   await until(() => list.state.value.trouble !== '', 'the trouble');
   assert.equal(list.state.value.trouble, 'quelld does not answer. It is asked again by itself.');
   await until(() => list.state.value.trouble.startsWith('said 503'), 'the second trouble');
@@ -85,7 +95,7 @@ test('a list that could not be read is asked for again by itself', async () => {
 
 test('a page that could not be read is asked for again behind the rows that are there', async () => {
   begin(found([operation('b', { seq: 9 })], 'older'), 0, found([operation('a', { seq: 2 })]));
-  const list = new LiveList('', 'live');
+  const list = closing(new LiveList('', 'live'));
   await until(() => list.state.value.rows.length === 1, 'the first page');
   list.more();
   await until(() => list.state.value.trouble !== '', 'the trouble');
@@ -97,9 +107,9 @@ test('a page that could not be read is asked for again behind the rows that are 
 
 test('a search that is refused is not asked again, and a closed list is silent', async () => {
   begin(400);
-  const list = new LiveList('kind:nothing', 'live');
+  const list = closing(new LiveList('kind:nothing', 'live'));
   await until(() => list.state.value.trouble === 'said 400', 'the refusal');
-  const closed = new LiveList('', 'live');
+  const closed = closing(new LiveList('', 'live'));
   plays = [0];
   await until(() => closed.state.value.trouble !== '', 'the trouble of the other');
   closed.close();
@@ -111,7 +121,7 @@ test('a search that is refused is not asked again, and a closed list is silent',
 
 test('a tree that could not be read is asked for again by itself', async () => {
   begin(0, { live: 1, cancelling: 0, scopes: [], operations: [{ operation: operation('a'), children: 0, below: 0 }], next_cursor: null });
-  const tree = new LiveTree('parent', '');
+  const tree = closing(new LiveTree('parent', ''));
   await until(() => tree.trouble.value !== '', 'the trouble');
   assert.match(tree.trouble.value, asks);
   assert.equal(tree.model.root.is_loaded, false, 'nobody says that nothing lives');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { TreeModel } from '../src/model/tree.ts';
 import { Visits } from '../src/model/visits.ts';
 import './played_page.ts';
@@ -23,6 +23,16 @@ function answer(with_what: (url: URL) => object): void {
     asked.push(url);
     return new Response(JSON.stringify(with_what(url)));
   }) as typeof fetch;
+}
+
+/** Closed behind its test, also if that fails: what asks again by itself would keep it from ending. */
+const open: { close: () => void }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+function closing<T extends { close: () => void }>(one: T): T {
+  open.push(one);
+  return one;
 }
 
 async function until(what: () => boolean, words: string): Promise<void> {
@@ -62,18 +72,18 @@ test('a tree that was left keeps its open branches; what was closed is read anew
 
 test('whoever comes back to a tree finds it open, with what has changed meanwhile', async () => {
   answer((url) => (url.searchParams.get('parent') === 'a' ? page('child') : page('a', 'b')));
-  const tree = take_up_tree('parent', '');
+  const tree = closing(take_up_tree('parent', ''));
   await until(() => keys(tree).length === 2, 'the rows');
   tree.toggle(tree.model.nodes.get('o:a')!, true);
   await until(() => keys(tree).length === 3, 'the child');
   leave_tree(tree);
   answer((url) => (url.searchParams.get('parent') === 'a' ? page('child', 'another') : page('a')));
-  const again = take_up_tree('parent', '');
+  const again = closing(take_up_tree('parent', ''));
   assert.deepEqual([keys(again), again.is_loading.value], [['o:a', 'o:child', 'o:b'], false], 'at once, as it was');
   await until(() => keys(again).join() === 'o:a,o:child,o:another', 'what is there now');
   leave_tree(again);
   forget_trees();
-  const anew = take_up_tree('parent', '');
+  const anew = closing(take_up_tree('parent', ''));
   assert.deepEqual([keys(anew), anew.is_loading.value], [[], true], 'nothing is kept over a session');
   leave_tree(anew);
 });
@@ -85,18 +95,18 @@ test('a list is read again as far as it was read when it was left', async () => 
     return { operations: rows.slice(from, to), next_cursor: to < rows.length ? String(to) : null };
   });
   places.enter('here');
-  const list = new LiveList('', 'ended');
+  const list = closing(new LiveList('', 'ended'));
   await until(() => list.state.value.rows.length === 200, 'the first page');
   list.more();
   await until(() => list.state.value.rows.length === 400, 'the second page');
   list.close();
   places.enter('elsewhere');
-  const other = new LiveList('', 'ended');
+  const other = closing(new LiveList('', 'ended'));
   await until(() => other.state.value.look === 'rest', 'the list in another place');
   assert.equal(other.state.value.rows.length, 200);
   other.close();
   places.enter('here');
-  const back = new LiveList('', 'ended');
+  const back = closing(new LiveList('', 'ended'));
   await until(() => back.state.value.look === 'rest', 'the list');
   assert.deepEqual([back.state.value.rows.length, back.state.value.cursor], [400, '400']);
   back.close();
