@@ -24,6 +24,18 @@ void write_by_name(json_writer& to, std::string_view key, const std::map<std::st
   to.close_object();
 }
 
+/// The members of the status that every token sees. `seq` is for everybody: `as_of_seq` names it.
+void write_status_head(json_writer& to, const cluster_view& cluster, std::string_view version, std::string_view commit,
+                       wall_time started_at) {
+  to.open_object();
+  to.field("seq", cluster.seq).field("version", version).field("commit", commit).field("started_at", started_at);
+  to.field("cluster", cluster.cluster).field("epoch", cluster.epoch);
+}
+
+void write_worker_counts(json_writer& to, const cluster_view& cluster) {
+  write_by_name<worker_status>(to, "workers", cluster.workers, count_of<worker_status>());
+}
+
 /// Writes `write_fields(*value)` inside an object, or null.
 template <class Value, class Write>
 void write_object_or_null(json_writer& to, std::string_view key, const std::optional<Value>& value,
@@ -90,12 +102,24 @@ void write_scope(json_writer& to, const scope_view& scope) {
 
 void write_status_open(json_writer& to, const cluster_view& cluster, std::string_view version, std::string_view commit,
                        wall_time started_at) {
-  to.open_object();
-  to.field("seq", cluster.seq).field("version", version).field("commit", commit).field("started_at", started_at);
-  to.field("cluster", cluster.cluster).field("epoch", cluster.epoch);
-  write_by_name<worker_status>(to, "workers", cluster.workers, count_of<worker_status>());
+  write_status_head(to, cluster, version, commit, started_at);
+  write_worker_counts(to, cluster);
   write_by_name<status>(to, "operations", cluster.operations, live_statuses);
   to.field("cancels_open", cluster.cancels_open).field("oldest_open_cancel_ms", cluster.oldest_open_cancel_ms);
+}
+
+void write_partial_status_open(json_writer& to, const cluster_view& cluster, const scope_view* inside,
+                               std::string_view version, std::string_view commit, wall_time started_at) {
+  write_status_head(to, cluster, version, commit, started_at);
+  if (inside) {
+    write_worker_counts(to, cluster); // the token may list the workers, too
+    to.key("operations").open_object();
+    to.field("live", inside->live).field("cancelling", inside->cancelling);
+    to.close_object();
+  } else {
+    to.field("workers", nullptr).field("operations", nullptr);
+  }
+  to.field("cancels_open", nullptr).field("oldest_open_cancel_ms", nullptr);
 }
 
 std::string event_json(const records::event_record& event, std::string_view data) {

@@ -18,6 +18,10 @@ void write_scope(json_writer& to, const scope_view& scope);
 /// Also without the closing brace: the gateway adds what it knows of its own surroundings.
 void write_status_open(json_writer& to, const cluster_view& cluster, std::string_view version, std::string_view commit,
                        wall_time started_at);
+/// The same for a token that may not see the counts of the whole cluster. `inside`: its scope, of which it sees what
+/// lives; nullptr: a task's token, which sees no counts. Counts that it may not see are null.
+void write_partial_status_open(json_writer& to, const cluster_view& cluster, const scope_view* inside,
+                               std::string_view version, std::string_view commit, wall_time started_at);
 /// The envelope around `data` (JSON text; "" = {}).
 std::string event_json(const records::event_record& event, std::string_view data);
 /// The body of an `output` event: text if the bytes are UTF-8, else base64.

@@ -21,6 +21,17 @@ awaitable<cluster_view> look_at_cluster(gateway_context& gw) {
   co_return co_await gw.answer<cluster_view>([&gw](auto reply) { gw.controller.cluster(std::move(reply)); });
 }
 
+/// What lives in a scope and below it; zeros if nothing does.
+awaitable<scope_view> look_at_scope(gateway_context& gw, scope_path scope) {
+  auto call = [&gw, scope](auto reply) { gw.controller.scopes(scope, true, std::nullopt, 1, std::move(reply)); };
+  auto found = co_await gw.answer<std::vector<scope_view>>(call);
+  scope_view inside;
+  // The first one is the scope itself, if anything lives there.
+  if (!found.empty() && found.front().scope == scope) inside = std::move(found.front());
+  inside.scope = scope;
+  co_return inside;
+}
+
 void write_store(json_writer& to, const gateway_context& gw) {
   std::error_code error;
   const auto space = std::filesystem::space(gw.options.state_directory, error);
@@ -47,13 +58,18 @@ void write_chat_services(json_writer& to, const gateway_context& gw) {
 awaitable<response> get_status(exchange& x) {
   query_reader(x.req).finish();
   const auto cluster = co_await look_at_cluster(x.gw);
+  const auto& options = x.gw.options;
   json_writer to;
-  write_status_open(to, cluster, x.gw.options.version, x.gw.options.commit, x.gw.options.started_at);
-  // Errors of chat services name hosts and channels, which a token for one scope must not learn.
   if (!x.who.prefix && !x.who.task) {
+    write_status_open(to, cluster, options.version, options.commit, options.started_at);
     write_store(to.key("store"), x.gw);
     write_chat_services(to.key("chat_services"), x.gw);
   } else {
+    // How much others do is not for a token of one scope, nor are errors of chat services, which name hosts and channels.
+    std::optional<scope_view> inside;
+    if (!x.who.task) inside = co_await look_at_scope(x.gw, *x.who.prefix);
+    write_partial_status_open(to, cluster, inside ? &*inside : nullptr, options.version, options.commit,
+                              options.started_at);
     to.field("store", nullptr).field("chat_services", nullptr);
   }
   to.close_object();

@@ -11,8 +11,11 @@
 namespace quell::cli {
 namespace {
 
+constexpr const char* status_hidden = "not for this token to see";
+
 /// `2 ready, 1 lost`: the nonzero numbers of an object; a bare number is shown as it is.
 std::string number_or_counts(const nlohmann::json& value) {
+  if (value.is_null()) return status_hidden;
   if (value.is_number()) return std::to_string(whole_number(value));
   std::string out;
   if (value.is_object())
@@ -35,6 +38,7 @@ int execute(session& s, const status_options&) {
   }
   const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
   const auto open = number_of(*status, "cancels_open");
+  const bool is_hidden = member(*status, "cancels_open").is_null();
   std::string out = "controller  " + (*controller)->where().url + ", version " +
                     printable(text_of(*status, "version")) + ", since " + instant_and_age(*status, "started_at", v) +
                     "\n";
@@ -42,7 +46,7 @@ int execute(session& s, const status_options&) {
          std::to_string(number_of(*status, "seq")) + "\n";
   out += "workers     " + number_or_counts(member(*status, "workers")) + "\n";
   out += "operations  " + number_or_counts(member(*status, "operations")) + "\n";
-  out += "cancels     " + std::to_string(open) + " open";
+  out += "cancels     " + (is_hidden ? std::string(status_hidden) : std::to_string(open) + " open");
   if (open > 0) out += ", the oldest for " + duration_text(milliseconds{number_of(*status, "oldest_open_cancel_ms")});
   s.print(out + "\n");
   return exit_code::done;

@@ -163,6 +163,8 @@ void fake_controller::scopes(std::optional<scope_path>, bool, std::optional<scop
     for (const char* text : {"team/a", "team/b", "team/c"}) {
       scope_view view;
       view.scope = *scope_path::parse(text);
+      view.live = 3;
+      view.cancelling = 1;
       if ((!after || *after < view.scope) && all.size() < limit) all.push_back(view);
     }
     done(all);

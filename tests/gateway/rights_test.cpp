@@ -69,6 +69,30 @@ TEST_CASE("the state of disk and chat services is for tokens of the whole cluste
   CHECK(scoped["chat_services"].is_null());
 }
 
+TEST_CASE("the status counts for a token with a scope what lives there, and nothing for a task's token") {
+  gateway_world world;
+  const auto mine = world.controller->start_operation("team");
+  const auto whole = world.get("/v1/status").json();
+  CHECK(whole["operations"]["running"] == 1);
+  CHECK(whole["cancels_open"] == 0);
+  const auto status_of = [&](const std::string& token) {
+    return world.ask("GET", "/v1/status", gateway_world::with(token)).json();
+  };
+  const auto inside = status_of(world.token("observer", "team/a"));
+  CHECK(inside["operations"] == nlohmann::json({{"live", 3}, {"cancelling", 1}}));
+  CHECK(inside["workers"].is_object());
+  CHECK(inside["seq"] == whole["seq"]);
+  const auto idle = status_of(world.token("admin", "elsewhere"));
+  CHECK(idle["operations"] == nlohmann::json({{"live", 0}, {"cancelling", 0}}));
+  const auto task = status_of(mint_task_token(mine, task_key));
+  CHECK(task["operations"].is_null());
+  CHECK(task["workers"].is_null());
+  for (const auto& one : {inside, idle, task}) {
+    CHECK(one["cancels_open"].is_null());
+    CHECK(one["oldest_open_cancel_ms"].is_null());
+  }
+}
+
 TEST_CASE("the configuration is for admins without a scope") {
   gateway_world world(
       [](gateway_options& o) { o.configuration = [] { return "[http]\nlisten = \"127.0.0.1:1\"\n"; }; });

@@ -114,6 +114,18 @@ def test_no_list_and_no_stream_shows_it(world):
     assert {o["scope"] for o in own} >= {"slack/team", "slack/chat"}
 
 
+def test_the_status_counts_only_what_lives_in_the_scope(world):
+    c = world
+    own = len(c.operations(scope="slack", status="live"))
+    assert own > 0 and sum(c.api("GET", "/v1/status").json["operations"].values()) > own
+    for role, secret in c.tokens.items():
+        status = c.api("GET", "/v1/status", token=secret).json
+        assert status["operations"] == {"live": own, "cancelling": 0}, (role, status)
+        assert status["cancels_open"] is None and status["oldest_open_cancel_ms"] is None, (role, status)
+    shown = c.quell("status", env={**c.environment(), "QUELL_TOKEN": c.tokens["observer"]}).stdout.decode()
+    assert f"operations  {own} live" in shown and "cancels     not for this token to see" in shown, shown
+
+
 def stream(c, path, token):
     url = urllib.parse.urlsplit(c.url)
     s = socket.create_connection((url.hostname, url.port), timeout=30)

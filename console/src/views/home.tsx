@@ -35,16 +35,17 @@ export function ClusterLine() {
   useEffect(watch_cost, []);
   const s = status.value;
   if (!s) return null;
-  const n = (key: string) => s.operations[key] ?? 0;
-  const live = n('pending') + n('running') + n('paused') + n('cancelling');
-  const ready = s.workers['ready'] ?? 0, all = Object.values(s.workers).reduce((sum, v) => sum + v, 0);
+  const of_scope = s.operations?.['live']; // a token with a scope is told of it no more than this
+  const n = (key: string) => s.operations?.[key] ?? 0;
+  const live = of_scope ?? n('pending') + n('running') + n('paused') + n('cancelling');
+  const ready = s.workers?.['ready'] ?? 0, all = Object.values(s.workers ?? {}).reduce((sum, v) => sum + v, 0);
   return (
     <div class="tiles">
       <Tile name="live" value={live.toLocaleString('en')} link="/tree" />
-      <Tile name="running" value={n('running').toLocaleString('en')} link="/tree?q=status:running" />
-      <Tile name="starting" value={n('pending').toLocaleString('en')} link="/tree?q=status:pending" />
+      {of_scope === undefined && <Tile name="running" value={n('running').toLocaleString('en')} link="/tree?q=status:running" />}
+      {of_scope === undefined && <Tile name="starting" value={n('pending').toLocaleString('en')} link="/tree?q=status:pending" />}
       <Tile name="cancelling" value={n('cancelling').toLocaleString('en')} tone={n('cancelling') ? 'tone-stop' : ''} link="/tree?q=status:cancelling" />
-      <Tile name="open stops" value={String(s.cancels_open)} tone={s.cancels_open ? 'tone-stop' : ''} link="/cancels?open=1" />
+      {s.cancels_open !== null && <Tile name="open stops" value={String(s.cancels_open)} tone={s.cancels_open ? 'tone-stop' : ''} link="/cancels?open=1" />}
       <Tile name="workers ready" value={`${ready} / ${all}`} tone={ready < all ? 'tone-warn' : ''} link="/workers" />
       {cost_today.value !== null && <Tile name="cost today" value={money(cost_today.value)} link="/cost" />}
       {s.oldest_open_cancel_ms !== null && <Tile name="oldest unproven" value={duration(s.oldest_open_cancel_ms)} tone="tone-stop" link="/cancels?open=1" />}
