@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Operation } from '../src/api/types.ts';
 import { AnsiReader, text_of } from '../src/model/ansi.ts';
 import { find_end } from '../src/model/audit.ts';
 import { quoted, run_command, stop_command, target_name } from '../src/model/command.ts';
@@ -60,7 +61,20 @@ test('a search becomes a query and words', () => {
 test('commands are quoted for a shell', () => {
   assert.equal(quoted("it's $HOME"), `'it'\\''s $HOME'`);
   assert.equal(stop_command({ what: 'scope', scope: 'team/build' }), 'quell cancel --scope team/build');
-  assert.equal(run_command(operation('x', { kind: 'turn' })), 'quell show x');
+  for (const kind of ['turn', 'external', 'model_call'] as const) assert.equal(run_command(operation('x', { kind })), 'quell show x', kind);
+});
+
+test('the command of a task names all that makes it what it is', () => {
+  const task: NonNullable<Operation['task']> = {
+    command: ['sh', '-c', 'exit 0'], cwd: null, env_names: [], pty: false, stdin: false, stop_signal: 'TERM', slots: 1, on_leader_exit: 'wait', lease_ms: 10_000, containment: null, pid: null, on: {},
+    user: null, memory_bytes: null, pids: null, cpu: null, secret_names: [], output: { stdout_bytes: 0, stderr_bytes: 0, dropped_bytes: 0 },
+  };
+  assert.equal(run_command(operation('x', { title: '', worker: null, task })), "quell run --scope s --lease 10000ms -- sh -c 'exit 0'");
+  const odd = { ...task, stop_signal: 'INT', lease_ms: 0, containment: 'cgroup' as const, on_leader_exit: 'kill' as const, memory_bytes: 1048576, pids: 5, cpu: 1.5, user: 'ann', stdin: true, secret_names: ['KEY'] };
+  assert.equal(
+    run_command(operation('x', { title: '', supersede: 'a b', on_parent_end: 'detach', task: odd })),
+    "quell run --scope s --worker w1 --stop-signal INT --containment cgroup --on-parent-end detach --on-leader-exit kill --supersede 'a b' --memory 1048576 --pids 5 --cpu 1.5 --user ann --input --secret KEY=FILE -- sh -c 'exit 0'",
+  );
 });
 
 test('text that comes twice is said once', () => {

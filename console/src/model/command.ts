@@ -14,6 +14,12 @@ export function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+const shortest_lease_ms = 1000; // that a command may ask for
+
+/**
+ * Another task like this one. What was chosen for it (worker, lease, level of containment) is named as it is: the API does not say what was asked for.
+ * Other work is begun by its owner, so its command shows it.
+ */
 export function run_command(op: Operation): string {
   if (op.kind !== 'task' || !op.task) return `quell show ${op.id}`;
   const { task } = op;
@@ -21,12 +27,25 @@ export function run_command(op: Operation): string {
   if (op.title) words.push('--title', quoted(op.title));
   for (const [key, value] of Object.entries(op.labels)) words.push('--label', quoted(`${key}=${value}`));
   for (const [key, value] of Object.entries(task.on)) words.push('--on', quoted(`${key}=${value}`));
+  if (op.worker) words.push('--worker', quoted(op.worker));
   if (task.slots !== 1) words.push('--slots', String(task.slots));
   if (op.timeout_ms) words.push('--timeout', `${op.timeout_ms}ms`);
   if (op.grace_ms !== 2000) words.push('--grace', `${op.grace_ms}ms`);
+  if (task.lease_ms >= shortest_lease_ms) words.push('--lease', `${task.lease_ms}ms`);
+  if (task.stop_signal !== 'TERM') words.push('--stop-signal', task.stop_signal);
+  if (task.containment) words.push('--containment', task.containment);
+  if (op.on_parent_end !== 'cancel') words.push('--on-parent-end', op.on_parent_end);
+  if (task.on_leader_exit !== 'wait') words.push('--on-leader-exit', task.on_leader_exit);
+  if (op.supersede) words.push('--supersede', quoted(op.supersede));
+  if (task.memory_bytes) words.push('--memory', String(task.memory_bytes));
+  if (task.pids) words.push('--pids', String(task.pids));
+  if (task.cpu) words.push('--cpu', String(task.cpu));
+  if (task.user) words.push('--user', quoted(task.user));
   if (task.cwd) words.push('--cwd', quoted(task.cwd));
   if (task.pty) words.push('--pty');
+  if (task.stdin) words.push('--input');
   for (const name of task.env_names) words.push('--env', quoted(name));
+  for (const name of task.secret_names) words.push('--secret', quoted(`${name}=FILE`));
   return [...words, '--', ...task.command.map(quoted)].join(' ');
 }
 

@@ -5,7 +5,7 @@ import { listen } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { useEffect } from 'preact/hooks';
 import { usage_of, usage_words } from '../model/cost.ts';
-import { run_command, stop_command } from '../model/command.ts';
+import { run_command } from '../model/command.ts';
 import { bytes, duration, plain, shown } from '../model/format.ts';
 import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
 import { term } from '../model/search.ts';
@@ -136,7 +136,7 @@ export function OperationView({ id }: { id: string }) {
   if (!op) return <Page title="Operation"><Trouble words={trouble} retry={reload} />{!trouble && <Loading what="the operation" />}</Page>;
   const actions = (
     <>
-      <Copy text={op.kind === 'task' ? run_command(op) : stop_command({ what: 'operation', id: op.id, title: op.title })} label="Copy as quell command" />
+      <Copy text={run_command(op)} label="Copy as quell command" />
       {op.kind === 'turn' && <a class="button" href={link('/conversation', { scope: op.scope })}>Conversation</a>}
       <Resolve op={op} />
       {may.cancel.value && !is_terminal(op.status) && <button type="button" class="button danger" onClick={stop}>Stop…</button>}
