@@ -15,6 +15,10 @@ enum class body_form : std::uint8_t { sized, sized_and_close, chunked, chunked_a
 /// As RFC 9110 (5.6.7) wants it: `Sun, 06 Nov 1994 08:49:37 GMT`.
 std::string http_date(std::chrono::sys_seconds at);
 
+/// For the Date header.
+inline std::chrono::sys_seconds this_second() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
 /// `now` becomes the Date header: clients correct what their own clock is wrong by.
 std::string reply_head(const response& answer, body_form form, std::chrono::sys_seconds now);
 std::string as_chunk(std::string_view bytes);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -252,10 +251,6 @@ class session_loop final : public client_link {
     const auto descriptor = beast::get_lowest_layer(stream_).socket().native_handle();
     const auto sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return static_cast<std::size_t>(std::max<ssize_t>(sent, 0)); // after an error the next write has the same
-  }
-
-  static std::chrono::sys_seconds this_second() {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   }
 
   awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {

@@ -65,7 +65,8 @@ awaitable<response> get_status(exchange& x) {
     write_store(to.key("store"), x.gw);
     write_chat_services(to.key("chat_services"), x.gw);
   } else {
-    // How much others do is not for a token of one scope, nor are errors of chat services, which name hosts and channels.
+    // How much others do is not for a token of one scope, nor are errors of chat services, which name hosts and
+    // channels.
     std::optional<scope_view> inside;
     if (!x.who.task) inside = co_await look_at_scope(x.gw, *x.who.prefix);
     write_partial_status_open(to, cluster, inside ? &*inside : nullptr, options.version, options.commit,

@@ -5,9 +5,9 @@
 
 namespace quell {
 
-/// TCP keepalive; nothing lingers after a close unless the end says so. The client adds ZeroMQ's own heartbeats; their TTL is enforced by the
-/// server. The server sends no heartbeats: libzmq 4.3.4 aborts (!_io_error) if it must send one to a peer that hung up
-/// while its frames waited for us to read them.
+/// TCP keepalive; nothing lingers after a close unless the end says so. The client adds ZeroMQ's own heartbeats; their
+/// TTL is enforced by the server. The server sends no heartbeats: libzmq 4.3.4 aborts (!_io_error) if it must send one
+/// to a peer that hung up while its frames waited for us to read them.
 inline void set_link_options(zmq::socket_t& socket, std::size_t max_frame_bytes) {
   socket.set(zmq::sockopt::linger, 0);
   constexpr std::size_t curve_overhead_bytes = 64; // ZeroMQ counts the encrypted frame: 33 bytes more

@@ -27,7 +27,7 @@ class brains : public std::enable_shared_from_this<brains> {
   void on_frame(const std::shared_ptr<peer>& from, const integrations::voice::frame& f);
   void refuse(const std::shared_ptr<peer>& which, const fault& why);
   void lost(const std::shared_ptr<peer>& which, const std::string& why);
-  std::list<std::shared_ptr<peer>> all_; ///< those that have sent A2
+  std::list<std::shared_ptr<peer>> all_;  ///< those that have sent A2
   std::list<std::weak_ptr<peer>> silent_; ///< those that have not, and some that have gone
 };
 

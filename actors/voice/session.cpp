@@ -85,8 +85,8 @@ std::optional<operation_id> session::operation_of(std::optional<voices::exchange
 
 /// If no cancel can be written, the exchange ends all the same.
 void session::cancel_unanswered(const operation_id& exchange) {
-  const auto at = std::find_if(operations_.begin(), operations_.end(),
-                               [&](const auto& one) { return one.second == exchange; });
+  const auto at =
+      std::find_if(operations_.begin(), operations_.end(), [&](const auto& one) { return one.second == exchange; });
   if (at == operations_.end()) return; // it ends already
   context_->exchanges->cancel_unanswered(exchange, [weak = weak_from_this(), n = at->first](bool was_taken) {
     const auto self = weak.lock();
@@ -175,7 +175,7 @@ void session::perform(const does::end_of_speech&) {
 
 void session::hear(const std::string& samples) {
   if (ears_->hear(samples)) return;
-  gateway_.not_heard(samples.size() / 2);
+  gateway_.audio_left_out(samples.size() / 2);
   if (!std::exchange(is_behind_, true))
     gateway_.tell("the recogniser is minutes behind: what is said now is lost until it has caught up");
 }
@@ -199,8 +199,7 @@ void session::wait_for_words(std::chrono::milliseconds wait) {
   after(wait, [](session& self) {
     using std::chrono::milliseconds;
     const auto left = self.words_due_ ? *self.words_due_ - self.context_->work->core.now().boot : milliseconds{0};
-    if (self.words_due_ && left > milliseconds{0})
-      return self.wait_for_words(std::chrono::ceil<milliseconds>(left));
+    if (self.words_due_ && left > milliseconds{0}) return self.wait_for_words(std::chrono::ceil<milliseconds>(left));
     self.is_waiting_for_words_ = false;
     if (std::exchange(self.words_due_, std::nullopt)) self.gateway_.words_overdue();
   });

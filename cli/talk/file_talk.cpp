@@ -120,15 +120,15 @@ file_speech talk_with_file(session& s, std::unique_ptr<frame_stream> to, const s
     client.microphone(samples);
     client.end_talking();
     talk.perform();
-    bool is_said = false;
+    bool is_spoken = false;
     const milliseconds length{samples.size() / 2 * 1000 / voices::samples_per_second};
-    const auto said = s.loop.after(length + recognition_allowance, [&is_said] { is_said = true; });
+    const auto end_of_file = s.loop.after(length + recognition_allowance, [&is_spoken] { is_spoken = true; });
     s.loop.run_until([&] {
       if (talk.is_over() || is_late) return true;
       if (client.is_playing() || client.waits()) return false;
-      return talk.was_cancelled() || (is_said && utterances.is_settled()); // a cancel takes all of the file back
+      return talk.was_cancelled() || (is_spoken && utterances.is_settled()); // a cancel takes all of the file back
     });
-    s.loop.forget(said);
+    s.loop.forget(end_of_file);
   }
   s.loop.forget(timer);
   if (leave_timer) s.loop.forget(*leave_timer);

@@ -51,7 +51,7 @@ void gateway_side::recogniser_begins(std::size_t samples) {
   discards_ = discarding::nothing;
 }
 
-void gateway_side::not_heard(std::size_t samples) {
+void gateway_side::audio_left_out(std::size_t samples) {
   samples_ -= std::min<std::uint64_t>(samples, samples_);
   cut_ = std::min(cut_, samples_);
 }

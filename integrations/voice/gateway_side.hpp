@@ -166,7 +166,7 @@ class gateway_side {
   /// The recogniser has had so much time for what was said last that it will not report it.
   void words_overdue();
   /// The last samples that it was given did not reach it: it does not count them.
-  void not_heard(std::size_t samples);
+  void audio_left_out(std::size_t samples);
   /// A new recogniser starts and counts its samples from here. `samples`: how many of those that were given last are
   /// its first ones.
   void recogniser_begins(std::size_t samples = 0);
@@ -293,9 +293,9 @@ class gateway_side {
   std::deque<owed_notice> owed_; ///< one for each 07
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
-  unsigned ends_due_ = 0;         ///< 84s of answers that never began, until the speech of another exchange ends
-  std::uint64_t samples_ = 0;     ///< number given to the recogniser
-  std::uint64_t cut_ = 0;         ///< what was said before this sample is discarded
+  unsigned ends_due_ = 0;     ///< 84s of answers that never began, until the speech of another exchange ends
+  std::uint64_t samples_ = 0; ///< number given to the recogniser
+  std::uint64_t cut_ = 0;     ///< what was said before this sample is discarded
   // For recognisers without `from`:
   enum class discarding : std::uint8_t { nothing, until_audio, until_final };
   discarding discards_ = discarding::nothing;
@@ -303,9 +303,9 @@ class gateway_side {
   bool owes_final_ = false;          ///< it got sound since `cut_` and since its last final transcript
   bool is_silent_since_cut_ = false; ///< it got no audio behind a cancel
   bool is_ended_ = true;             ///< the audio that it got last was followed by silence
-  bool is_brain_late_ = false;    ///< its next frames answer a cancelled exchange
-  unsigned resting_ = 0;          ///< words wait that long for the brain
-  std::optional<frame> farewell_; ///< the error behind the last `cancelled` of a connection that is over
+  bool is_brain_late_ = false;       ///< its next frames answer a cancelled exchange
+  unsigned resting_ = 0;             ///< words wait that long for the brain
+  std::optional<frame> farewell_;    ///< the error behind the last `cancelled` of a connection that is over
   bool is_over_ = false, is_finished_ = false;
 };
 

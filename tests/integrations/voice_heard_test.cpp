@@ -211,9 +211,9 @@ TEST_CASE("answers that nobody asked for are one exchange until they have been h
 }
 
 TEST_CASE("a brain that sends more answers than may wait is refused, and its client told", "[voice]") {
-  const bool are_asked = GENERATE(false, true), are_long = GENERATE(false, true);
+  const bool have_question = GENERATE(false, true), are_long = GENERATE(false, true);
   audible_world w;
-  if (are_asked) w.speak("tell me a story");
+  if (have_question) w.speak("tell me a story");
   const std::string text(are_long ? 60'000 : 5, 'x');
   for (int i = 0; i < 300 && w.brain_refusals.empty(); ++i) w.answer_frame({tag::answer, text});
   CHECK(w.brain_refusals == std::vector<std::string>{"too_many_answers"});

@@ -29,7 +29,7 @@ struct hearing_world : world {
     gateway.words_overdue();
     run();
   }
-  std::vector<std::string> asked() const {
+  std::vector<std::string> prompts() const {
     std::vector<std::string> all;
     for (const auto& f : to_brain)
       if (f.tag == tag::transcript) all.push_back(f.payload);
@@ -59,7 +59,7 @@ TEST_CASE("words that were said before a 07 are discarded, however late they are
   CHECK(w.notices("hearing: book the") == 0);
   if (!talks_again) w.talk();
   w.recognise("next words", true);
-  CHECK(w.asked() == words{"next words"});
+  CHECK(w.prompts() == words{"next words"});
 }
 
 TEST_CASE("words of an open microphone, without any pause, are discarded like others", "[voice]") {
@@ -71,9 +71,9 @@ TEST_CASE("words of an open microphone, without any pause, are discarded like ot
   w.client.microphone(std::string(320, loud));
   w.run();
   w.recognise("before it", true);
-  CHECK(w.asked().empty());
+  CHECK(w.prompts().empty());
   w.recognise("behind it", true);
-  CHECK(w.asked() == words{"behind it"});
+  CHECK(w.prompts() == words{"behind it"});
 }
 
 TEST_CASE("two utterances before a 07 are both discarded if nothing was said behind it", "[voice]") {
@@ -83,10 +83,10 @@ TEST_CASE("two utterances before a 07 are both discarded if nothing was said beh
   w.bare_cancel();
   w.recognise("one", true);
   w.recognise("two", true);
-  CHECK(w.asked().empty());
+  CHECK(w.prompts().empty());
   w.talk();
   w.recognise("three", true);
-  CHECK(w.asked() == words{"three"});
+  CHECK(w.prompts() == words{"three"});
 }
 
 TEST_CASE("what was said between two 07s is discarded, too", "[voice]") {
@@ -98,9 +98,9 @@ TEST_CASE("what was said between two 07s is discarded, too", "[voice]") {
   w.talk();
   w.recognise("one", true);
   w.recognise("two", true);
-  CHECK(w.asked().empty());
+  CHECK(w.prompts().empty());
   w.recognise("three", true);
-  CHECK(w.asked() == words{"three"});
+  CHECK(w.prompts() == words{"three"});
 }
 
 TEST_CASE("an utterance behind a 07 is heard if the recogniser owed nothing", "[voice]") {
@@ -118,8 +118,8 @@ TEST_CASE("an utterance behind a 07 is heard if the recogniser owed nothing", "[
   w.bare_cancel();
   w.talk();
   w.recognise("next words", true);
-  REQUIRE_FALSE(w.asked().empty());
-  CHECK(w.asked().back() == "next words");
+  REQUIRE_FALSE(w.prompts().empty());
+  CHECK(w.prompts().back() == "next words");
 }
 
 TEST_CASE("sound before a 07 that is never reported costs no utterance once it is overdue", "[voice]") {
@@ -129,10 +129,10 @@ TEST_CASE("sound before a 07 that is never reported costs no utterance once it i
   w.overdue();
   CHECK(w.notices(nothing_recognised_notice) == 0); // what was said is cancelled
   w.recognise("very late", true);
-  CHECK(w.asked().empty());
+  CHECK(w.prompts().empty());
   w.talk();
   w.recognise("next words", true);
-  CHECK(w.asked() == words{"next words"});
+  CHECK(w.prompts() == words{"next words"});
 }
 
 TEST_CASE("a client is told of words behind a 07 that came to nothing", "[voice]") {
@@ -152,9 +152,9 @@ TEST_CASE("a stop elsewhere of words that are recognised discards them alone", "
   w.stop_elsewhere(1);
   w.talk();
   w.recognise("tell me a story", true);
-  CHECK(w.asked().empty());
+  CHECK(w.prompts().empty());
   w.recognise("next words", true);
-  CHECK(w.asked() == words{"next words"});
+  CHECK(w.prompts() == words{"next words"});
 }
 
 TEST_CASE("silence follows each stretch of audio once", "[voice]") {
@@ -180,10 +180,10 @@ TEST_CASE("audio that the recogniser never got deafens nobody behind a 07", "[vo
   g.on_client_message({tag::audio, std::string(320, loud)});
   for (int i = 0; i < 5; ++i) {
     g.on_client_message({tag::audio, std::string(32000, loud)});
-    g.not_heard(16000);
+    g.audio_left_out(16000);
   }
   g.on_client_message({tag::cancel, {}});
-  if (GENERATE(false, true)) g.not_heard(pause_samples); // the silence was lost, too
+  if (GENERATE(false, true)) g.audio_left_out(pause_samples); // the silence was lost, too
   CHECK_FALSE(g.on_recognised({"before it", true, {}, 100}));
   g.on_client_message({tag::audio, std::string(320, loud)});
   CHECK(g.on_recognised({"behind it", true, {}, 160 + pause_samples}));

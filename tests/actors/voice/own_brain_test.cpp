@@ -24,7 +24,7 @@ struct played_talk {
   moment now{{}, boot_time{1'000'000'000}};
   voice_context_ref house;
   std::shared_ptr<brain_port> brain;
-  std::vector<frame> spoken;                     ///< frames that reached the gateway
+  std::vector<frame> spoken; ///< frames that reached the gateway
   const operation_id exchange = operation_id::fresh();
   std::vector<operation_id> unanswered;          ///< exchanges whose turns were stopped
   std::vector<records::put_turn_ending> endings; ///< on their way to the disk

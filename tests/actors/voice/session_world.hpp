@@ -78,7 +78,7 @@ class played_brain final : public brain_port {
   hooks to;
   std::vector<fault> refusals;
   std::optional<std::size_t> left_behind; ///< the number of frames that were taken before its client left
-  std::vector<std::size_t> begun_behind; ///< for each exchange the number of frames that were taken before it
+  std::vector<std::size_t> begun_behind;  ///< for each exchange the number of frames that were taken before it
 
  private:
   std::vector<voices::frame>& taken_; ///< outlives this

@@ -112,6 +112,7 @@ class command_player {
                   w_.now);
   }
 
+  decision a_decision() { return {approved_or_denied(below(2) == 0), text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""}; }
   commands::create_operation create() {
     auto what = below(3) == 0 ? w_.external(below(2) == 0 ? start_when::later : start_when::now) : w_.task();
     auto& o = what.order;
@@ -340,11 +341,7 @@ class command_player {
     case 6:
       return give(commands::await_approval{a_call(), event()});
     case 7:
-      return give(
-          commands::decide_call{a_call(),
-                                {approved_or_denied(below(2) == 0), text(), {}, "{}", {}, below(3) == 0 ? "{}" : ""},
-                                {},
-                                below(4) > 0});
+      return give(commands::decide_call{a_call(), a_decision(), {}, below(4) > 0});
     case 8:
       return give(commands::ask_question{a_call(), {question_, "{}"}, event()});
     case 9:
