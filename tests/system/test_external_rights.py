@@ -64,7 +64,7 @@ def test_bad_fields_are_named(c):
 
 
 def test_the_command_line_shows_and_cancels_external_work(c):
-    id = c.register("s", name="callLLM", title="summarise", session="r", lease_ms=0, grace_ms=0)["id"]
+    id = c.register("s", name="callLLM", title="summarise", session="r", lease_ms=0, grace_ms=60000)["id"]
     for command in (["ps"], ["ps", "--tree"], ["show", id]):
         shown = c.quell(*command, check=0).stdout.decode()
         assert "summarise" in shown and ("callLLM" in shown or command[0] == "ps"), shown
