@@ -35,8 +35,7 @@ def evil(cluster):
 
 
 def connected(cluster):
-    s = socket.create_connection(("127.0.0.1", cluster.ports[0]), timeout=30)
-    s.settimeout(30)
+    s = socket.create_connection(("127.0.0.1", cluster.ports[0]), timeout=60)
     return s
 
 
@@ -231,12 +230,14 @@ def test_a_flood_of_an_enrolled_key_delays_nobody_elses_cancel(cluster, evil, ki
     flooder = context.Process(target=flood, args=(cluster.state, cluster.ports, evil, kind, ready, over), daemon=True)
     log = os.path.join(cluster.directory, "quelld.log")
     written = os.path.getsize(log)
+    session = cluster.worker("w1")["incarnation"]
     flooder.start()
     try:
         assert ready.wait(60), "the flood never began"
         assert stops_at_once(cluster, "hostile/flood") < 20
         works(cluster)
-        assert cluster.worker("w1")["status"] == "ready"
+        until(lambda: cluster.worker("w1")["status"] == "ready", "the honest worker to be heard")
+        assert cluster.worker("w1")["incarnation"] == session
         with open(f"/proc/{cluster.controller.pid}/statm") as f:
             resident = int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         assert resident < 3 << 30, f"{resident >> 20} MiB"
@@ -266,6 +267,7 @@ def test_nobody_ends_or_writes_for_the_work_of_another(cluster, evil):
     victim = cluster.start("bash", "-c", f"echo first; read -r line < {gate}; echo second; echo third >&2", scope="hostile/victim")
     id = peer.raw_id(victim["id"])
     until(lambda: b"first" in cluster.api("GET", f"/v1/operations/{victim['id']}/output").body, "the victim's first line")
+    cluster.wait_status(victim["id"], "running")  # output and status come on channels of their own
     with Peer(cluster, evil) as p, Peer(cluster, evil, bulk=True) as b:
         session = p.joins()
         # In its own live session: the victim's task has started elsewhere, has ended, has written nothing.
