@@ -64,6 +64,7 @@ def test_the_counts_add_up_at_every_moment_of_a_running_cancel(cluster):
     first = cluster.api("POST", "/v1/cancels", {"id": id, "scope": "sum"})
     check(first.json)
     done = cluster.api("GET", f"/v1/cancels/{id}?wait=settled&wait_ms=60000").json
+    until(lambda: seen or wrong, "a look at the cancel")
     over.set()
     for t in threads:
         t.join()
@@ -109,7 +110,7 @@ def test_an_overlapping_cancel_tightens_and_never_lengthens(cluster):
     last = cluster.cancel(owner="admin", scope="tight", grace_ms=0)
     assert last["status"] == "settled" and last["report"]["receipts"]["killed"] == 1
     assert cluster.operation(o["id"])["stop"]["cancel"] == first["id"]
-    assert cluster.api("GET", f"/v1/cancels/{first['id']}").json["status"] == "settled"
+    assert cluster.api("GET", f"/v1/cancels/{first['id']}?wait=settled&wait_ms=60000").json["status"] == "settled"
 
 
 def test_the_same_chosen_id_from_many_clients_at_once_is_one_thing(cluster):
