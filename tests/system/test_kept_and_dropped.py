@@ -28,22 +28,22 @@ def is_gone(c, id):
 def test_what_ended_long_ago_goes_with_its_output_and_cancel():
     with Cluster(workers=1, settings=["store.keep_operations=1s"]) as c:
         young = c.start("true", scope="young")
-        live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", id=old_id(20), grace_ms=0)
-        done = c.start("bash", "-c", "echo hello", scope="old", id=old_id(20))
-        stopped = c.start("bash", "-c", "while :; do sleep 1000; done", scope="old/stopped", id=old_id(20), grace_ms=0)
-        below_live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", parent=live["id"], id=old_id(20), grace_ms=0)
-        cancel, needed = old_id(20), old_id(20)
+        live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", id=old_id(40), grace_ms=0)
+        done = c.start("bash", "-c", "echo hello", scope="old", id=old_id(40))
+        stopped = c.start("bash", "-c", "while :; do sleep 1000; done", scope="old/stopped", id=old_id(40), grace_ms=0)
+        below_live = c.start("bash", "-c", "while :; do sleep 1000; done", scope="live", parent=live["id"], id=old_id(40), grace_ms=0)
+        cancel, needed = old_id(40), old_id(40)
         c.wait_status(done["id"], "completed")
         c.cancel(operation=stopped["id"], id=cancel, reason="enough")
         c.cancel(operation=below_live["id"], id=needed, reason="only this")
         assert c.output(done["id"]) == b"hello\n" and os.path.isdir(folder(c, done["id"]))
 
-        until(lambda: is_gone(c, done["id"]) and is_gone(c, stopped["id"]), "what ended to be dropped", 60)
+        until(lambda: is_gone(c, done["id"]) and is_gone(c, stopped["id"]), "what ended to be dropped", 120)
         answer = c.api("GET", f"/v1/operations/{done['id']}")
         assert answer.json["code"] == "operation_not_found" and "no longer kept" in answer.json["detail"]
         until(lambda: c.api("GET", f"/v1/cancels/{cancel}").status == 404, "its cancel to be dropped", 60)
         assert "no longer kept" in c.api("GET", f"/v1/cancels/{cancel}").json["detail"]
-        assert not os.path.exists(folder(c, done["id"]))
+        until(lambda: not os.path.exists(folder(c, done["id"])), "its output to go, too")
         # A repeat of the create does not run it again.
         assert c.api("POST", "/v1/operations", {"id": done["id"], "kind": "task", "scope": "old", "task": {"command": ["bash", "-c", "echo hello"]}}).status == 422
 
@@ -77,4 +77,4 @@ def test_a_crash_while_old_work_goes_leaves_a_whole_store():
         assert left == 0
         until(lambda: c.operation(alive["id"])["status"] == "running", "the running task to be adopted")
         assert c.cancel(scope="alive")["report"]["proven"] is True
-        assert not any(os.path.exists(folder(c, id)) for id in ids)
+        until(lambda: not any(os.path.exists(folder(c, id)) for id in ids), "the output of what went to go, too")
