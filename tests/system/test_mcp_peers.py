@@ -81,13 +81,13 @@ def test_a_long_tool_tells_its_progress(everything):
 
 
 def test_a_cancel_in_the_middle_is_over_at_once_and_nothing_more_is_told(everything):
-    everything.call("a", "trigger-long-running-operation", duration=4, steps=16)
+    everything.call("a", "trigger-long-running-operation", duration=12, steps=48)
     everything.line("progress a", 1)
     everything.say("cancel a the user said stop")
     everything.line("cancelled a")
     told = len(everything.all("progress a"))
     # The server continues nevertheless; another call of the same length shows that its time has passed.
-    everything.call("b", "trigger-long-running-operation", duration=4.3, steps=2)
+    everything.call("b", "trigger-long-running-operation", duration=12.3, steps=2)
     everything.result("b")
     assert len(everything.all("progress a")) == told
     assert not everything.all("finished a") and not everything.all("failed a")
@@ -105,8 +105,8 @@ def test_a_cancel_of_what_is_over_was_too_late(everything):
 
 def test_a_call_and_its_cancel_at_once_leave_the_server_usable(everything):
     for i in range(20):
-        everything.say(f'call c{i} trigger-long-running-operation {{"duration": 30, "steps": 30}}')
-        everything.say(f"cancel c{i} at once")
+        # One write, and a first progress that would come after half a minute: nothing can come in between.
+        everything.say(f'call c{i} trigger-long-running-operation {{"duration": 300, "steps": 10}}\ncancel c{i} at once')
     everything.line("cancelled c19")
     everything.call("a", "echo", message="still there")
     assert everything.result("a") == "Echo: still there"
@@ -116,13 +116,12 @@ def test_a_call_and_its_cancel_at_once_leave_the_server_usable(everything):
     assert not everything.all("finished c") and not everything.all("progress c")
 
 
-def test_a_session_over_http_is_ended_with_a_goodbye(web):
-    url, said = web
-    before = said("session termination request")
-    with Probe("--url", url) as probe:
-        probe.call("a", "echo", message="hi")
-        probe.result("a")
-    until(lambda: said("session termination request") == before + 1, "the server to hear the goodbye")
+def test_a_session_over_http_is_ended_with_a_goodbye(home, tmp_path):
+    with everything_on_the_web(home, str(tmp_path)) as (url, said):  # its own: late goodbyes of other tests are not counted
+        with Probe("--url", url) as probe:
+            probe.call("a", "echo", message="hi")
+            probe.result("a")
+        until(lambda: said("session termination request") == 1, "the server to hear the goodbye")
 
 
 def test_the_end_of_the_use_ends_a_long_call_and_the_program(home):
