@@ -93,7 +93,7 @@ def test_calls_run_side_by_side_up_to_a_limit(mcp):
 
 
 def test_a_client_that_does_not_read_holds_up_nothing_but_itself(world):
-    with McpServer(world, "--scope", "mcp/deaf", "--lease", "3s", reads=False) as m:
+    with McpServer(world, "--scope", "mcp/deaf", "--lease", "15s", reads=False) as m:
         for number in range(2000):
             m.ask("tools/list")
         own = m.own()["id"]
