@@ -13,7 +13,7 @@ from harness.cluster import Cluster, marker
 from harness.network import DOWN, UP, Namespace, Relay, add_far_worker, namespaces_allowed
 from harness.waiting import PATIENCE, until
 
-LEASE = 4.0 * PATIENCE  # properties of a lease must be observed within it, and nobody loses it who merely waits for a processor
+LEASE = 10.0 * PATIENCE  # properties of a lease must be observed within it, and nobody loses it who merely waits for a processor
 SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(LEASE * 1000)}ms"]
 ENDED = ("completed", "failed", "cancelled")
 SEED = int(os.environ.get("QUELL_FAULT_SEED", random.randrange(1 << 30)))
