@@ -121,6 +121,8 @@ def test_a_cancel_by_somebody_else_is_an_error_that_no_client_repeats(world):
         clients.run(how, name=how, body=asked("endless"))
         turn = until(lambda: c.operations(kind="turn", status="running"), "the turn to run")[0]["id"]
         c.wait_event(turn, "text_delta")
+        if how == "stream":
+            clients.step("begun", how)  # before that the client would read a status, not an event
         c.api("POST", f"/v1/operations/{turn}/cancel", {"reason": "enough"})
         failed = clients.step("failed", how)
         assert "enough" in failed["message"] and failed["code"] == "cancelled", failed
