@@ -2,6 +2,7 @@
 import itertools
 import os
 import signal
+import threading
 
 import pytest
 
@@ -40,10 +41,10 @@ class World(RecordedCluster):
         first = next(r for r in self.model.requests[seen:] if text in str(r["messages"][-1]["content"]))
         return first["messages"][0]["content"]
 
-    def told_until(self, words, text):
-        """Asks anew, as a turn goes on without what is not read in time, until a turn is told these words; the system text."""
+    def told_until(self, words, text, **fields):
+        """Asks anew, as a turn goes on without what is not read in three seconds, until a turn is told these words; the system text."""
         numbers = itertools.count()
-        return until(lambda: (lambda told: told if words in told else None)(self.told(f"{text} {next(numbers)}")), f"a turn to be told {words!r}")
+        return until(lambda: (lambda told: told if words in told else None)(self.told(f"{text} {next(numbers)}", **fields)), f"a turn to be told {words!r}")
 
     def reads(self):
         return [o for o in self.operations(scope="quell/workspaces", kind="task") if o["title"] == READS]
@@ -77,7 +78,7 @@ def test_a_turn_costs_a_read_only_after_something_was_written(world):
     assert "Version one." in world.told("two")
     assert len(world.reads()) == 1, world.reads()
     assert "Version one." in world.told("change it", [("write", {"path": "AGENTS.md", "text": "Version two.\n"})])
-    assert "Version two." in world.told("three")
+    world.told_until("Version two.", "three")
     assert len(world.reads()) == 2, world.reads()
     assert all(o["status"] == "completed" for o in world.reads())
 
@@ -91,8 +92,8 @@ def test_what_a_command_in_the_background_wrote_is_told_after_its_end(world):
     assert "Version one." in world.told("meanwhile")
     task, = [o for o in world.operations(scope="room", kind="task") if o["labels"].get("quell.started_by")]
     open(release, "w").close()
-    assert world.wait_status(task["id"], "completed", "failed", seconds=30)["status"] == "completed"
-    assert "Version two." in world.told("after")
+    assert world.wait_status(task["id"], "completed", "failed")["status"] == "completed"
+    world.told_until("Version two.", "after")
 
 
 def test_what_a_call_wrote_that_lived_through_kill_9_is_told_to_the_next_turn(world):
@@ -107,7 +108,7 @@ def test_what_a_call_wrote_that_lived_through_kill_9_is_told_to_the_next_turn(wo
     until(lambda: "Version one." in world.told(f"elsewhere {next(numbers)}", scope="other"), "the worker to be back and the file to be remembered")
     open(release, "w").close()
     assert world.ended(turn, 60)["status"] == "completed", world.operation(turn)
-    assert "Version two." in world.told("after")
+    world.told_until("Version two.", "after")
 
 
 def test_an_agent_that_cannot_touch_its_workspace_costs_no_task(world):
@@ -129,7 +130,8 @@ def test_a_turn_does_not_wait_for_a_worker_that_is_not_there():
 
 def test_a_stop_while_a_hung_worker_is_asked_ends_the_turn_at_once(world):
     world.put("AGENTS.md", "Never read.\n")
-    worker = world.workers["w1"]
+    worker, release = world.workers["w1"], threading.Event()
+    world.model.answer = lambda messages: (release.wait(120), "done")[1]  # a turn that waited long enough does not end by itself
     os.kill(worker.process.pid, signal.SIGSTOP)
     try:
         turn = world.say("room", "stopped", agent="reads")
@@ -137,13 +139,14 @@ def test_a_stop_while_a_hung_worker_is_asked_ends_the_turn_at_once(world):
         answer = world.api("POST", f"/v1/operations/{turn}/cancel", {})
         assert answer.status in (200, 202), answer.body
         assert world.ended(turn)["status"] == "cancelled"
-        assert [o["id"] for o in world.below(turn)] == [turn], "the read belongs to no turn"
+        assert not [o for o in world.below(turn) if o["kind"] == "task"], "the read belongs to no turn"
     finally:
+        release.set()
         os.kill(worker.process.pid, signal.SIGCONT)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="workers that may mount")
 def test_the_instructions_of_one_conversation_are_not_told_to_another(world):
     assert world.told("first", [("write", {"path": "AGENTS.md", "text": "Only for guild a.\n"})], agent="own", scope="a/room") == "Be brief."
-    assert "Only for guild a." in world.told("second", agent="own", scope="a/room")
+    world.told_until("Only for guild a.", "second", agent="own", scope="a/room")
     assert world.told("third", agent="own", scope="b/room") == "Be brief."
