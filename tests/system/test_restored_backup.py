@@ -12,7 +12,7 @@ def lines(path):
 
 
 def test_what_waited_in_a_backup_and_ran_since_is_not_run_again():
-    with Cluster(workers=1, slots=1, settings=["workers.lease=2s", "workers.heartbeat=200ms", "workers.handover=3s"]) as c:
+    with Cluster(workers=1, slots=1, settings=["workers.lease=10s", "workers.heartbeat=200ms", "workers.handover=3s"]) as c:
         log = os.path.join(c.directory, "ran.log")
         holds = c.start("bash", "-c", "read -r line", marker("holds"), scope="hold", task_stdin=True)
         c.wait_status(holds["id"], "running")
