@@ -166,7 +166,7 @@ def test_who_may_not_see_the_audit_is_told_so(cluster):
 # ---- streams and their tokens -------------------------------------------------------------------------------------
 def opened(c, path, token, accept="text/event-stream"):
     url = urllib.parse.urlsplit(c.url)
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
     connection.request("GET", path, headers={"Authorization": "Bearer " + token, "Accept": accept})
     answer = connection.getresponse()
     assert answer.status == 200, answer.read()
@@ -197,8 +197,7 @@ def test_a_dead_tasks_token_loses_its_streams(cluster):
     assert c.api("POST", f"/v1/operations/{task}/cancel", {"wait": "settled", "wait_ms": 60000}).status in (200, 202)
     c.wait_status(task, "cancelled")
     for answer in streams:
-        assert answer.read1(1) is not None
-        broken_off(answer)
+        broken_off(answer)  # each ends by itself: cut, or complete if its work was over first
     assert c.api("GET", "/v1/events", token=token).status == 401
 
 
