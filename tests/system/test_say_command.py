@@ -74,16 +74,19 @@ def test_a_signal_cancels_the_turn_and_waits_for_its_end(world, sig):
     assert turn["status"] == "cancelled" and turn["stop"]["cause"] == "cancel", turn
 
 
-def test_a_second_ctrl_c_leaves_while_the_stop_goes_on(world):
-    client = world.quell_background("say", "--scope", "say/twice", "stubborn")
-    until(lambda: any(processes.ignores(p, signal.SIGTERM) for p in processes.marked(world.marker)), "the tool to ignore its signal")
-    client.send_signal(signal.SIGINT)
-    until(lambda: turns(world, "say/twice")[0]["status"] == "cancelling", "the first to cancel")
-    client.send_signal(signal.SIGINT)
-    _, told = client.communicate(timeout=60)
-    assert client.returncode == 130 and b"quell why" in told, told
-    world.wait_status(turns(world, "say/twice")[0]["id"], "cancelled")
-    assert processes.marked(world.marker) == []
+def test_a_second_ctrl_c_leaves_while_the_stop_goes_on():
+    m = marker()
+    with TurnCluster(script(m), APPROVAL, workers=1, settings=["defaults.grace=600s"]) as c:  # the stop goes on until it is tightened
+        client = c.quell_background("say", "--scope", "say/twice", "stubborn")
+        until(lambda: any(processes.ignores(p, signal.SIGTERM) for p in processes.marked(m)), "the tool to ignore its signal")
+        client.send_signal(signal.SIGINT)
+        until(lambda: turns(c, "say/twice")[0]["status"] == "cancelling", "the first to cancel")
+        client.send_signal(signal.SIGINT)
+        _, told = client.communicate(timeout=60)
+        assert client.returncode == 130 and b"quell why" in told, told
+        c.cancel(scope="say/twice", grace_ms=0)
+        c.wait_status(turns(c, "say/twice")[0]["id"], "cancelled")
+        assert processes.marked(m) == []
 
 
 def test_a_stop_from_elsewhere_ends_say(world):
