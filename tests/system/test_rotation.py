@@ -56,7 +56,7 @@ def test_the_bootstrap_token_is_replaced_without_a_restart():
 def test_streams_of_the_old_bootstrap_token_end():
     with Cluster(workers=0) as c:
         url = urllib.parse.urlsplit(c.url)
-        s = socket.create_connection((url.hostname, url.port), timeout=30)
+        s = socket.create_connection((url.hostname, url.port), timeout=60)
         s.sendall(f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer {c.token}\r\n\r\n".encode())
         assert s.recv(4096).startswith(b"HTTP/1.1 200 ")
         subprocess.run([f"{BIN}/quelld", "--state", c.state, "--rotate-token"], check=True, capture_output=True, timeout=60)

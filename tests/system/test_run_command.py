@@ -57,7 +57,7 @@ def test_timeout_detach_wait_and_cancelled(cluster):
     id = cluster.quell("run", "-d", "--scope", "cli/cancelled", "--", "sleep", "1000", check=0).stdout.decode().strip()
     waiting = cluster.quell_background("wait", id)
     cluster.quell("cancel", id, check=0)
-    assert waiting.wait(timeout=30) == 130
+    assert waiting.wait(timeout=60) == 130
     assert cluster.quell("wait", id, "--timeout", "60s").returncode == 130
 
 
@@ -71,7 +71,7 @@ def test_signals_cancel_the_operation_and_wait_for_its_end(cluster, sig):
     client = cluster.quell_background("run", "--scope", f"cli/sig{int(sig)}", "--grace", "200ms", "--", *trees.term_ignored(m))
     until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
     client.send_signal(sig)
-    assert client.wait(timeout=30) == 130
+    assert client.wait(timeout=60) == 130
     assert processes.marked(m) == []
     op = cluster.operations(scope=f"cli/sig{int(sig)}")[0]
     assert op["status"] == "cancelled" and op["stop"]["cause"] == "cancel"
@@ -84,7 +84,7 @@ def test_a_second_ctrl_c_kills(cluster):
     client.send_signal(signal.SIGINT)
     until(lambda: cluster.operations(scope="cli/twice")[0]["status"] == "cancelling", "the first Ctrl-C to cancel")
     client.send_signal(signal.SIGINT)
-    assert client.wait(timeout=30) == 130
+    assert client.wait(timeout=60) == 130
     assert processes.marked(m) == []
 
 

@@ -152,7 +152,7 @@ class Acp(Program):
         def answered():
             found = [json.loads(line) for line in self.all('{"') if '"id":' in line]
             return next((a for a in found if a.get("id") == id and "method" not in a), None)
-        return until(answered, f"the answer to request {id}", 30)
+        return until(answered, f"the answer to request {id}")
 
     def call(self, method, **params):
         return self.answer(self.begin(method, **params))

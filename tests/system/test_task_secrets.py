@@ -94,7 +94,7 @@ def test_it_is_nowhere_else(cluster, secret):
         body = answer.body if hasattr(answer, "body") else answer.stdout + answer.stderr
         assert not [f for f in forms(text) if f in body], answer
     assert cluster.cancel(scope="nowhere")["report"]["proven"] is True
-    client.wait(timeout=30)
+    client.wait(timeout=60)
     assert found_in_files(cluster.directory, text) == []  # state of quelld and worker, output, logs
 
 

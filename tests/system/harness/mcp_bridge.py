@@ -36,12 +36,12 @@ class Session:
             return None
         key = json.dumps(message["id"])
         with self.arrived:
-            self.arrived.wait_for(lambda: key in self.answers, 30)
+            self.arrived.wait_for(lambda: key in self.answers, 60)
             return self.answers.pop(key, None)
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 class Bridge(http.server.BaseHTTPRequestHandler):

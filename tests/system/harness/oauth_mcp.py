@@ -129,7 +129,7 @@ class OauthMcp(WebService):
 def browse(url):
     """The browser's last page, or its address if no server listens there."""
     try:
-        urllib.request.build_opener(NoRedirect).open(url, timeout=10).close()
+        urllib.request.build_opener(NoRedirect).open(url, timeout=60).close()
     except urllib.error.HTTPError as answer:
         with answer:
             return answer.headers["Location"]
