@@ -12,7 +12,7 @@ if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.p
     raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 # More than two pages of the console stand before the oldest one.
-TITLES = ["needle"] + [f"hay {i}" for i in range(449)]
+TITLES = ["needle"] + [f"hay-{i}" for i in range(449)]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_match_behind_pages_without_any_is_found(cluster, browser, stack):
 def test_a_page_of_the_search_before_is_not_shown_in_the_next(cluster, browser, stack):
     browser.sign_in(cluster)
     browser.go("/tree?q=scope:stack hay")
-    browser.sees("hay 448", "[role=listitem]")
+    browser.sees("hay-448", "[role=listitem]")
     browser("""await page.route(/v1\\/operations\\?.*cursor=/, async (one) => {
           const answer = await one.fetch();
           if (!globalThis.held) { globalThis.held = true; await new Promise((go) => { globalThis.let_go = go; }); }
@@ -54,23 +54,23 @@ def test_a_page_of_the_search_before_is_not_shown_in_the_next(cluster, browser, 
         });
         const box = page.locator('.virtual');
         while (!globalThis.held) await box.evaluate((el) => { el.scrollTop = el.scrollHeight; });""")
-    search(browser, "scope:stack 448")
-    browser("await page.getByText('hay 447', { exact: true }).waitFor({ state: 'detached' }); await page.locator('[role=listitem]').getByText('hay 448', { exact: true }).waitFor()")
+    search(browser, "scope:stack hay-448")
+    browser("await page.getByText('hay-447', { exact: true }).waitFor({ state: 'detached' }); await page.locator('[role=listitem]').getByText('hay-448', { exact: true }).waitFor()")
     browser("globalThis.let_go(); await page.waitForFunction(() => !document.body.innerText.includes('going on')); await page.unroute(/v1\\/operations\\?.*cursor=/)")
-    assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == ["hay 448"]
+    assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == ["hay-448"]
 
 
 def test_a_choice_does_not_go_over_to_another_search(cluster, browser, stack):
     browser.sign_in(cluster)
-    browser.go("/tree?q=scope:stack 448")
-    browser.sees("hay 448", "[role=listitem]")
+    browser.go("/tree?q=scope:stack hay-448")
+    browser.sees("hay-448", "[role=listitem]")
     browser("await page.keyboard.press('j'); await page.keyboard.press('x')")
     browser.sees("1 chosen", ".chosen")
-    search(browser, "scope:stack 447")
-    browser.sees("hay 447", "[role=listitem]")
+    search(browser, "scope:stack hay-447")
+    browser.sees("hay-447", "[role=listitem]")
     assert browser("return await page.locator('.chosen, .row.focused').count()") == 0
-    search(browser, "scope:stack 448")
-    browser.sees("hay 448", "[role=listitem]")
+    search(browser, "scope:stack hay-448")
+    browser.sees("hay-448", "[role=listitem]")
     assert browser("return await page.locator('.chosen, .row.focused').count()") == 0
 
 
@@ -79,7 +79,7 @@ def test_the_stop_of_a_row_is_on_the_screen(cluster, browser, stack, width):
     browser("await page.setViewportSize({ width: args.width, height: 800 })", width=width)
     browser.sign_in(cluster)
     browser.go("/tree?q=scope:stack hay")
-    browser.sees("hay 448", "[role=listitem]")
+    browser.sees("hay-448", "[role=listitem]")
     beyond = browser("""return await page.locator('.virtual').evaluate((box) => {
           const end = box.getBoundingClientRect().left + box.clientLeft + box.clientWidth;
           return Math.max(...[...box.querySelectorAll('.stop')].map((stop) => stop.getBoundingClientRect().right)) - end;

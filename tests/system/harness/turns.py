@@ -172,7 +172,7 @@ def broken_history(messages):
             return f"turn {turn} does not begin with a user's message: {of[0]}"
         open_calls = None
         for i, m in enumerate(of[1:], 1):
-            if m["discarded"] and i > 0:
+            if m["discarded"] and m["role"] != "user":
                 return f"an answer of {turn} is discarded"
             if open_calls is not None:
                 if m["role"] != "tool":
