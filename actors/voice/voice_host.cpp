@@ -29,15 +29,17 @@ class real_voice_host final : public voice_host {
   ~real_voice_host() override { stop(); }
 
   result<void> open(const voice_options& o) {
-    voices::listening_place clients{o.settings.listen, voices::direction::client_to_gateway, o.tls_cert, o.tls_key,
-                                    o.settings.clients};
+    voices::listening_place clients{
+        o.settings.listen,  voices::direction::client_to_gateway,
+        o.tls_cert,         o.tls_key,
+        o.settings.clients, [](const std::string& sentence) { spdlog::warn("{}", sentence); }};
     const auto port = context_->loop->listen(
         clients, [this](std::shared_ptr<voices::frame_link> link) { client_came(std::move(link)); });
     if (!port) return failure(port.error().code, "voice.listen " + o.settings.listen + ": " + port.error().detail);
     address_ = o.settings.listen.substr(0, o.settings.listen.rfind(':') + 1) + std::to_string(*port);
     if (o.settings.brain == "builtin") return {};
     const voices::listening_place programs{
-        o.settings.brain, voices::direction::brain_to_gateway, {}, {}, o.settings.clients};
+        o.settings.brain, voices::direction::brain_to_gateway, {}, {}, o.settings.clients, {}};
     const auto door = context_->loop->listen(
         programs, [brains = brains_](std::shared_ptr<voices::frame_link> link) { brains->came(std::move(link)); });
     if (!door) return failure(door.error().code, "voice.brain: " + door.error().detail);

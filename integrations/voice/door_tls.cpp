@@ -3,15 +3,14 @@
 
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 namespace quell::integrations::voice {
 
-door_tls::door_tls(const std::string& certificate, const std::string& key)
-    : certificate_(certificate), key_(key), certificate_watch_(certificate), key_watch_(key) {}
+door_tls::door_tls(const std::string& certificate, const std::string& key, std::function<void(const std::string&)> warn)
+    : certificate_(certificate), key_(key), certificate_watch_(certificate), key_watch_(key), warn_(std::move(warn)) {}
 
-result<door_tls> door_tls::open(const std::string& certificate, const std::string& key) {
-  door_tls door(certificate, key); // its watches begin before the files are read
+result<door_tls> door_tls::open(const std::string& certificate, const std::string& key,
+                                std::function<void(const std::string&)> warn) {
+  door_tls door(certificate, key, std::move(warn)); // its watches begin before the files are read
   auto loaded = load_tls(certificate, key);
   if (!loaded) return tl::unexpected(loaded.error());
   door.now_ = std::move(*loaded);
@@ -23,8 +22,8 @@ tls_context door_tls::newest() {
   if (!new_certificate && !new_key) return now_;
   if (auto fresh = load_tls(certificate_, key_))
     now_ = std::move(*fresh);
-  else // probably one of the two files is still to come
-    spdlog::warn("voice: the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);
+  else if (warn_) // probably one of the two files is still to come
+    warn_("voice: the certificate in use stays, as the new files do not serve: " + fresh.error().detail);
   return now_;
 }
 

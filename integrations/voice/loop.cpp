@@ -330,7 +330,7 @@ result<std::uint16_t> asio_loop::listen(const listening_place& at,
   e->at = at;
   e->came = std::move(came);
   if (!at.tls_cert.empty()) {
-    auto tls = door_tls::open(at.tls_cert, at.tls_key);
+    auto tls = door_tls::open(at.tls_cert, at.tls_key, at.warn);
     if (!tls) return tl::unexpected(tls.error());
     e->tls = std::move(*tls);
   }

@@ -36,8 +36,9 @@ class frame_link {
 struct listening_place {
   std::string address; ///< HOST:PORT (IPv6 in brackets; port 0 = a free one), or unix:PATH (mode 0600)
   direction reads = direction::client_to_gateway;
-  std::string tls_cert, tls_key; ///< PEM files; "" = no TLS. Not used for Unix sockets
-  std::size_t most = 64;         ///< connections at once; further ones are closed unread
+  std::string tls_cert, tls_key;                  ///< PEM files; "" = no TLS. Not used for Unix sockets
+  std::size_t most = 64;                          ///< connections at once; further ones are closed unread
+  std::function<void(const std::string&)> warn{}; ///< gets a sentence for the log; can be empty
 };
 
 class voice_loop {
