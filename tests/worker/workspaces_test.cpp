@@ -167,7 +167,7 @@ TEST_CASE("many small files are too much for a workspace, too", "[workspaces]") 
   CHECK(use_below(w.directory + "/a/files", 100).entries == 101);
   std::vector<workspaces::filling> named;
   REQUIRE(w.until([&] {
-    named = w.spaces->take_filling();
+    for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
     return !named.empty();
   }));
   CHECK(named.front().why.find("more than 1024 files and folders") != std::string::npos);
