@@ -36,6 +36,12 @@ void missed_events::take(result<event_page> page) {
   finish(page->newest, is_whole_);
 }
 
+void missed_events::give_up() {
+  if (is_over_) return;
+  tools_.log("what happened while quelld was away could not be read in time");
+  finish(applied_, false);
+}
+
 void missed_events::hear(const event& e) {
   if (is_over_) return apply(e);
   if (waiting_.size() < most_waiting) return waiting_.push_back(e);

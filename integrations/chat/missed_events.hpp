@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integrations/chat/chat.hpp"
+#include "protocol/time.hpp"
 
 namespace quell::integrations::chat {
 
@@ -35,6 +36,9 @@ class missed_events {
   /// Begins to read behind the id `after`; 0 = there is no stored state, so nothing was missed. `unfinished`: the
   /// operations to look at afterwards.
   void fetch(std::uint64_t after, std::vector<operation_id> unfinished);
+  /// The store takes too long: goes on without what was not read.
+  void give_up();
+  static constexpr milliseconds longest_wait{10'000}; ///< before `give_up`
   /// A live event. It is applied at once if everything before it was.
   void hear(const event& e);
   /// Before this nothing should be sent: it could be out of date.

@@ -92,6 +92,7 @@ void web_connector::recall() {
   const auto shown = known.is_object() && known.contains("shown") ? known["shown"].dump() : std::string();
   auto unfinished = box.recover(shown, web_loop::now());
   missed_.fetch(box.last_event(), std::move(unfinished));
+  after(missed_events::longest_wait, [this] { missed_.give_up(); });
 }
 
 std::string web_connector::to_keep() const {

@@ -36,6 +36,7 @@ void bot::recall() {
     nonce_ = nonce;
   auto unfinished = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
   missed_.fetch(outbox_.last_event(), std::move(unfinished));
+  later_.emplace(web_loop::now() + missed_events::longest_wait, [this] { missed_.give_up(); });
 }
 
 std::string bot::to_keep() const {
