@@ -1,16 +1,12 @@
 """The web console in a real browser, against the real programs: watch, stop with proof, approve, lose the server, be refused, be attacked."""
 import os
 import re
-import shutil
 
 import pytest
 
-from harness.browser import Browser, CONSOLE
+from harness.browser import Browser
 from harness.turns import TurnCluster
 from harness.waiting import until
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}\"'>"
 SCRIPT = [

@@ -1,17 +1,13 @@
 """The web console and agents: what they cost, what they ask, what may be done to a conversation, and a reload of their configuration."""
 import os
-import shutil
 import sys
 
 import pytest
 
-from harness.browser import Browser, CONSOLE
+from harness.browser import Browser
 from harness.recording_model import RecordingModel
 from harness.turns import TurnCluster
 from harness.waiting import until
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness/asking_mcp.py")
 SCRIPT = [{"text": "You said {{text}}.", "usage": {"input": 1_000_000, "output": 200_000, "cached": 0}}]

@@ -1,14 +1,8 @@
 """Back in the web console: the same place of the same list, with the same branches open; another view begins at its top."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.cluster import Cluster
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 MANY = 260  # more than one page of a list
 SCROLL = "await page.locator('.virtual').first().evaluate((el, y) => { el.scrollTop = y; }, args.y)"

@@ -1,15 +1,9 @@
 """Second presses in the web console: a message is posted once, also if its answer is lost, no word is wiped unsent, and one token is created."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from test_console import ASKS, SCRIPT
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 # The request arrives; its answer comes once the test calls `window.let_go()`.
 HOLD = """await page.route(args.path, async (one) => {

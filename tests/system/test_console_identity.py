@@ -1,15 +1,9 @@
 """Who acts in the web console: signing out is said only if quelld has done it, another tab's sign-in is noticed, and a pasted link signs in."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from test_console import ASKS, confirm, SCRIPT, STAY
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 
 @pytest.fixture(scope="module")

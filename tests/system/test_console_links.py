@@ -1,14 +1,8 @@
 """Links of the web console to what has spaces, quotes and other characters in its name; addresses that nobody can decode."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.cluster import Cluster
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 OWNER, LABEL = 'Ann "the one" \\ O\'Hara & co', 'two words, "quoted" 100%'
 

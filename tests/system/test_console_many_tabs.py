@@ -1,16 +1,11 @@
 """The web console in many tabs at once: a browser has six connections to a host, and a stop must always find one."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import Browser, CONSOLE
+from harness.browser import Browser
 from harness.tapped_http import TappedServer, is_preview
 from harness.turns import TurnCluster
 from harness.waiting import until
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 SCRIPT = [{"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 50}]}, {"text": "You said {{text}}."}]
 STAY = "trap 'exit 0' TERM; while :; do echo tick; sleep 0.2 & wait $!; done"

@@ -1,15 +1,9 @@
 """What is marked in the web console, and what a press of `c` then stops: the row that somebody marked, wherever it has gone."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from test_console import ASKS, SCRIPT, STAY
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,8 @@
 """The web console on the narrowest screen (320 px), with names, reasons and owners that have no space: nothing stands beyond the edge."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
 LONG = "x" * 120

@@ -1,14 +1,8 @@
 """The output of a task in the web console: what has no line breaks, and more than a page can keep."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.cluster import Cluster
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 # Says READY, waits for a file, then writes without a break.
 WRITE = "echo READY; until [ -e \"$0\" ]; do sleep 0.1; done; head -c 6000000 /dev/zero | tr '\\0' x; printf '\\nTHE END\\n'"

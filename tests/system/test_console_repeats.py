@@ -1,14 +1,8 @@
 """The web console asks again by itself for what could not be read, as it says: lists, timelines and trees."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.cluster import Cluster
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
 CUT = """await page.unroute('**/v1/**').catch(() => {});

@@ -1,15 +1,9 @@
 """Searches of the web console: what matches is found behind what does not, nothing of one search stays in another, each row shows its Stop, and odd addresses are read whole."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from test_console import ASKS, SCRIPT
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 # More than two pages of the console stand before the oldest one.
 TITLES = ["needle"] + [f"hay-{i}" for i in range(449)]

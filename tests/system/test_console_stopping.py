@@ -1,16 +1,10 @@
 """A stop in the web console while it goes on: what is counted as being stopped, and which presses are a stop and which are none."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from harness.waiting import until
 from test_console import ASKS, SCRIPT, STAY
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 SLOTS, WAITING = 8, 20
 DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"

@@ -1,16 +1,10 @@
 """A conversation in the web console while a large swarm works in its scope: the answer can be stopped, and the call that asks is answered."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from harness.waiting import until
 from test_console import ASKS, SCRIPT, confirm
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 SWARM = 250  # more than one page
 SCOPE = "crowded"

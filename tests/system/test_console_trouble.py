@@ -4,13 +4,10 @@ import shutil
 
 import pytest
 
-from harness.browser import Browser, CONSOLE
+from harness.browser import Browser
 from harness.cluster import free_ports
 from harness.turns import TurnCluster
 from harness.waiting import until
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 SECRET = "the-key-that-nobody-may-see"
 

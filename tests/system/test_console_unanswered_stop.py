@@ -1,16 +1,10 @@
 """A stop that was confirmed in the web console while quelld did not answer: it is sent by itself once quelld is back, or it is said what became of it."""
-import os
-import shutil
 
 import pytest
 
-from harness.browser import CONSOLE
 from harness.turns import TurnCluster
 from harness.waiting import until
 from test_console import ASKS, SCRIPT, STAY, confirm
-
-if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
-    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
 
 WAITING = "Not sent yet, as far as this page knows. quelld does not answer. It is sent again by itself"
 PROVEN = "Stopped: 1 operation, each with proof"

@@ -19,6 +19,8 @@ class Browser:
     """`with Browser(url) as b: b("await page.goto(args.url)")`. At its end it fails if an error occurred on any page (see driver.mjs)."""
 
     def __init__(self, url):
+        if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+            raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
         self.url = url
         self.profile = tempfile.mkdtemp(prefix="quell-test-browser-")
 
