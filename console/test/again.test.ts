@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
 import { page } from './played_page.ts';
 import { operation } from './made.ts';
+import { closing, until } from './waiting.ts';
 
 const { ApiError, words_of_repeated } = await import('../src/api/client.ts');
 const { connection } = await import('../src/api/feed.ts');
@@ -24,20 +25,6 @@ globalThis.fetch = (async (path: string) => {
 }) as typeof fetch;
 
 const found = (operations: Operation[], next_cursor: string | null = null) => ({ operations, next_cursor });
-
-/** Closed behind its test, also if that fails: what asks again by itself would keep it from ending. */
-const open: { close: () => void }[] = [];
-afterEach(() => {
-  for (const one of open.splice(0)) one.close();
-});
-function closing<T extends { close: () => void }>(one: T): T {
-  open.push(one);
-  return one;
-}
-
-async function until(what: () => boolean, words: string): Promise<void> {
-  for (const end = Date.now() + 20_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, `waited for ${words}`);
-}
 
 function begin(...next: (object | number)[]): void {
   plays = next;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { page } from './played_page.ts';
+import { until } from './waiting.ts';
 
 const { a_few_at_once, giving_way_to_stops, in_turn, with_room } = await import('../src/api/connections.ts');
 
@@ -11,10 +12,6 @@ function endless(signal: AbortSignal): Promise<void> {
     if (signal.aborted) end();
     signal.addEventListener('abort', end);
   });
-}
-
-async function until(what: () => boolean, words: string): Promise<void> {
-  for (const end = Date.now() + 20_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, `waited for ${words}`);
 }
 
 test('streams of many tabs: three at once, and every one has its turn', async () => {

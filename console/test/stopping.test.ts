@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
 import './played_page.ts';
+import { until } from './waiting.ts';
 import { failed_words, left_words, waiting_words } from '../src/model/unanswered.ts';
 
 if (!globalThis.crypto) Object.defineProperty(globalThis, 'crypto', { value: webcrypto });
@@ -26,10 +27,6 @@ globalThis.fetch = (async (_: unknown, init: RequestInit) => {
 }) as typeof fetch;
 
 const plain = { reason: 'wrong branch', at_once: false, only_seen: false };
-
-async function until(what: () => boolean, words: string): Promise<void> {
-  for (const end = Date.now() + 20_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, `waited for ${words}`);
-}
 
 beforeEach(() => {
   stopping.value = null;

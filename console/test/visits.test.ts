@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import { TreeModel } from '../src/model/tree.ts';
 import { Visits } from '../src/model/visits.ts';
 import './played_page.ts';
 import { operation } from './made.ts';
+import { closing, until } from './waiting.ts';
 
 const { connection } = await import('../src/api/feed.ts');
 const { forget_trees, leave_tree, take_up_tree } = await import('../src/state/kept_trees.ts');
@@ -23,20 +24,6 @@ function answer(with_what: (url: URL) => object): void {
     asked.push(url);
     return new Response(JSON.stringify(with_what(url)));
   }) as typeof fetch;
-}
-
-/** Closed behind its test, also if that fails: what asks again by itself would keep it from ending. */
-const open: { close: () => void }[] = [];
-afterEach(() => {
-  for (const one of open.splice(0)) one.close();
-});
-function closing<T extends { close: () => void }>(one: T): T {
-  open.push(one);
-  return one;
-}
-
-async function until(what: () => boolean, words: string): Promise<void> {
-  for (const end = Date.now() + 20_000; !what(); await new Promise((next) => setTimeout(next, 5))) assert.ok(Date.now() < end, `waited for ${words}`);
 }
 
 test('each entry of the history keeps its own, and the oldest are forgotten', () => {
