@@ -109,13 +109,9 @@ strings shown(const played_service& s) {
   return all;
 }
 
-struct life_after : played_service {
-  explicit life_after(const played_service& before) : played_service(before.rules) {
-    order = before.order;
-    messages = before.messages;
-    posted_texts = before.posted_texts;
-    now = before.now;
-  }
+/// It also knows its reactions.
+struct life_after : quell::integrations::chat::testing::next_life {
+  explicit life_after(const played_service& before) : next_life(before) { posted_texts = before.posted_texts; }
 };
 
 /// The host's side of one reading.

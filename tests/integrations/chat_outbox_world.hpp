@@ -141,6 +141,12 @@ struct played_service {
     FAIL("the outbox never runs dry");
   }
   void pass(milliseconds d) { now = now + d; }
+  /// The one action that is due; it is under way then.
+  action only_due() {
+    auto actions = box.due(now);
+    REQUIRE(actions.size() == 1);
+    return actions.front();
+  }
   std::string all() const {
     std::string whole;
     for (const auto& id : order) whole += messages.at(id);

@@ -21,18 +21,14 @@ TEST_CASE("nothing was recognised 15 s after the last pause", "[voice]") {
   w.speak();
   w.now.boot = w.now.boot + 10s;
   w.speak();
-  w.now.boot = w.now.boot + 5s;
-  w.loop->run_timers(); // that of the first pause
+  w.pass(5s); // that of the first pause
   CHECK(w.notices(nothing_recognised_notice) == 0);
-  w.now.boot = w.now.boot + 10s;
-  w.loop->run_timers();
+  w.pass(10s);
   CHECK(w.notices(nothing_recognised_notice) == 1);
-  w.now.boot = w.now.boot + 60s;
-  w.loop->run_timers();
+  w.pass(60s);
   CHECK(w.notices(nothing_recognised_notice) == 1);
   w.speak();
-  w.now.boot = w.now.boot + 15s;
-  w.loop->run_timers();
+  w.pass(15s);
   CHECK(w.notices(nothing_recognised_notice) == 2);
 }
 
@@ -40,8 +36,7 @@ TEST_CASE("words that were cancelled are not missed", "[voice]") {
   session_world w;
   w.speak();
   w.cancel_key();
-  w.now.boot = w.now.boot + 15s;
-  w.loop->run_timers();
+  w.pass(15s);
   CHECK(w.notices(nothing_recognised_notice) == 0);
 }
 

@@ -153,6 +153,11 @@ struct session_world {
   }
 
   void client(voices::tag t, std::string payload = {}) { talk->on_client_message({t, std::move(payload)}); }
+  /// So much time goes by, and the time of every timer comes.
+  void pass(std::chrono::milliseconds d) {
+    now.boot = now.boot + d;
+    loop->run_timers();
+  }
   /// Says something, and pauses.
   void speak() {
     client(voices::tag::audio, std::string(320, 'u'));
