@@ -22,12 +22,6 @@ std::uint64_t number_of(const json& data, const char* name) {
   return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-const json& member(const json& data, const char* name) {
-  static const json nothing = json::object();
-  const auto found = data.find(name);
-  return found != data.end() && found->is_object() ? *found : nothing;
-}
-
 /// `text` without its first `count` code points.
 std::string_view behind(std::string_view text, std::uint64_t count) {
   std::size_t at = 0;

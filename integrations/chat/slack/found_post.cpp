@@ -16,12 +16,6 @@ constexpr std::chrono::hours oldest_post{24};
 constexpr int most_listed = 200; ///< Slack recommends no more
 constexpr const char* kind_of_mark = "quell_post";
 
-const json& member_of(const json& from, const char* name) {
-  static const json nothing;
-  const auto found = from.is_object() ? from.find(name) : from.end();
-  return from.is_object() && found != from.end() ? *found : nothing;
-}
-
 } // namespace
 
 std::string post_key(const std::string& nonce, std::uint64_t number) { return nonce + "." + std::to_string(number); }
@@ -40,14 +34,10 @@ web_request find_request(const slack_settings& s, const destination& where) {
 }
 
 done_how found_post(const web_response& r, const destination& where, const std::string& key, const std::string& user) {
-  if (r.what != web_end::answered || r.status >= 500) return {outcome::not_sent};
   const auto body = json::parse(r.body, nullptr, false);
   const auto error = text_of(body, "error");
-  if (r.status == 429 || error == "ratelimited" || error == "rate_limited")
-    return {outcome::later, {}, r.retry_after(), false};
-  if (error == "internal_error" || error == "fatal_error" || error == "request_timeout" ||
-      error == "service_unavailable")
-    return {outcome::not_sent};
+  if (is_limited(r, error)) return {outcome::later, {}, r.retry_after(), false};
+  if (is_passing(r, error)) return {outcome::not_sent};
   const auto& list = member_of(body, "messages");
   if (!r.is_good() || member_of(body, "ok") != true || !list.is_array()) return {outcome::refused};
   bool is_readable = true;

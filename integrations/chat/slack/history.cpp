@@ -25,6 +25,15 @@ std::string as_event(const json& one, const history_question& q) {
 
 } // namespace
 
+bool is_limited(const web_response& r, std::string_view error) {
+  return r.status == 429 || error == "ratelimited" || error == "rate_limited";
+}
+
+bool is_passing(const web_response& r, std::string_view error) {
+  return is_limited(r, error) || r.what != web_end::answered || r.status >= 500 || error == "internal_error" ||
+         error == "fatal_error" || error == "service_unavailable" || error == "request_timeout";
+}
+
 std::string ts_of(std::int64_t seconds) { return std::to_string(seconds) + ".000000"; }
 
 web_request request_of(const slack_settings& s, const history_question& q) {
@@ -41,10 +50,7 @@ history_answer read_history(const web_response& r, const history_question& q, co
   const auto body = json::parse(r.body, nullptr, false);
   a.error = r.what != web_end::answered ? r.error : text_of(body, "error").substr(0, 100);
   if (r.what == web_end::answered && r.status != 200 && a.error.empty()) a.error = "status " + std::to_string(r.status);
-  const bool is_limited = r.status == 429 || a.error == "ratelimited" || a.error == "rate_limited";
-  const bool is_passing = is_limited || r.what != web_end::answered || r.status >= 500 || a.error == "internal_error" ||
-                          a.error == "fatal_error" || a.error == "service_unavailable" || a.error == "request_timeout";
-  if (is_passing) {
+  if (is_passing(r, a.error)) {
     a.what = end::later;
     a.wait = r.retry_after();
     return a;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "integrations/chat/slack/read.hpp"
@@ -29,6 +30,11 @@ struct history_answer {
 };
 /// `bot_user`: our own user id, whose messages are left out.
 history_answer read_history(const web_response& r, const history_question& q, const std::string& bot_user);
+
+/// Slack asks for patience. `error`: the code in its answer, "" = none.
+bool is_limited(const web_response& r, std::string_view error);
+/// The same question can be answered later.
+bool is_passing(const web_response& r, std::string_view error);
 
 /// The ts of an instant: `1732271913.000000`.
 std::string ts_of(std::int64_t seconds);

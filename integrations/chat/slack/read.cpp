@@ -17,12 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-const json& member(const json& from, const char* name) {
-  static const json none = json::object();
-  const auto found = from.find(name);
-  return found != from.end() && found->is_object() ? *found : none;
-}
-
 /// The first entry of a list of objects.
 const json& first(const json& from, const char* name) {
   static const json none = json::object();

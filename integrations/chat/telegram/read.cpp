@@ -23,12 +23,6 @@ std::int64_t number_of(const json& from, const char* name) {
   return found != from.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
-const json& member(const json& from, const char* name) {
-  static const json none = json::object();
-  const auto found = from.find(name);
-  return found != from.end() && found->is_object() ? *found : none;
-}
-
 std::string id_text(const json& from, const char* name) {
   const auto id = number_of(from, name);
   return id == 0 ? "" : std::to_string(id);
