@@ -326,16 +326,19 @@ void outbox::outbox_state::bound(const scope_path& scope, place& in, boot_time n
     if ((bytes <= rules.most_bytes && count <= rules.most_parts) || oldest == in.parts.end()) return;
     lose(1, scope, "too much waits there", now);
     const bool is_reported = oldest != in.parts.begin() && std::prev(oldest)->what == part_kind::left_out;
-    if (!is_reported && !rules.words.left_out.empty()) {
-      part gap;
-      gap.what = part_kind::left_out;
-      gap.turn = oldest->turn;
-      gap.text = rules.words.left_out;
-      gap.reply_to = oldest->reply_to;
-      in.parts.insert(oldest, std::move(gap));
-    }
+    if (!is_reported) mark_gap(in, oldest);
     in.parts.erase(oldest);
   }
+}
+
+void outbox::outbox_state::mark_gap(place& in, position p) {
+  if (rules.words.left_out.empty()) return;
+  part gap;
+  gap.what = part_kind::left_out;
+  gap.turn = p->turn;
+  gap.text = rules.words.left_out;
+  gap.reply_to = p->reply_to;
+  in.parts.insert(p, std::move(gap));
 }
 
 } // namespace quell::integrations::chat

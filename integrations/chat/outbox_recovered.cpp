@@ -144,14 +144,7 @@ std::optional<std::pair<operation_id, reply>> recovered_reply(const json& j) {
 } // namespace
 
 void outbox::outbox_state::replace_by_gap(place& in, position p, std::size_t sent_bytes) {
-  if (!rules.words.left_out.empty()) {
-    part gap;
-    gap.what = part_kind::left_out;
-    gap.turn = p->turn;
-    gap.text = rules.words.left_out;
-    gap.reply_to = p->reply_to;
-    in.parts.insert(p, std::move(gap));
-  }
+  mark_gap(in, p);
   const auto done = std::min(sent_bytes, p->text.size());
   if (p->what != part_kind::reply || (done == p->text.size() && !p->is_open)) {
     in.parts.erase(p);

@@ -157,6 +157,8 @@ struct outbox::outbox_state {
             const std::string* mark = nullptr, what_goes what = what_goes::everything);
   /// The service's id of a message; the oldest are forgotten.
   void remember(place& in, const message_id& message, std::string name);
+  /// "[…]" before `p`, for what is missing there.
+  void mark_gap(place& in, position p);
   /// It may have arrived up to so many bytes and is not posted again: "[…]" stands for it, and the rest follows.
   void replace_by_gap(place& in, position p, std::size_t sent_bytes);
   /// A part of an earlier process, which did not send it.
