@@ -1,8 +1,7 @@
 // Received messages, and the decisions about them.
 #include "integrations/chat/line_chat_session.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "integrations/chat/stored_state.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations::chat {
@@ -80,11 +79,10 @@ void line_chat_session::close(std::uint64_t mark, const fault* why, const char* 
 }
 
 std::vector<operation_id> line_chat_session::recall(std::string_view kept, boot_time now) {
-  const auto known = nlohmann::json::parse(kept, nullptr, false);
+  const auto known = read_stored_state(kept);
   is_behind_ = true;
-  if (!known.is_object()) return {};
-  if (known.contains("more") && known["more"].is_string()) recall_more(known["more"].get<std::string>());
-  return outbox_.recover(known.contains("shown") ? known["shown"].dump() : std::string(), now);
+  if (!known.more.empty()) recall_more(known.more);
+  return outbox_.recover(known.shown, now);
 }
 
 void line_chat_session::events_are_complete(std::uint64_t newest, bool is_whole, boot_time now) {
@@ -100,11 +98,7 @@ void line_chat_session::looked(const operation_id& which, std::optional<status> 
   plan(now);
 }
 
-std::string line_chat_session::to_keep() const {
-  nlohmann::json all = {{"shown", nlohmann::json::parse(outbox_.kept())}};
-  all["more"] = more_to_keep();
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string line_chat_session::to_keep() const { return chat::text_of(stored_state{outbox_.kept(), more_to_keep()}); }
 
 void line_chat_session::complain(const scope_path& place, const std::string& text, boot_time now) {
   if (!warnings_.take(place.text(), now)) return;

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/stored_state.hpp"
 #include "integrations/chat/web_files.hpp"
 #include "protocol/utf8.hpp"
 
@@ -86,20 +87,14 @@ void web_connector::finish_sending() {
 }
 
 void web_connector::recall() {
-  const auto known = nlohmann::json::parse(notes_.recall(), nullptr, false);
-  if (known.is_object() && known.contains("more") && known["more"].is_string())
-    recall_more(known["more"].get<std::string>());
-  const auto shown = known.is_object() && known.contains("shown") ? known["shown"].dump() : std::string();
-  auto unfinished = box.recover(shown, web_loop::now());
+  const auto known = read_stored_state(notes_.recall());
+  if (!known.more.empty()) recall_more(known.more);
+  auto unfinished = box.recover(known.shown, web_loop::now());
   missed_.fetch(box.last_event(), std::move(unfinished));
   after(missed_events::longest_wait, [this] { missed_.give_up(); });
 }
 
-std::string web_connector::to_keep() const {
-  nlohmann::json all = {{"shown", nlohmann::json::parse(box.kept())}};
-  all["more"] = more_to_keep();
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string web_connector::to_keep() const { return text_of(stored_state{box.kept(), more_to_keep()}); }
 
 std::string web_connector::state() const {
   const std::lock_guard lock(mutex_);

@@ -40,7 +40,9 @@ void bot::recall() {
 }
 
 std::string bot::to_keep() const {
-  return json{{"heard", marks_.all()}, {"nonce", nonce_}, {"shown", json::parse(outbox_.kept())}}.dump();
+  auto text = json{{"heard", marks_.all()}, {"nonce", nonce_}}.dump();
+  text.pop_back(); // the state of the outbox is JSON text, and this is written at every change
+  return text + R"(,"shown":)" + outbox_.kept() + "}";
 }
 
 void bot::catch_up() {
