@@ -43,11 +43,16 @@ class lost_clients {
     const std::lock_guard lock(guard_);
     return are_known_;
   }
+  /// Whether any client may still return.
+  bool awaits_any() const {
+    const std::lock_guard lock(guard_);
+    return !awaited_.empty();
+  }
   /// The client of this turn is back, and owns it again. False: it is not awaited.
   bool returns(const operation_id& turn);
-  /// The client that sent this request is back, and owns its turn again; of several the oldest. "" is no request.
+  /// The client that sent this request is back, and owns its turn again; of several the oldest. "" matches none.
   std::optional<lost_client> returns_with(const std::string& request);
-  /// Who has not returned. From now on nobody is awaited.
+  /// The clients that have not returned. From now on nobody is awaited.
   std::vector<lost_client> give_up();
 
  private:

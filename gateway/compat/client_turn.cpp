@@ -73,7 +73,7 @@ std::string request_key(const exchange& x, const client_request& wanted, const t
   return sha256_hex(all);
 }
 
-/// What its client does when it disconnects, from now on.
+/// From now on the disconnect of its client cancels the turn.
 std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun) {
   const auto turn = *begun.decided.turn;
   return std::make_shared<owned_turn>(
@@ -84,6 +84,7 @@ std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begu
 awaitable<bool> takes_turn_back(exchange& x, client_turn& begun) {
   auto& turns = *x.gw.options.turns;
   co_await know_lost_clients(x.gw);
+  if (!turns.clients()->awaits_any()) co_return false;
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   const auto after = co_await x.gw.read<std::uint64_t>(newest, lane::urgent);
   // From here on without a pause: a turn that was taken back has its owner.
