@@ -25,7 +25,7 @@ void write_summary(json_writer& to, const records::message_record& m) {
   to.close_object();
 }
 
-/// An edited message that nobody was asked again: its turn groups rows of the store, and is no operation.
+/// An edited message that nobody was asked again: its turn groups rows of the store, and is not an operation.
 bool awaits_its_turn(const records::message_record& m) {
   return m.role == records::message_role::user && m.decision.find("\"edits\"") != std::string::npos &&
          turns::origin_in(m.decision).has_value();

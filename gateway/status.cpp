@@ -21,7 +21,7 @@ awaitable<cluster_view> look_at_cluster(gateway_context& gw) {
   co_return co_await gw.answer<cluster_view>([&gw](auto reply) { gw.controller.cluster(std::move(reply)); });
 }
 
-/// What lives in a scope and below it; zeros if nothing does.
+/// The counts of live operations in a scope and below it; zeros if nothing lives there.
 awaitable<scope_view> look_at_scope(gateway_context& gw, scope_path scope) {
   auto call = [&gw, scope](auto reply) { gw.controller.scopes(scope, true, std::nullopt, 1, std::move(reply)); };
   auto found = co_await gw.answer<std::vector<scope_view>>(call);

@@ -42,7 +42,7 @@ extern const std::string settle_call_sql; ///< changes nothing if the call alrea
 extern const std::string change_call_sql; ///< changes nothing if the input of the call was changed before
 /// The five columns of a use, in the order of `cost_sums`.
 model_usage usage_from(columns& from);
-/// What a SELECT from `cost` sums up: calls, estimated calls and the five columns of their use. No sum overflows.
+/// The sums of a SELECT from `cost`: calls, estimated calls and the five columns of their use. No sum overflows.
 std::string cost_sums();
 extern const std::string add_cost_sql;
 extern const std::string prune_cost_sql; ///< a few rows of days before ?1

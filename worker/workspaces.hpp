@@ -34,7 +34,7 @@
 
 namespace quell::worker {
 
-/// What a workspace holds.
+/// The contents of a workspace, counted.
 struct workspace_use {
   std::uint64_t bytes = 0;   ///< on the disk, plus 512 for each entry
   std::uint64_t entries = 0; ///< files, folders and links
@@ -118,8 +118,8 @@ class workspaces {
   std::thread thread_;
 };
 
-/// What is below `path`; links are not followed. A tree of more than 200 levels, or with a folder that is closed to its
-/// owner, has endless bytes. Counting ends behind `most_counted` entries.
+/// Everything below `path`; links are not followed. A tree of more than 200 levels, or with a folder that is closed to
+/// its owner, has endless bytes. Counting ends behind `most_counted` entries.
 workspace_use use_below(const std::string& path, std::uint64_t most_counted = ~0ULL);
 
 } // namespace quell::worker

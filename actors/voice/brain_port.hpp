@@ -18,7 +18,7 @@ class brain_port {
     std::function<void(const std::string& why)> gone;
     /// The operation of the last exchange sent to it.
     std::function<std::optional<operation_id>()> exchange;
-    /// Somebody wanted the work for this exchange to end, and it alone: there is no answer, and this is no failure.
+    /// Somebody wanted the work for this exchange to end, and it alone: it gets no answer, and this is not a failure.
     std::function<void(const operation_id& exchange)> answer_cancelled{};
   };
   virtual ~brain_port() = default;
@@ -27,7 +27,7 @@ class brain_port {
   /// Not for brains that are programs: the protocol has no frame for it.
   virtual void exchange_begins() = 0;
   virtual void take(const integrations::voice::frame& f) = 0;
-  /// Its client has left, and all that follows is no cancel of a user.
+  /// Its client has left, and nothing that follows is a cancel by a user.
   virtual void client_left() = 0;
   /// It breaks the rules: a program is told why and disconnected, and `gone` follows.
   virtual void refuse(const fault& why) = 0;

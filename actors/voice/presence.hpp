@@ -1,4 +1,4 @@
-// Who talks where: the people of all live conversations. On the loop's thread.
+// The people of all live conversations, each with a scope. On the loop's thread.
 #pragma once
 
 #include <cstdint>

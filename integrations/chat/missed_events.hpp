@@ -33,7 +33,7 @@ class missed_events {
   };
   explicit missed_events(tools t) : tools_(std::move(t)) {}
 
-  /// Begins to read behind the id `after`; 0 = there is no stored state, so nothing was missed. `unfinished`: the
+  /// Begins to read behind the id `after`; 0 = without a stored state nothing was missed. `unfinished`: the
   /// operations to look at afterwards.
   void fetch(std::uint64_t after, std::vector<operation_id> unfinished);
   /// The store takes too long: goes on without what was not read.

@@ -184,7 +184,7 @@ class outbox {
   void lost(boot_time now);
 
   // ---- over a restart
-  // What is not final yet (replies, questions, stops), as of the last event, as JSON for `recover`.
+  // The state that is not final yet (replies, questions, stops), as of the last event, as JSON for `recover`.
   std::string kept() const;
   /// Counts the events after which `kept` can differ.
   std::uint64_t changes() const;

@@ -1,4 +1,4 @@
-// What an outbox keeps for a restart: its state as of the last event, so that the next process goes on from there with
+// The state that an outbox keeps for a restart, as of the last event, so that the next process goes on from there with
 // the events behind it.
 #include <algorithm>
 #include <set>
