@@ -61,10 +61,24 @@ def test_another_view_begins_at_its_top_and_back_returns_below_it(cluster, brows
     browser("await page.setViewportSize({ width: 700, height: 300 })")
     browser.go(f"/operations/{op['id']}")
     browser.sees("Facts", "h2")
-    browser("await page.locator('#main').evaluate((el) => { el.scrollTop = 150; }); await page.waitForFunction(() => document.getElementById('main').scrollTop === 150)")
-    browser("await page.evaluate(() => [...document.querySelectorAll('.nav a')].find((a) => a.textContent.includes('Cluster')).click())")
+    # It is left before any event says that it was scrolled.
+    browser("""await page.evaluate(() => {
+      document.getElementById('main').scrollTop = 150;
+      [...document.querySelectorAll('.nav a')].find((a) => a.textContent.includes('Cluster')).click();
+    })""")
     browser.sees("What it can and cannot promise")
     assert browser("return await page.locator('#main').evaluate((el) => el.scrollTop)") == 0
-    browser("await page.goBack()")
+    # What is shown before the operation is read is not as high.
+    browser("""let read, is_asked;
+      const asked = new Promise((resolve) => { is_asked = resolve; });
+      const can_read = new Promise((resolve) => { read = resolve; });
+      const path = '**/v1/operations/' + args.id + '*';
+      await page.route(path, async (route) => { is_asked(); await can_read; await route.continue(); });
+      await page.goBack();
+      await asked;
+      await page.locator('h2', { hasText: 'What it can and cannot promise' }).waitFor({ state: 'detached' });
+      if (await page.locator('#main').evaluate((el) => el.scrollTop) === 150) throw new Error('it was not read again');
+      read();
+      await page.unrouteAll({ behavior: 'wait' });""", id=op["id"])
     browser.sees("Facts", "h2")
     browser("await page.waitForFunction(() => Math.abs(document.getElementById('main').scrollTop - 150) <= 1, null, { polling: 100 })")

@@ -289,7 +289,7 @@ def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
           const is_shown = () => [...el.querySelectorAll('[role=treeitem]')].some((row) => row.textContent.includes('number 9000'));
           while (!is_shown() && Date.now() < until) {
             el.scrollBy(0, el.clientHeight * 0.9);
-            await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+            await new Promise((next) => (requestAnimationFrame(() => requestAnimationFrame(next)), setTimeout(next, 1000)));
           }
         }, Date.now() + 120_000);
         await page.getByText('number 9000', { exact: true }).waitFor();""")

@@ -1,7 +1,7 @@
 // A list of rows of one height, of which only those on the screen are made.
 import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { places } from '../state/router.ts';
+import { before_leaving, places } from '../state/router.ts';
 
 export interface VirtualProps {
   count: number;
@@ -36,7 +36,12 @@ export function Virtual(p: VirtualProps) {
 
   // Whoever comes back finds it where it was.
   useLayoutEffect(() => {
-    if (box.current && p.place) box.current.scrollTop = places.get(p.place);
+    const el = box.current, place = p.place;
+    if (!el || !place) return;
+    el.scrollTop = places.get(place);
+    const keep = () => places.put(place, el.scrollTop);
+    before_leaving.add(keep);
+    return () => void before_leaving.delete(keep);
   }, [p.place]);
   useLayoutEffect(() => {
     const measure = () => box.current && set_height(box.current.clientHeight);

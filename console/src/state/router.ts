@@ -18,13 +18,20 @@ const this_page = Date.now().toString(36);
 let visits_begun = 0;
 /** What of this entry is kept for whoever comes back: how far lists were scrolled and read. */
 export const places = new Visits(visit_of(history.state));
+/** Called before the page goes elsewhere, while what is left still stands: an event of its scrolling can be on its way. */
+export const before_leaving = new Set<() => void>();
+
+function enter(visit: string): void {
+  for (const keep of before_leaving) keep();
+  places.enter(visit);
+}
 
 export function go(to: string, how: 'push' | 'replace' = 'push'): void {
   if (to === place.value) return;
   if (how === 'push') {
     const visit = `${this_page} ${++visits_begun}`;
     history.pushState({ visit }, '', to);
-    places.enter(visit);
+    enter(visit);
   } else history.replaceState(history.state, '', to);
   arrive(to, how === 'push');
 }
@@ -47,7 +54,7 @@ export function set_query(name: string, value: string): void {
 
 export function follow_links(): void {
   addEventListener('popstate', (event) => {
-    places.enter(visit_of(event.state));
+    enter(visit_of(event.state));
     arrive(location.pathname + location.search, true);
   });
   document.addEventListener('click', (event) => {

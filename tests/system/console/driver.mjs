@@ -28,13 +28,19 @@ const watch = (one) => {
 watch(page);
 context.on('page', watch);
 
+/** A step that has no limit of its own (a frame that is never drawn) ends with its words, not with the whole test. */
+const limited = (step, code) => {
+  let timer;
+  const limit = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`the step did not end: ${code}`)), 3 * patience); });
+  return Promise.race([step, limit]).finally(() => clearTimeout(timer));
+};
 const Action = Object.getPrototypeOf(async () => {}).constructor;
 process.stdout.write(JSON.stringify({ value: 'ready' }) + '\n');
 for await (const line of createInterface({ input: process.stdin })) {
   const { code, args } = JSON.parse(line);
   let answer;
   try {
-    answer = { value: (await new Action('page', 'context', 'args', 'wrong', code)(page, context, args, wrong)) ?? null };
+    answer = { value: (await limited(new Action('page', 'context', 'args', 'wrong', code)(page, context, args, wrong), code)) ?? null };
   } catch (error) {
     answer = { error: String(error?.message ?? error) };
   }

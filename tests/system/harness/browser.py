@@ -58,7 +58,9 @@ class Browser:
         return self.answer()
 
     def forget(self):
-        self("""await context.clearCookies();
+        # A page behind another one draws nothing.
+        self("""await page.bringToFront();
+            await context.clearCookies();
             await page.goto('about:blank');
             await page.setViewportSize({ width: 1360, height: 860 });
             await page.emulateMedia({ colorScheme: 'light' });""")
