@@ -45,7 +45,7 @@ def test_what_a_crash_behind_a_stop_leaves_in_a_chat_is_put_right(until_told):
         c.start_controller()
         until(lambda: not c.operations(scope=SCOPE, status="live"), "all to be over")
         until(lambda: any("stopped" in t for t in standing(d)) and not any("⏳" in t or "stopping" in t for t in standing(d)),
-              f"the end to be told, and no message to say that it goes on; {standing(d)}")
+              lambda: f"the end to be told, and no message to say that it goes on; {standing(d)}")
 
 
 class SlackCluster(TurnCluster):

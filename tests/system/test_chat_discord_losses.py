@@ -22,7 +22,7 @@ def world():
 def stands(d, text, seconds=60):
     """The message of quelld that contains the text and has no button any more."""
     return until(lambda: next((s for s in d.all_standing() if text in s["content"] and not s["components"]), None),
-                 f"a final message with {text!r}; there are {d.all_standing()}", seconds)
+                 lambda: f"a final message with {text!r}; there are {d.all_standing()}", seconds)
 
 
 def test_a_reply_survives_more_errors_than_a_few_and_comes_once(world):
@@ -79,7 +79,7 @@ def test_after_a_crash_no_message_looks_alive(world):
     assert d.standing(working["id"])["components"], "its button stays"
     c.cancel(operation=turn)
     until(lambda: not d.standing(working["id"])["components"] and "\u23f3" not in d.standing(working["id"])["content"],
-          f"the message to be brought to its end: {d.standing(working['id'])}")
+          lambda: f"the message to be brought to its end: {d.standing(working['id'])}; {c.remembers('discord')}; {c.events(turn)}")
 
 
 def test_a_question_survives_a_crash_and_its_buttons_work():

@@ -28,7 +28,7 @@ def test_discord_shows_each_whole_reply_once_over_crashes_at_its_end():
             c.restart()
             d.see("IDENTIFY", count=i + 2)
         until(lambda: [(m["content"], m["components"]) for m in d.all_standing()] == [(SAID_SLOWLY, [])] * 4,
-              f"four whole replies without a button; {d.all_standing()}")
+              lambda: f"four whole replies without a button; {d.all_standing()}")
 
 
 def stands(c, service, turn):

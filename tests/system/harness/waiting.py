@@ -12,7 +12,8 @@ class TimedOut(AssertionError):
 
 
 def until(condition, what, seconds=60.0):
-    """Polls `condition` until it is truthy and returns that value; the failure names the awaited event and the last state."""
+    """Polls `condition` until it is truthy and returns that value; the failure names the awaited event and the last state.
+    `what`: words, or a function that returns them when the time is over."""
     seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     last = None
@@ -21,4 +22,4 @@ def until(condition, what, seconds=60.0):
         if last:
             return last
         select.select([], [], [], 0.01)
-    raise TimedOut(f"waited {seconds} s for: {what}; last seen: {last!r}")
+    raise TimedOut(f"waited {seconds} s for: {what() if callable(what) else what}; last seen: {last!r}")
