@@ -26,6 +26,13 @@ using controller_actor = caf::typed_actor<
     // INTERNAL: end of a burst of messages.
     caf::reacts_to<turn_over>>;
 
+/// Runs background reads one after the other, in the order of their instants.
+using executor_actor = caf::typed_actor<
+    // From any thread.
+    caf::reacts_to<run_job>,
+    // INTERNAL: the first job is due.
+    caf::reacts_to<clock_ticked>>;
+
 /// The parent of all reply and sub-agent actors: it monitors each, and reports one that dies.
 using supervisor_actor = caf::typed_actor<
     // From the turn scheduler, which has started an agent.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,7 +17,8 @@
 
 namespace quell::controller {
 class commit_gate;
-}
+class store_reader;
+} // namespace quell::controller
 
 namespace quell::actors {
 
@@ -55,6 +57,16 @@ struct clock_ticked {
 /// INTERNAL: the mailbox has been worked through: end the step.
 struct turn_over {};
 
+/// A job that may read the store, from an instant of the system's clock on. It is never copied.
+struct run_job {
+  using job = std::function<void(controller::store_reader&)>;
+  run_job() = default;
+  run_job(std::chrono::steady_clock::time_point at, job work)
+      : due(at), what(std::make_shared<const job>(annotate_handoff_for_tsan(std::move(work)))) {}
+  std::chrono::steady_clock::time_point due;
+  std::shared_ptr<const job> what;
+};
+
 /// A planned stop: send the handover to the workers, then quit.
 struct shut_down {
   std::function<void()> done;
@@ -68,4 +80,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::execute_command)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::ask_core)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::shut_down)

@@ -14,6 +14,7 @@
 #include "actors/agent_actor.hpp"
 #include "actors/chat/chat_host.hpp"
 #include "actors/controller_actor.hpp"
+#include "actors/executor_actor.hpp"
 #include "actors/frame_queues.hpp"
 #include "actors/supervisor_actor.hpp"
 #include "gateway/server.hpp"
@@ -246,6 +247,7 @@ result<void> process::start_scheduler() {
   o.state_directory = options_.configuration.settings.store_dir;
   o.secret_key = secrets_.task_token_key;
   o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
+  o.executor = [on = system_.get()](auto store) { return actors::spawn_executor(*on, std::move(store)); };
   o.settings = options_.configuration.turns;
   o.output = bulk_.get();
   o.blobs = blobs_.get();

@@ -1,5 +1,5 @@
 // Runs background reads: jobs that can wait for a disk or for an instant, such as reading the store and task output,
-// and retries.
+// and retries. `actors/executor_actor.hpp` makes them.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,6 @@ class blocking_executor {
  public:
   using job = std::function<void(store_reader&)>;
 
-  /// One thread with its own connection to the store.
-  static result<std::unique_ptr<blocking_executor>> open(const open_store& open);
   virtual ~blocking_executor() = default;
 
   /// Any thread. Jobs run one after the other, in the order of their instants. After `stop` no job runs.
@@ -24,5 +22,8 @@ class blocking_executor {
   virtual void run_after(std::chrono::milliseconds wait, job what) = 0;
   virtual void stop() = 0;
 };
+
+/// Makes one with its own thread and this connection to the store.
+using make_executor = std::function<std::unique_ptr<blocking_executor>(std::unique_ptr<store_reader> store)>;
 
 } // namespace quell::controller::turns

@@ -170,9 +170,9 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   auto runtime = std::make_shared<agent_runtime>();
   std::unique_ptr<blocking_executor> repeats;
   for (auto* each : {&runtime->background_reads, &runtime->priority_reads, &runtime->speech_work, &repeats}) {
-    auto opened = blocking_executor::open(o.open_store);
-    if (!opened) return tl::unexpected(opened.error());
-    *each = std::move(*opened);
+    auto store = o.open_store();
+    if (!store) return tl::unexpected(store.error());
+    *each = o.executor(std::move(*store));
   }
   auto models = integrations::model_client::make();
   if (!models) return tl::unexpected(models.error());

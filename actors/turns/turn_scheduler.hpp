@@ -25,6 +25,7 @@ struct turn_scheduler_options {
   std::string state_directory; ///< of the logins at MCP servers
   std::string secret_key;      ///< seals the ids of remote agents; must not be empty
   controller::open_store open_store;
+  make_executor executor;
   turn_settings settings;
   core_link core;
   output_store* output = nullptr; ///< outlives it until `stop`

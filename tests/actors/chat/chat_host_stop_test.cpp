@@ -5,6 +5,7 @@
 
 #include "actors/turns/agent_runtime.hpp"
 #include "tests/actors/chat/ledger_service.hpp"
+#include "tests/actors/refusing_store.hpp"
 #include "tests/actors/voice/voice_doubles.hpp"
 
 using namespace quell;
@@ -14,48 +15,18 @@ using namespace quell::integrations::chat;
 namespace {
 
 /// Knows the scopes of turns that ended long ago.
-struct ended_turns_store final : store_reader {
+struct ended_turns_store final : testing::refusing_store {
   std::map<operation_id, scope_path> scope_of;
   bool is_down = false;
 
   result<std::optional<records::operation_record>> operation(const operation_id& id) override {
-    if (is_down) return tl::unexpected(no_answer());
+    if (is_down) return refused();
     const auto at = scope_of.find(id);
     if (at == scope_of.end()) return std::optional<records::operation_record>{};
     records::operation_record row;
     row.id = id;
     row.scope = at->second;
     return std::optional(std::move(row));
-  }
-  static fault no_answer() { return {"storage_unavailable", "not part of this test", {}}; }
-  result<std::vector<records::operation_record>> operations(const records::operation_filter&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::vector<records::event_record>> events(const records::event_filter&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::vector<records::kept_message>> messages(const records::message_filter&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<bool> is_below(const operation_id&, const operation_id&) override { return tl::unexpected(no_answer()); }
-  result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::optional<records::message_record>> newest_edit_of_client(const scope_path&, const std::string&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(no_answer()); }
-  result<std::optional<records::cancel_record>> cancel(const cancel_id&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::vector<records::cancel_record>> cancels(const records::cancel_filter&) override {
-    return tl::unexpected(no_answer());
-  }
-  result<std::optional<std::uint64_t>> oldest_event() override { return tl::unexpected(no_answer()); }
-  result<std::uint64_t> newest_event() override { return tl::unexpected(no_answer()); }
-  result<cost_page> costs(const cost_filter&) override { return tl::unexpected(no_answer()); }
-  result<std::vector<records::audit_record>> audit(std::uint64_t, std::uint32_t) override {
-    return tl::unexpected(no_answer());
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "actors/turns/history.hpp"
 #include "protocol/note.hpp"
+#include "tests/actors/refusing_store.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -13,7 +14,7 @@ using namespace quell::controller::turns;
 namespace {
 
 /// A store with one conversation; it counts the messages that were read.
-struct conversation_store final : store_reader {
+struct conversation_store final : testing::refusing_store {
   std::vector<records::kept_message> all; ///< in order of seq
   std::size_t read = 0;
 
@@ -49,14 +50,6 @@ struct conversation_store final : store_reader {
     read += page.size();
     return page;
   }
-  static fault none() { return {"store_error", "not part of this test", {}}; }
-  result<std::optional<records::operation_record>> operation(const operation_id&) override {
-    return tl::unexpected(none());
-  }
-  result<std::vector<records::operation_record>> operations(const records::operation_filter&) override {
-    return tl::unexpected(none());
-  }
-  result<bool> is_below(const operation_id&, const operation_id&) override { return tl::unexpected(none()); }
   result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string& id) override {
     for (auto m = all.rbegin(); m != all.rend(); ++m)
       if (m->message.client_id == id) return std::optional(m->message);
@@ -74,20 +67,7 @@ struct conversation_store final : store_reader {
     m.message.seq = all.size() + 1;
     all.push_back(std::move(m));
   }
-  result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(none()); }
-  result<std::optional<records::cancel_record>> cancel(const cancel_id&) override { return tl::unexpected(none()); }
-  result<std::vector<records::cancel_record>> cancels(const records::cancel_filter&) override {
-    return tl::unexpected(none());
-  }
-  result<std::vector<records::event_record>> events(const records::event_filter&) override {
-    return tl::unexpected(none());
-  }
-  result<std::optional<std::uint64_t>> oldest_event() override { return tl::unexpected(none()); }
-  result<std::uint64_t> newest_event() override { return tl::unexpected(none()); }
   result<cost_page> costs(const cost_filter&) override { return cost_page{}; }
-  result<std::vector<records::audit_record>> audit(std::uint64_t, std::uint32_t) override {
-    return tl::unexpected(none());
-  }
 };
 
 std::string text_of(const conversation_entry& entry) {

@@ -3,6 +3,7 @@
 
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "tests/actors/refusing_store.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -11,7 +12,7 @@ using namespace quell::controller::turns;
 namespace {
 
 /// Every operation is a running call; the events are those of the call.
-struct left_call_store final : store_reader {
+struct left_call_store final : testing::refusing_store {
   std::vector<records::event_record> all;
 
   void add(const event_text& what) {
@@ -37,28 +38,7 @@ struct left_call_store final : store_reader {
   result<std::vector<records::operation_record>> operations(const records::operation_filter&) override {
     return std::vector<records::operation_record>{};
   }
-  static fault no_row() { return {"store_error", "not part of this test", {}}; }
-  result<std::vector<records::kept_message>> messages(const records::message_filter&) override {
-    return tl::unexpected(no_row());
-  }
-  result<bool> is_below(const operation_id&, const operation_id&) override { return tl::unexpected(no_row()); }
-  result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string&) override {
-    return tl::unexpected(no_row());
-  }
-  result<std::optional<records::message_record>> newest_edit_of_client(const scope_path&, const std::string&) override {
-    return tl::unexpected(no_row());
-  }
-  result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(no_row()); }
-  result<std::optional<records::cancel_record>> cancel(const cancel_id&) override { return tl::unexpected(no_row()); }
-  result<std::vector<records::cancel_record>> cancels(const records::cancel_filter&) override {
-    return tl::unexpected(no_row());
-  }
-  result<std::optional<std::uint64_t>> oldest_event() override { return tl::unexpected(no_row()); }
-  result<std::uint64_t> newest_event() override { return tl::unexpected(no_row()); }
   result<cost_page> costs(const cost_filter&) override { return cost_page{}; }
-  result<std::vector<records::audit_record>> audit(std::uint64_t, std::uint32_t) override {
-    return tl::unexpected(no_row());
-  }
 };
 
 } // namespace

@@ -1,0 +1,115 @@
+// Jobs wait in the actor's own table, not in the system's clock, so that its end frees them.
+#include "actors/executor_actor.hpp"
+
+#include <caf/all.hpp>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace quell::actors {
+
+namespace {
+
+using controller::turns::blocking_executor;
+using due_time = caf::actor_clock::time_point;
+
+struct executor_state {
+  std::shared_ptr<executor_parts> parts;
+  std::multimap<due_time, std::shared_ptr<const blocking_executor::job>> jobs;
+  std::uint64_t timer_generation = 0;
+  std::optional<due_time> timer_at; ///< of the tick that is on its way
+};
+
+using executor_pointer = executor_actor::stateful_pointer<executor_state>;
+
+/// One tick is on its way while there are jobs: behind the messages that wait, or at the instant of the first job.
+/// Timers cannot be cancelled, so the generation identifies an outdated one.
+void arm_jobs(executor_pointer self) {
+  auto& s = self->state;
+  if (s.jobs.empty()) return;
+  const auto at = s.jobs.begin()->first, now = self->clock().now();
+  if (s.timer_at && *s.timer_at <= at) return;
+  s.timer_at = at;
+  const auto generation = ++s.timer_generation;
+  if (at <= now)
+    self->send(self, clock_ticked{generation});
+  else
+    self->delayed_send(self, at - now, clock_ticked{generation});
+}
+
+void run_first_job(executor_pointer self) {
+  auto& s = self->state;
+  s.timer_at.reset();
+  if (s.jobs.empty() || s.jobs.begin()->first > self->clock().now()) return;
+  const auto job = s.jobs.extract(s.jobs.begin());
+  if (!s.parts->is_stopped) (*job.mapped())(*s.parts->store);
+}
+
+executor_actor::behavior_type executor_behavior(executor_pointer self, std::shared_ptr<executor_parts> parts) {
+  self->state.parts = std::move(parts);
+  self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
+  return {
+      [self](const run_job& m) {
+        self->state.jobs.emplace(m.due, m.what);
+        arm_jobs(self);
+      },
+      [self](const clock_ticked& m) {
+        if (m.generation != self->state.timer_generation) return;
+        run_first_job(self);
+        arm_jobs(self);
+      },
+  };
+}
+
+class actor_executor final : public blocking_executor {
+ public:
+  actor_executor(caf::actor_system& system, std::unique_ptr<controller::store_reader> store) : system_(system) {
+    parts_->store = std::move(store);
+    handle_ = spawn_executor_actor(system, parts_, executor_thread::own);
+  }
+  ~actor_executor() override { end(); }
+  actor_executor(const actor_executor&) = delete;
+  actor_executor& operator=(const actor_executor&) = delete;
+
+  void run_after(std::chrono::milliseconds wait, job what) override {
+    const std::lock_guard lock(guard_);
+    if (handle_) caf::anon_send(handle_, run_job(system_.clock().now() + wait, std::move(what)));
+  }
+  void stop() override { end(); }
+
+ private:
+  void end() {
+    parts_->is_stopped = true;
+    // The system waits for the actor's thread, which ends with the last handle.
+    executor_actor handle;
+    {
+      const std::lock_guard lock(guard_);
+      handle = std::exchange(handle_, nullptr);
+    }
+    if (!handle) return;
+    const caf::scoped_actor self(system_);
+    self->send_exit(handle, caf::exit_reason::user_shutdown);
+    self->wait_for(handle);
+  }
+
+  caf::actor_system& system_;
+  const std::shared_ptr<executor_parts> parts_ = std::make_shared<executor_parts>();
+  std::mutex guard_;
+  executor_actor handle_; ///< nullptr: stopped
+};
+
+} // namespace
+
+executor_actor spawn_executor_actor(caf::actor_system& system, std::shared_ptr<executor_parts> parts,
+                                    executor_thread on) {
+  return on == executor_thread::own ? system.spawn<caf::detached>(executor_behavior, std::move(parts))
+                                    : system.spawn(executor_behavior, std::move(parts));
+}
+
+std::unique_ptr<blocking_executor> spawn_executor(caf::actor_system& system,
+                                                  std::unique_ptr<controller::store_reader> store) {
+  return std::make_unique<actor_executor>(system, std::move(store));
+}
+
+} // namespace quell::actors
