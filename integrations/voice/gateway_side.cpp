@@ -14,6 +14,20 @@ void gateway_side::show(tag t, std::string payload, exchange_number n) {
     held_.push_back({n, {t, std::move(payload)}});
 }
 
+/// A cancel is fenced within moments, but a store that stands still must not fill the memory with words.
+void gateway_side::show_of_brain(tag t, std::string payload, exchange_number n) {
+  std::size_t count = 0, bytes = payload.size();
+  for (const auto& h : held_) {
+    if (h.what.tag == tag::speech) continue; // paced by the clock
+    ++count;
+    bytes += h.what.payload.size();
+  }
+  if (count >= most_held_frames || bytes > most_held_bytes)
+    return effect(does::refuse_brain{
+        {"too_many_frames", "more than 256 frames or 1 MiB of them wait behind a cancel; send them more slowly", {}}});
+  show(t, std::move(payload), n);
+}
+
 /// Drops the waiting frames of an answer, or of all. Its ends of speech leave at once: behind `cancelled`
 /// the client would take them for those of a newer answer.
 void gateway_side::drop_held(std::optional<exchange_number> n) {
@@ -110,12 +124,12 @@ void gateway_side::on_brain_message(const frame& f) {
     if (is_brain_late_ || at == live_.end() || (at->phase != phase::requested && at->phase != phase::questioned))
       return;
     at->phase = phase::questioned;
-    return show(tag::feedback, f.payload, at->n);
+    return show_of_brain(tag::feedback, f.payload, at->n);
   }
   case tag::brain_summary:
-    return show(tag::summary, f.payload);
+    return show_of_brain(tag::summary, f.payload);
   case tag::brain_notice:
-    return show(tag::notice, prefixed(brain_prefix, f.payload));
+    return show_of_brain(tag::notice, prefixed(brain_prefix, f.payload));
   case tag::session_end:
     return brain_gone("the brain has ended the session");
   default: // a cancel that comes from a brain means nothing

@@ -151,6 +151,8 @@ enum class verdict : std::uint8_t {
 inline constexpr std::size_t most_waiting_exchanges = 8;
 /// Of a brain, behind the one that is spoken; all of them together have at most so many bytes.
 inline constexpr std::size_t most_waiting_answers = 256, most_waiting_answer_bytes = 1 << 20;
+/// Of a brain, other than answers, behind a `cancelled` that is not sent yet.
+inline constexpr std::size_t most_held_frames = 256, most_held_bytes = 1 << 20;
 inline constexpr std::size_t pause_samples = samples_per_second;
 
 /// Single-threaded. After each call the caller takes the effects, in order.
@@ -243,6 +245,7 @@ class gateway_side {
   }
   /// `n`: the exchange to whose answer the frame belongs; 0 = none.
   void show(tag t, std::string payload = {}, exchange_number n = 0);
+  void show_of_brain(tag t, std::string payload, exchange_number n = 0);
   void show_at_once(tag t, std::string payload = {});
   place find(exchange_number n);
   place at_brain();

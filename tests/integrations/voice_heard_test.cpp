@@ -264,3 +264,24 @@ TEST_CASE("a client has something to cancel until its answer was played", "[voic
   CHECK_FALSE(w.client.is_answering()); // to leave now takes nothing back
   CHECK(w.client.menu() == menu::after_speech);
 }
+
+TEST_CASE("a brain that sends more than may wait behind a cancel is refused once the limit is reached", "[voice]") {
+  const bool are_long = GENERATE(false, true);
+  audible_world w;
+  w.fences_at_once = false;
+  w.given();
+  w.cancel_key();
+  REQUIRE(w.cancelling.size() == 1);
+  const auto before = w.received.size();
+  const std::string text(are_long ? 60'000 : 5, 'x');
+  int sent = 0;
+  for (; sent < 300 && w.brain_refusals.empty(); ++sent)
+    w.answer_frame({sent % 2 == 0 ? tag::brain_notice : tag::brain_summary, text});
+  CHECK(w.brain_refusals == std::vector<std::string>{"too_many_frames"});
+  CHECK(sent == (are_long ? 18 : 257));
+  CHECK(w.received.size() == before); // nothing overtakes the `cancelled`
+  w.fence();
+  w.run();
+  CHECK(w.notices(cancelled_notice) == 1);
+  CHECK(w.is_closed);
+}
