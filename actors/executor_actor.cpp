@@ -15,7 +15,7 @@ using controller::turns::blocking_executor;
 using due_time = caf::actor_clock::time_point;
 
 struct executor_state {
-  std::shared_ptr<executor_parts> parts;
+  std::shared_ptr<executor_environment> environment;
   std::multimap<due_time, std::shared_ptr<const blocking_executor::job>> jobs;
   std::uint64_t timer_generation = 0;
   std::optional<due_time> timer_at; ///< of the tick that is on its way
@@ -43,11 +43,12 @@ void run_first_job(executor_pointer self) {
   s.timer_at.reset();
   if (s.jobs.empty() || s.jobs.begin()->first > self->clock().now()) return;
   const auto job = s.jobs.extract(s.jobs.begin());
-  if (!s.parts->is_stopped) (*job.mapped())(*s.parts->store);
+  if (!s.environment->is_stopped) (*job.mapped())(*s.environment->store);
 }
 
-executor_actor::behavior_type executor_behavior(executor_pointer self, std::shared_ptr<executor_parts> parts) {
-  self->state.parts = std::move(parts);
+executor_actor::behavior_type executor_behavior(executor_pointer self,
+                                                std::shared_ptr<executor_environment> environment) {
+  self->state.environment = std::move(environment);
   self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
   return {
       [self](const run_job& m) {
@@ -65,8 +66,8 @@ executor_actor::behavior_type executor_behavior(executor_pointer self, std::shar
 class actor_executor final : public blocking_executor {
  public:
   actor_executor(caf::actor_system& system, std::unique_ptr<controller::store_reader> store) : system_(system) {
-    parts_->store = std::move(store);
-    handle_ = spawn_executor_actor(system, parts_, executor_thread::own);
+    environment_->store = std::move(store);
+    handle_ = spawn_executor_actor(system, environment_, executor_thread::own);
   }
   ~actor_executor() override { end(); }
   actor_executor(const actor_executor&) = delete;
@@ -80,7 +81,7 @@ class actor_executor final : public blocking_executor {
 
  private:
   void end() {
-    parts_->is_stopped = true;
+    environment_->is_stopped = true;
     // The system waits for the actor's thread, which ends with the last handle.
     executor_actor handle;
     {
@@ -94,17 +95,17 @@ class actor_executor final : public blocking_executor {
   }
 
   caf::actor_system& system_;
-  const std::shared_ptr<executor_parts> parts_ = std::make_shared<executor_parts>();
+  const std::shared_ptr<executor_environment> environment_ = std::make_shared<executor_environment>();
   std::mutex guard_;
   executor_actor handle_; ///< nullptr: stopped
 };
 
 } // namespace
 
-executor_actor spawn_executor_actor(caf::actor_system& system, std::shared_ptr<executor_parts> parts,
+executor_actor spawn_executor_actor(caf::actor_system& system, std::shared_ptr<executor_environment> environment,
                                     executor_thread on) {
-  return on == executor_thread::own ? system.spawn<caf::detached>(executor_behavior, std::move(parts))
-                                    : system.spawn(executor_behavior, std::move(parts));
+  return on == executor_thread::own ? system.spawn<caf::detached>(executor_behavior, std::move(environment))
+                                    : system.spawn(executor_behavior, std::move(environment));
 }
 
 std::unique_ptr<blocking_executor> spawn_executor(caf::actor_system& system,

@@ -19,13 +19,13 @@ enum class executor_thread : std::uint8_t {
   shared, ///< a thread of the system's scheduler, which a test can step through
 };
 
-struct executor_parts {
+struct executor_environment {
   std::unique_ptr<controller::store_reader> store; ///< used by the jobs only
   std::atomic<bool> is_stopped = false;            ///< true: no further job runs
 };
 
 /// The actor alone. A job that throws ends the process: nobody could say what it has left undone.
-executor_actor spawn_executor_actor(caf::actor_system& system, std::shared_ptr<executor_parts> parts,
+executor_actor spawn_executor_actor(caf::actor_system& system, std::shared_ptr<executor_environment> environment,
                                     executor_thread on);
 
 /// The executor over such an actor with its own thread. `system` must live until its `stop`, which waits for the job

@@ -27,13 +27,13 @@ struct stepped_executor {
   stepped_config config;
   caf::actor_system system{config};
   caf::scheduler::test_coordinator& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-  std::shared_ptr<executor_parts> parts = std::make_shared<executor_parts>();
+  std::shared_ptr<executor_environment> environment = std::make_shared<executor_environment>();
   executor_actor executor;
   std::string done;
 
   stepped_executor() {
-    parts->store = std::make_unique<testing::refusing_store>();
-    executor = spawn_executor_actor(system, parts, executor_thread::shared);
+    environment->store = std::make_unique<testing::refusing_store>();
+    executor = spawn_executor_actor(system, environment, executor_thread::shared);
   }
   ~stepped_executor() { end(); }
   void end() {
@@ -111,7 +111,7 @@ TEST_CASE("the end of an executor frees the jobs that wait") {
 
 TEST_CASE("nothing runs once an executor is stopped, also what is due") {
   stepped_executor w;
-  w.add(0ms, [&w] { w.parts->is_stopped = true; });
+  w.add(0ms, [&w] { w.environment->is_stopped = true; });
   w.add(0ms, "no");
   CHECK(w.after(1h).empty());
 }
