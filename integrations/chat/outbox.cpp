@@ -65,11 +65,20 @@ action outbox::outbox_state::send(const scope_path& scope, place& in, position p
       a.text = p->perhaps->text;
       a.is_live = p->perhaps->is_live;
       text_bytes = p->perhaps->text_bytes;
+      if (p->is_doomed && a.what == action_kind::post) { // it has arrived, or its text is not wanted any more
+        if (p->perhaps->end.empty()) p->perhaps->end = p->mark;
+        a.text = p->perhaps->end.empty() ? rendered(*p) : p->perhaps->end;
+        a.is_live = false;
+      }
     } else if (rules.posts_repeat || rules.posts_are_found) {
       p->perhaps = part::attempt{a.key, a.text, text_bytes, a.is_live, false};
     }
   }
   in.flying = flight{a.number, p, a.what, a.text, text_bytes, a.is_live};
+  if (p->perhaps) { // what stands there if it has arrived
+    in.flying->text = p->perhaps->text;
+    in.flying->is_live = p->perhaps->is_live;
+  }
   ++changes;
   in.tokens.take(now);
   tokens.take(now);
@@ -154,6 +163,13 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     p->is_shown_live = was.is_live;
     p->shown_at = now;
     p->failing_since.reset();
+    if (p->perhaps && !p->perhaps->end.empty() && how.text == p->perhaps->end) { // its text had not arrived
+      p->shown = how.text;
+      p->text.clear();
+      p->opening.clear();
+      p->sent_bytes = 0;
+      p->is_shown_live = false;
+    }
     p->perhaps.reset();
     const bool was_posted = was.what == action_kind::post || was.what == action_kind::find;
     if (was_posted) p->message = how.what == outcome::sent ? how.message : "";
@@ -170,7 +186,7 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
       b.lose(1, found->first, "the service refuses it", now);
       in.parts.erase(p);
     }
-  } else if (p->is_doomed && !p->is_posted) {
+  } else if (p->is_doomed && !p->is_posted && !b.may_look_alive(*p)) {
     in.parts.erase(p);
   } else if (p->failing_since && now - *p->failing_since > b.rules.keep_trying) {
     b.lose(1, found->first, "the service did not take it for too long", now);

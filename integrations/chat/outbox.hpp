@@ -140,6 +140,8 @@ struct done_how {
   std::string message{};
   milliseconds wait{0};           ///< of `later`
   bool is_for_everything = false; ///< of `later`: applies to all places
+  /// Of a post: the text that stands there, which is an earlier one if the service knew the key. "" = not said.
+  std::string text{};
 };
 
 /// Not thread-safe.

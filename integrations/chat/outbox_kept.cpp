@@ -17,7 +17,11 @@ constexpr std::size_t most_kept = 5000, most_bytes_kept = 512 << 10;
 constexpr std::size_t most_received_kept = 100, most_settled_kept = 32;
 
 json kept_attempt(const part::attempt& tried) {
-  return {{"key", tried.key}, {"text", tried.text}, {"bytes", tried.text_bytes}, {"live", tried.is_live}};
+  return {{"key", tried.key},
+          {"text", tried.text},
+          {"bytes", tried.text_bytes},
+          {"live", tried.is_live},
+          {"end", tried.end}};
 }
 
 bool is_in_flight(const place& in, const part& p) { return in.flying && &*in.flying->of == &p; }
@@ -59,8 +63,9 @@ bool is_of_open_stop(const place& in, const part& p) {
 /// Whether it is not in the service yet and no later event restores it.
 bool is_waiting(const place& in, const part& p, const outbox_rules& rules) {
   if (p.is_posted || p.what == part_kind::queued || p.what == part_kind::in_line) return false;
-  if (p.is_doomed) return rules.posts_are_found && p.perhaps; // it may stand there, and then it must be ended
-  if (p.what == part_kind::note && p.turn) return false;      // a note about a queue position
+  if (p.is_doomed) // it may stand there, and then it must be ended
+    return p.perhaps && (rules.posts_are_found || (rules.posts_repeat && p.perhaps->is_live));
+  if (p.what == part_kind::note && p.turn) return false; // a note about a queue position
   return !is_of_open_stop(in, p) || p.what == part_kind::reaction;
 }
 

@@ -9,6 +9,7 @@
 namespace quell::integrations::chat {
 namespace {
 
+constexpr const char* not_needed = "no longer needed";
 constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of this length is sent by itself
 
 /// The bytes of the first `count` code points.
@@ -82,6 +83,7 @@ bool outbox::outbox_state::needs_action(const part& p) const {
   if (p.is_over) return p.is_posted && !p.message.empty();
   if (p.is_reaction()) return !p.is_posted;
   const auto text = rendered(p);
+  if (may_look_alive(p)) return true;
   if (!p.is_posted) return !is_blank(p.text.empty() ? text : p.text) && (rules.can_edit || !p.is_open);
   if (!rules.can_edit || p.message.empty() || is_blank(text)) return false;
   return text != p.shown || (rules.has_buttons && p.is_shown_live != p.is_live());
@@ -171,12 +173,14 @@ void outbox::outbox_state::take_back(place& in, const operation_id& turn, std::u
   const auto open = open_part(in, turn);
   const auto whole = open == in.parts.end() ? 0 : code_points(open->text);
   const bool flies = open != in.parts.end() && is_flying(in, open);
-  // An edit in flight is followed by another one; of a post in flight it is not known yet whether it can be edited.
-  const bool can_change =
-      open != in.parts.end() && whole >= count && !open->perhaps && (open->is_posted ? rules.can_edit : !flies);
+  // An edit in flight is followed by another one; of a post in flight it is not known yet whether it can be edited. One
+  // of which nobody knows is made again or found first.
+  const bool can_change = open != in.parts.end() && whole >= count && (open->is_posted || !flies) &&
+                          (rules.can_edit || (!open->is_posted && !open->perhaps));
   if (!can_change) return drop(in, turn, {}, &rules.words.cut_mark);
   open->text.resize(bytes_of(open->text, whole - count));
   open->sent_bytes = std::min(open->sent_bytes, open->text.size());
+  if (open->perhaps) open->perhaps->text_bytes = std::min(open->perhaps->text_bytes, open->text.size());
   if (flies) in.flying->text_bytes = std::min(in.flying->text_bytes, open->text.size());
 }
 
@@ -185,7 +189,8 @@ void outbox::outbox_state::close(place& in, const operation_id& turn) {
   if (open == in.parts.end()) return;
   open->is_open = false;
   open->status.clear();
-  if (is_blank(open->text) && (open->is_posted || is_flying(in, open))) open->text = rules.words.no_acknowledgement;
+  if (is_blank(open->text) && (open->is_posted || open->perhaps || is_flying(in, open)))
+    open->text = rules.words.no_acknowledgement;
   sweep(in);
 }
 
@@ -229,19 +234,20 @@ void outbox::outbox_state::drop(place& in, const operation_id& turn, const std::
     if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
     if (what == what_goes::not_whole && !here->is_open && here->mark.empty() && !here->asks) continue;
     const bool flies = is_flying(in, here);
-    const bool is_sought = rules.posts_are_found && here->perhaps && here->perhaps->is_doubtful;
+    const bool is_sought = may_look_alive(*here);
     if (!here->is_posted && !flies && !is_sought) {
       in.parts.erase(here);
       continue;
     }
     auto kept = std::max(here->sent_bytes, flies ? in.flying->text_bytes : 0);
     if (is_sought) kept = std::max(kept, here->perhaps->text_bytes);
-    const bool is_cut = here->is_open || kept < here->text.size();
+    const bool is_cut = here->is_open || kept < here->text.size() || (is_sought && rules.posts_repeat);
     if (kept < here->text.size()) here->text.resize(kept);
     here->is_open = false;
     here->is_doomed = true;
     here->status.clear();
     if (here->asks) here->asks->is_open = false;
+    if (here->asks && is_sought) here->text = one_message(here->text + "\n→ " + not_needed);
     if (rules.can_edit && is_cut && here->what == part_kind::reply) {
       here->mark = mark ? *mark : rules.words.stopping_mark;
       here->awaits_proof = !mark;
@@ -258,7 +264,7 @@ void outbox::outbox_state::close_question(place& in, const operation_id& call, c
   for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
     if (!p->asks || p->asks->call != call || !p->asks->is_open) continue;
     p->asks->is_open = false;
-    if (!p->is_posted && !is_flying(in, p)) {
+    if (!p->is_posted && !is_flying(in, p) && !may_look_alive(*p)) {
       in.parts.erase(p);
       return;
     }

@@ -34,7 +34,8 @@ std::optional<part::attempt> recovered_attempt(const json& j, const std::string&
   const auto tried = j.find("perhaps");
   if (tried == j.end() || !tried->is_object()) return std::nullopt;
   return part::attempt{kept_number(*tried, "key"), text_of(*tried, "text"),
-                       std::min<std::size_t>(kept_number(*tried, "bytes"), text.size()), flag_of(*tried, "live"), true};
+                       std::min<std::size_t>(kept_number(*tried, "bytes"), text.size()), flag_of(*tried, "live"), true,
+                       text_of(*tried, "end")};
 }
 
 /// The sign that a turn waits.
@@ -82,7 +83,10 @@ std::optional<part> recovered_waiting(const json& j) {
   const auto what = kept_number(j, "waits");
   if (!j["waits"].is_number_unsigned() || what > static_cast<std::uint64_t>(part_kind::reaction)) return std::nullopt;
   p.what = static_cast<part_kind>(what);
-  if ((p.what == part_kind::approval) != p.asks.has_value() || p.text.empty()) return std::nullopt;
+  if ((p.what == part_kind::approval) != p.asks.has_value()) return std::nullopt;
+  p.perhaps = recovered_attempt(j, p.text);
+  // Of a message that only names a running tool nothing is text.
+  if (p.text.empty() && (!p.perhaps || p.perhaps->text.empty())) return std::nullopt;
   if (p.what == part_kind::reaction ? p.message.empty() : !p.message.empty()) return std::nullopt;
   p.is_posted = p.is_shown_live = false;
   p.is_doomed = flag_of(j, "doomed");
@@ -91,7 +95,6 @@ std::optional<part> recovered_waiting(const json& j) {
   p.sent_bytes = 0;
   p.reply_to = text_of(j, "answers");
   p.tells = message_id::parse(text_of(j, "stop"));
-  p.perhaps = recovered_attempt(j, p.text);
   return p;
 }
 
@@ -261,8 +264,10 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
                          [&](const part& p) { return p.turn == which && p.what == part_kind::reply && is_so(p); });
     };
     const bool was_waiting = any_reply([](const part& p) { return !p.is_posted; });
-    const bool carries_mark =
-        any_reply([](const part& p) { return p.is_posted && (p.is_open || p.sent_bytes < p.text.size()); });
+    const bool carries_mark = any_reply([&b](const part& p) {
+      if (!p.is_posted) return b.rules.posts_repeat && b.may_look_alive(p);
+      return p.is_open || p.sent_bytes < p.text.size();
+    });
     b.drop(place, which, {}, &mark,
            is_whole ? outbox_state::what_goes::not_whole : outbox_state::what_goes::everything);
     if (is_whole || !was_waiting || carries_mark) continue;

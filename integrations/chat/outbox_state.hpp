@@ -46,6 +46,7 @@ struct part {
     std::size_t text_bytes = 0;
     bool is_live = false;
     bool is_doubtful = false; ///< at least one of its attempts has an unknown outcome
+    std::string end{};        ///< the mark that is sent in place of the text once it is stopped
   };
   std::optional<attempt> perhaps{};
   std::optional<boot_time> failing_since{};
@@ -144,6 +145,11 @@ struct outbox::outbox_state {
   /// The prefix of a message that continues after `before`: it reopens the fence that was closed there.
   std::string opening_behind(const std::string& before) const;
   bool needs_action(const part& p) const;
+  /// Nobody knows whether it stands in the service; if it does, it needs an edit to show that it has ended.
+  bool may_look_alive(const part& p) const {
+    return !p.is_posted && p.perhaps && p.perhaps->is_doubtful &&
+           (rules.posts_are_found || (rules.posts_repeat && p.perhaps->is_live));
+  }
   void append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now);
   /// Takes back the last code points of a reply: in its message if that can change, else they are marked as cut off.
   void take_back(place& in, const operation_id& turn, std::uint64_t count);

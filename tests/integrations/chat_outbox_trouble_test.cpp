@@ -123,20 +123,6 @@ TEST_CASE("where a post that comes twice is done once, one of which nobody knows
   CHECK(s.box.dropped() == 0);
 }
 
-TEST_CASE("a stop forgets a post of which nobody knows") {
-  outbox_rules rules;
-  rules.posts_repeat = true;
-  played_service s{rules};
-  s.start(turn);
-  s.delta(turn, 0, "first");
-  const auto a = s.box.due(s.now);
-  s.box.done(a.at(0).number, {outcome::unknown}, s.now);
-  s.box.drop(turn, s.now);
-  s.abort(turn);
-  s.run_dry();
-  CHECK(s.posted_texts.empty());
-}
-
 TEST_CASE("what comes long after the service went away is tried as long as what came first") {
   played_service s{outbox_rules{}};
   s.complete(turn, "old");

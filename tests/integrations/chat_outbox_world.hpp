@@ -109,13 +109,19 @@ struct played_service {
       posted_texts.push_back("edit " + a.message + " " + a.text);
       return {};
     }
-    if (rules.posts_repeat && keys.contains(a.key)) return {outcome::sent, keys.at(a.key)};
+    if (rules.posts_repeat && keys.contains(a.key)) return made(keys.at(a.key));
     const auto id = std::to_string(order.size() + 1);
     keys[a.key] = id;
     order.push_back(id);
     messages[id] = a.text;
     posted_texts.push_back("post " + a.text);
-    return {outcome::sent, id};
+    return made(id);
+  }
+  done_how made(const std::string& id) const {
+    done_how how;
+    how.message = id;
+    how.text = messages.at(id);
+    return how;
   }
   /// Sends everything that may be sent now, and completes it at once.
   void pump() {

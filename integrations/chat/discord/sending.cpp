@@ -5,9 +5,14 @@
 namespace quell::integrations::chat::discord {
 namespace {
 
-std::string id_in(const std::string& body) {
-  const auto id = text_of(nlohmann::json::parse(body, nullptr, false), "id");
-  return is_snowflake(id) ? id : std::string();
+/// A message was made, or was there already: its id and its text.
+done_how made_message(const std::string& body) {
+  const auto message = nlohmann::json::parse(body, nullptr, false);
+  done_how how;
+  how.message = text_of(message, "id");
+  if (!is_snowflake(how.message)) how.message.clear();
+  how.text = text_of(message, "content");
+  return how;
 }
 
 } // namespace
@@ -47,7 +52,7 @@ void bot::sent(std::uint64_t number, const rest_request& request, bool is_post, 
     if (answer.status == 429)
       how = {.what = outcome::later, .wait = limit.wait, .is_for_everything = limit.is_for_everything};
     else if (answer.is_good())
-      how = {.what = outcome::sent, .message = is_post ? id_in(answer.body) : std::string()};
+      how = is_post ? made_message(answer.body) : done_how{};
     else if (answer.status >= 500) // a post can have arrived; its nonce makes a repetition harmless
       how.what = is_post ? outcome::unknown : outcome::not_sent;
     else
