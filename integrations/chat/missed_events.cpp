@@ -26,8 +26,10 @@ void missed_events::take(result<event_page> page) {
   // Without a stored state, or with one of a store that was replaced since, there is nothing to go on from.
   if (applied_ == 0 || page->newest < after_) {
     is_whole_ = false;
-    after_ = applied_ = page->newest;
-    return finish(page->newest, false);
+    applied_ = page->newest;
+    for (const auto& e : waiting_) // these are live, even if they are stored already
+      if (e.id != 0) applied_ = std::min(applied_, e.id - 1);
+    return finish(applied_, false);
   }
   if (page->oldest > after_) is_whole_ = false;
   for (const auto& e : page->events) apply(e);

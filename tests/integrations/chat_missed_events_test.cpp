@@ -249,6 +249,14 @@ TEST_CASE(
     CHECK(r.applied.empty());
     CHECK(r.end == std::pair(std::uint64_t{9}, false));
   }
+  SECTION("there is no state, and the first live events came before the answer") {
+    r.at.meanwhile = [&r] {
+      for (const auto& e : numbered(8, 9)) r.missed.hear(e);
+    };
+    r.missed.fetch(0, {});
+    CHECK(r.applied == numbers{8, 9});
+    CHECK(r.end == std::pair(std::uint64_t{7}, false));
+  }
   SECTION("the store is older than the state") {
     r.missed.fetch(100, {});
     CHECK(r.applied.empty());
