@@ -82,6 +82,22 @@ def test_after_a_crash_no_message_looks_alive(world):
           lambda: f"the message to be brought to its end: {d.standing(working['id'])}; {c.remembers('discord')}; {c.events(turn)}")
 
 
+def test_a_message_whose_answer_is_lost_before_a_crash_does_not_look_alive(world):
+    c, d, m = world
+    d.do("plan", method="POST", cut=True)  # performed, but the answer is lost
+    d.do("plan", method="POST", status=503)  # nobody hears of it for a while
+    d.message("runs")
+    until(lambda: processes.marked(m), "the command to run")
+    working = until(lambda: next((x for x in d.found("MADE")), None), "a message that works")
+    turn = c.operations(kind="turn", status="live")[0]["id"]
+    c.restart()
+    until(lambda: c.events(turn, "turn_resumed"), "the turn to go on")
+    c.cancel(operation=turn)
+    until(lambda: "\u23f9 stopped" in d.standing(working["id"])["content"] and not d.standing(working["id"])["components"],
+          lambda: f"the message to be brought to its end: {d.standing(working['id'])}; {c.remembers('discord')}; {c.events(turn)}")
+    assert len(d.found("MADE")) == 1, d.found("MADE")
+
+
 def test_a_question_survives_a_crash_and_its_buttons_work():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m, manners='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
