@@ -63,7 +63,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
                 [this](const std::string& sentence) {
                   if (log) log(this->name + ": " + sentence);
                 }}),
-        notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
+        notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io), missing(io),
         waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
 
   result<void> prepare() {
@@ -264,6 +264,12 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   void recall() {
     auto unfinished = session->recall(notes.recall(), web_loop::now());
     missed.fetch(session->last_event(), std::move(unfinished));
+    missing.expires_after(missed_events::longest_wait);
+    missing.async_wait([self = shared_from_this()](const link_io_error& error) {
+      if (error || self->is_stopping) return;
+      self->missed.give_up();
+      self->flush();
+    });
   }
 
   std::function<void(std::function<void()>)> runner() {
@@ -282,6 +288,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
     is_stopping = true;
     pause.cancel();
     wake.cancel();
+    missing.cancel();
     deadline.cancel();
     if (!was_open || !is_writing) return close();
     deadline.expires_after(farewell_timeout);
@@ -338,7 +345,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   asio::io_context io;
   asio::ssl::context tls;
   std::shared_ptr<stream> socket;
-  asio::steady_timer wake, deadline, pause;
+  asio::steady_timer wake, deadline, pause, missing;
   backoff waits;
   std::mt19937_64 random;
   std::string unsent;

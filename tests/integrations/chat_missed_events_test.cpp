@@ -130,6 +130,10 @@ struct page_host final : host {
     reads.push_back(after);
     if (is_broken) return done(tl::unexpected(fault{"storage_unavailable", "it is away", ""}));
     if (meanwhile) std::exchange(meanwhile, nullptr)();
+    if (std::exchange(is_slow, false)) {
+      late = [this, service, after, done] { events_after(service, after, done); };
+      return;
+    }
     event_page page{{}, {}, oldest, stored.empty() ? 0 : stored.back().id};
     for (const auto& e : stored)
       if (e.id > after && page.events.size() < 2) page.events.push_back(e);
@@ -138,8 +142,8 @@ struct page_host final : host {
   }
   std::vector<event> stored;
   std::uint64_t oldest = 1;
-  bool is_broken = false;
-  std::function<void()> meanwhile;
+  bool is_broken = false, is_slow = false;
+  std::function<void()> meanwhile, late;
   std::vector<std::uint64_t> reads;
 };
 
@@ -236,6 +240,23 @@ TEST_CASE("more events than may wait are read from the store", "[restart]") {
   CHECK(r.applied.size() == 5002);
   CHECK(std::is_sorted(r.applied.begin(), r.applied.end()));
   CHECK(r.end == std::pair(std::uint64_t{5003}, true));
+}
+
+TEST_CASE("a store that takes too long is waited for no longer, and its answer comes too late", "[restart]") {
+  reading r;
+  r.at.stored = numbered(1, 9);
+  r.at.is_slow = true;
+  r.missed.fetch(5, {operation_id::fresh()});
+  r.missed.hear(numbered(10, 10)[0]);
+  CHECK(r.applied.empty());
+  r.missed.give_up();
+  r.missed.give_up();
+  REQUIRE(r.at.late);
+  r.at.late();
+  CHECK(r.missed.is_over());
+  CHECK(r.applied == numbers{10});
+  CHECK(r.end == std::pair(std::uint64_t{5}, false));
+  CHECK(r.looked == 1);
 }
 
 TEST_CASE(
