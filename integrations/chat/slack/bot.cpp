@@ -13,6 +13,7 @@
 
 #include "integrations/chat/admission.hpp"
 #include "integrations/chat/attached.hpp"
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/scope_text.hpp"
 #include "integrations/chat/slack/found_post.hpp"
 #include "integrations/chat/slack/signature.hpp"
@@ -68,14 +69,16 @@ void bot::introduce() {
 void bot::introduced(const web_response& r) {
   const auto a = json::parse(r.body, nullptr, false);
   if (r.is_good() && a.is_object() && a.value("ok", json(false)) == true) {
-    user_ = a.value("user_id", "");
-    name_ = a.value("user", "");
+    user_ = text_of(a, "user_id");
+    name_ = text_of(a, "user");
     if (!std::exchange(catches_up_, true)) catch_up_next();
-    return set_state("connected as " + (name_.empty() ? user_ : name_) + " in " + a.value("team", "its workspace"));
+    const auto team = text_of(a, "team");
+    return set_state("connected as " + (name_.empty() ? user_ : name_) + " in " +
+                     (team.empty() ? "its workspace" : team));
   }
   std::string why = r.error;
-  if (r.what == web_end::answered)
-    why = r.is_good() && a.is_object() ? "Slack says " + a.value("error", std::string("no reason")).substr(0, 100)
+  if (const auto error = text_of(a, "error"); r.what == web_end::answered)
+    why = r.is_good() && a.is_object() ? "Slack says " + (error.empty() ? "no reason" : error.substr(0, 100))
                                        : "status " + std::to_string(r.status);
   const auto doubled = std::min(introductions_++, 6U);
   const auto wait = std::max(r.retry_after(), std::min(milliseconds{1000} * (1 << doubled), milliseconds{60'000}));
