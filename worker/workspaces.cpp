@@ -310,11 +310,16 @@ void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& 
   const bool is_there = ::access(path(which).c_str(), F_OK) == 0;
   lock.lock();
   measuring_.clear();
-  if (!is_there) return;
+  const auto look_at = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
+  if (!is_there) {
+    // Somebody can have deleted it under a task.
+    if (const auto at = entries_.find(which); at != entries_.end()) at->second.look_at = look_at;
+    return;
+  }
   auto& entry = entries_[which];
   entry.used = used;
   entry.is_measured = true;
-  entry.look_at = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
+  entry.look_at = look_at;
   look_for_filling(which, entry, begun);
 }
 
