@@ -147,7 +147,7 @@ std::optional<std::pair<operation_id, reply>> recovered_reply(const json& j) {
 } // namespace
 
 void outbox::outbox_state::replace_by_gap(place& in, position p, std::size_t sent_bytes) {
-  mark_gap(in, p);
+  if (sent_bytes > 0) mark_gap(in, p);
   const auto done = std::min(sent_bytes, p->text.size());
   if (p->what != part_kind::reply || (done == p->text.size() && !p->is_open)) {
     in.parts.erase(p);

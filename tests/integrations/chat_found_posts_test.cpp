@@ -85,3 +85,27 @@ TEST_CASE("a live reply that was being sent is found with its Stop button, and l
   CHECK_FALSE(next.sent_actions.back().is_live);
   CHECK(next.order.size() == 1);
 }
+
+TEST_CASE("of a message that only names a tool no text is missing, whether or not it is found", "[restart]") {
+  const auto what = GENERATE(outcome::sent, outcome::absent, outcome::refused);
+  played_service s(with_buttons());
+  s.start(turn);
+  s.tell("tool_start", turn, R"({"name":"exec"})");
+  const auto post = s.only_due();
+  REQUIRE(post.text == "⏳ exec");
+  const auto kept = s.box.kept();
+  if (what == outcome::sent) s.perform(post);
+  next_life next(s);
+  next.box.recover(kept, next.now);
+  next.box.caught_up(next.events, true);
+  next.box.looked(turn, status::running, next.now);
+  const auto found = next.only_due();
+  REQUIRE(found.what == action_kind::find);
+  next.box.done(found.number, {what, what == outcome::sent ? "1" : ""}, next.now);
+  next.delta(turn, 0, "Done.");
+  next.complete(turn, "Done.");
+  next.run_dry();
+  CHECK(next.all() == "Done.");
+  CHECK(next.order.size() == 1);
+  CHECK(next.keeps_nothing());
+}
