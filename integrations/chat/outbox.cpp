@@ -144,6 +144,8 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
   } else {
     ++in.failures;
     if (!p->failing_since) p->failing_since = now;
+    // Its text can return to what it was before, and nobody knows which of both stands there.
+    if (how.what == outcome::unknown && was.what == action_kind::edit && p->what == part_kind::reply) p->shown.clear();
     if (p->perhaps) p->perhaps->is_doubtful |= how.what == outcome::unknown;
     if (p->perhaps && !p->perhaps->is_doubtful) p->perhaps.reset(); // not done: the next one can contain more
     const bool is_reported = how.what == outcome::later && how.wait.count() > 0;

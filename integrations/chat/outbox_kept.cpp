@@ -28,9 +28,11 @@ bool is_in_flight(const place& in, const part& p) { return in.flying && &*in.fly
 
 /// `in_full`: including the unsent text.
 json kept_part(const scope_path& scope, const place& in, const part& p, bool in_full) {
+  // What stands there after an edit that was under way is not known.
+  const auto shown = p.what == part_kind::reply && is_in_flight(in, p) ? std::string() : p.shown;
   json j = {
       {"scope", scope.text()},   {"message", p.message}, {"text", in_full ? p.text : p.text.substr(0, p.sent_bytes)},
-      {"shown", p.shown},        {"opening", p.opening}, {"mark", p.mark},
+      {"shown", shown},          {"opening", p.opening}, {"mark", p.mark},
       {"live", p.is_shown_live}, {"open", p.is_open},    {"sent", p.sent_bytes}};
   if (p.turn) j["turn"] = p.turn->text();
   if (p.cancel) j["cancel"] = p.cancel->text();
@@ -144,7 +146,7 @@ std::string outbox::kept() const {
                          {"ahead", turns_ahead(place, *p.turn)},
                          {"wait", p.is_reaction() ? "reaction" : "line"}});
       const bool is_stopping = p.awaits_proof && p.mark == b.rules.words.stopping_mark;
-      const bool is_final = !p.is_live() && !b.needs_action(p) && !is_stopping;
+      const bool is_final = !p.is_live() && !b.needs_action(p) && !is_stopping && !is_in_flight(place, p);
       const bool is_last_word = p.what == part_kind::acknowledgement && !is_of_open_stop(place, p);
       const bool stands = p.is_posted && !p.message.empty() && !p.is_reaction() && !is_final &&
                           (p.what == part_kind::reply || p.asks || is_last_word);

@@ -157,6 +157,24 @@ TEST_CASE("an edit whose fate is unknown is made again") {
   CHECK(s.order.size() == 1);
 }
 
+TEST_CASE("an edit whose fate is unknown is replaced, also if the text is again as it was before") {
+  played_service s{outbox_rules{}};
+  s.start(turn);
+  s.delta(turn, 0, "first");
+  s.run_dry();
+  s.tell("tool_start", turn, R"({"name":"exec"})");
+  s.pass(milliseconds{2000});
+  const auto edit = s.only_due();
+  REQUIRE(edit.text == "first\n⏳ exec");
+  s.perform(edit);
+  s.box.lost(s.now);
+  s.tell("tool_result", turn, R"({"name":"exec"})");
+  s.complete(turn, "first");
+  s.run_dry();
+  CHECK(s.messages["1"] == "first");
+  CHECK(s.order.size() == 1);
+}
+
 TEST_CASE("a message that cannot be edited any more is left, and the rest comes in a new one") {
   played_service s{outbox_rules{}};
   s.start(turn);

@@ -223,6 +223,29 @@ TEST_CASE("what was being sent when its program died is not sent twice, and mark
     CHECK(next.all() == (has_arrived ? a : "") + "[…]" + b);
 }
 
+TEST_CASE("an edit that was under way at a crash is replaced, also if the text is again as it was before", "[restart]") {
+  played_service s{outbox_rules{}};
+  s.start(turn);
+  s.delta(turn, 0, "first");
+  s.run_dry();
+  s.tell("tool_start", turn, R"({"name":"exec"})");
+  s.pass(milliseconds{2000});
+  const auto edit = s.only_due();
+  const bool is_complete_before = GENERATE(true, false);
+  if (is_complete_before) s.complete(turn, "first");
+  const auto kept = s.box.kept();
+  s.perform(edit);
+  REQUIRE(s.messages.at("1") == "first\n⏳ exec");
+  next_life next(s);
+  next.box.recover(kept, next.now);
+  next.box.caught_up(next.events, true);
+  if (!is_complete_before) next.complete(turn, "first");
+  next.run_dry();
+  CHECK(next.messages.at("1") == "first");
+  CHECK(next.order.size() == 1);
+  CHECK(next.keeps_nothing());
+}
+
 TEST_CASE("a reply that was cut by the end of its program says so, also where nothing stands yet", "[restart]") {
   outbox_rules rules;
   rules.can_edit = GENERATE(true, false);
