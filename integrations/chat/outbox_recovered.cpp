@@ -33,8 +33,11 @@ std::uint64_t kept_number(const json& from, const char* name) {
 std::optional<part::attempt> recovered_attempt(const json& j, const std::string& text) {
   const auto tried = j.find("perhaps");
   if (tried == j.end() || !tried->is_object()) return std::nullopt;
-  return part::attempt{kept_number(*tried, "key"), text_of(*tried, "text"),
-                       std::min<std::size_t>(kept_number(*tried, "bytes"), text.size()), flag_of(*tried, "live"), true,
+  return part::attempt{kept_number(*tried, "key"),
+                       text_of(*tried, "text"),
+                       std::min<std::size_t>(kept_number(*tried, "bytes"), text.size()),
+                       flag_of(*tried, "live"),
+                       true,
                        text_of(*tried, "end")};
 }
 

@@ -63,8 +63,8 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
                 [this](const std::string& sentence) {
                   if (log) log(this->name + ": " + sentence);
                 }}),
-        notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io), missing(io),
-        waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
+        notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
+        missing(io), waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
 
   result<void> prepare() {
     if (!settings.tls) return {};

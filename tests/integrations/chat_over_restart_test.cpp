@@ -223,7 +223,8 @@ TEST_CASE("what was being sent when its program died is not sent twice, and mark
     CHECK(next.all() == (has_arrived ? a : "") + "[…]" + b);
 }
 
-TEST_CASE("an edit that was under way at a crash is replaced, also if the text is again as it was before", "[restart]") {
+TEST_CASE("an edit that was under way at a crash is replaced, also if the text is again as it was before",
+          "[restart]") {
   played_service s{outbox_rules{}};
   s.start(turn);
   s.delta(turn, 0, "first");
