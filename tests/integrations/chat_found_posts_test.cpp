@@ -77,7 +77,11 @@ TEST_CASE("a live reply that was being sent is found with its Stop button, and l
   next.box.recover(s.box.kept(), next.now);
   if (!is_stopped_before) next.abort(turn, "user");
   next.box.caught_up(next.events, true);
+  const auto tries = next.only_due();
+  next.box.done(tries.number, {outcome::not_sent}, next.now); // the service is away for a moment
+  next.pass(milliseconds{60'000});
   const auto found = next.only_due();
+  REQUIRE(found.what == action_kind::find);
   next.box.done(found.number, {outcome::sent, "1"}, next.now);
   next.run_dry();
   REQUIRE_FALSE(next.sent_actions.empty());
