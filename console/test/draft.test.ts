@@ -7,13 +7,13 @@ let ids = 0;
 const next = () => `id${++ids}`;
 
 test('a message has an id of its own, which it keeps when it is sent again unchanged', () => {
-  const first = message_of('hello', '', null, next)!;
-  assert.deepEqual(first, { id: 'id1', text: 'hello', manner: '' });
-  assert.equal(message_of('hello', '', first, next), first, 'its answer was lost');
-  assert.notEqual(message_of('hello', '', null, next)!.id, first.id, 'it was answered: the same words again are another message');
-  assert.notEqual(message_of('hello you', '', first, next)!.id, first.id, 'a repeat of an id does nothing, so other words need another one');
+  const first = message_of('hello', 'queue', null, next)!;
+  assert.deepEqual(first, { id: 'id1', text: 'hello', manner: 'queue' });
+  assert.equal(message_of('hello', 'queue', first, next), first, 'its answer was lost');
+  assert.notEqual(message_of('hello', 'queue', null, next)!.id, first.id, 'it was answered: the same words again are another message');
+  assert.notEqual(message_of('hello you', 'queue', first, next)!.id, first.id, 'a repeat of an id does nothing, so other words need another one');
   assert.notEqual(message_of('hello', 'supersede', first, next)!.id, first.id);
-  assert.equal(message_of(' \n', '', null, next), null);
+  assert.equal(message_of(' \n', 'queue', null, next), null);
 });
 
 test('only what was sent is wiped', () => {

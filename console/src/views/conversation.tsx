@@ -100,11 +100,11 @@ function Say({ scope, is_running, said }: { scope: string; is_running: boolean; 
   const { is_busy, once } = use_one_at_a_time();
   const unanswered = useRef<Outgoing | null>(null);
   const say = () => once(async () => {
-    const message = message_of(text, is_running ? during_turn : '', unanswered.current, uuid7);
+    const message = message_of(text, during_turn, unanswered.current, uuid7);
     if (!message) return;
     const author = session.value!.owner;
     try {
-      const d = await post<MessageDecision>('/v1/messages', { id: message.id, scope, text: message.text, author, on_disconnect: 'continue', ...(message.manner ? { during_turn: message.manner } : {}) });
+      const d = await post<MessageDecision>('/v1/messages', { id: message.id, scope, text: message.text, author, on_disconnect: 'continue', ...(is_running ? { during_turn: message.manner } : {}) });
       unanswered.current = null;
       set_note(decision_words(d));
       set_text((now) => rest_of(now, message.text));
