@@ -8,11 +8,19 @@ const pause_ms = 250;
 export function SearchBox({ value, on_change, hint }: { value: string; on_change: (text: string) => void; hint: string }) {
   const [text, set_text] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => set_text(value), [value]);
+  const told = useRef(value);
+  // The address follows what is typed, which may have gone on meanwhile. Another address, as of a link or of Back, is shown.
+  useEffect(() => {
+    if (value === told.current) return;
+    clearTimeout(timer.current);
+    told.current = value;
+    set_text(value);
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const typed = (next: string) => {
     set_text(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => on_change(next.trim()), pause_ms);
+    timer.current = setTimeout(() => on_change((told.current = next.trim())), pause_ms);
   };
   return <input id="search" class="search" type="search" placeholder={hint} aria-label="Search" spellcheck={false} value={text} onInput={(e) => typed(e.currentTarget.value)} />;
 }
