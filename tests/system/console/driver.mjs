@@ -23,7 +23,7 @@ const watch = (one) => {
   one.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
   one.on('console', (line) => /Content Security Policy|TrustedHTML/.test(line.text()) && wrong.push(`policy: ${line.text()}`));
   one.on('request', (request) => !request.url().startsWith('http://127.0.0.1:') && !request.url().startsWith('data:') && wrong.push(`foreign: ${request.url()}`));
-  one.on('dialog', (dialog) => (wrong.push(`dialog: ${dialog.message()}`), void dialog.dismiss()));
+  one.on('dialog', (dialog) => (wrong.push(`dialog: ${dialog.message()}`), void dialog.dismiss().catch(() => {})));
 };
 watch(page);
 context.on('page', watch);
@@ -34,6 +34,9 @@ const limited = (step, code) => {
   const limit = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`the step did not end: ${code}`)), 3 * patience); });
   return Promise.race([step, limit]).finally(() => clearTimeout(timer));
 };
+/** What failed while nobody awaited it, as the answer to a request whose page has gone. It does not end the browser; whoever rests on it fails, and says so. */
+const unheard = [];
+process.on('unhandledRejection', (error) => unheard.push(String(error?.message ?? error)));
 const Action = Object.getPrototypeOf(async () => {}).constructor;
 process.stdout.write(JSON.stringify({ value: 'ready' }) + '\n');
 for await (const line of createInterface({ input: process.stdin })) {
@@ -42,7 +45,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     answer = { value: (await limited(new Action('page', 'context', 'args', 'wrong', code)(page, context, args, wrong), code)) ?? null };
   } catch (error) {
-    answer = { error: String(error?.message ?? error) };
+    answer = { error: [String(error?.message ?? error), ...unheard.splice(0).map((words) => `unheard: ${words}`)].join('\n') };
   }
   process.stdout.write(JSON.stringify(answer) + '\n');
 }
