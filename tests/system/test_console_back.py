@@ -7,12 +7,13 @@ from harness.cluster import Cluster
 MANY = 260  # more than one page of a list
 SCROLL = "await page.locator('.virtual').first().evaluate((el, y) => { el.scrollTop = y; }, args.y)"
 TOP = "return await page.locator('.virtual').first().evaluate((el) => el.scrollTop)"
-# The first row that is wholly in sight.
-OPEN_ONE = """const box = await page.locator('.virtual').first().boundingBox();
-for (const row of await page.locator('.row-op .row-title').all()) {
-  const at = await row.boundingBox();
-  if (at && at.y > box.y + 40 && at.y < box.y + box.height - 40) { await row.click(); break; }
-}
+# The first row that is wholly in sight, as soon as one is: what was scrolled is drawn with the next frame.
+OPEN_ONE = """await page.waitForFunction(() => {
+  const list = document.querySelector('.virtual'), box = list.getBoundingClientRect();
+  const row = [...list.querySelectorAll('.row-op .row-title')].find((one) => one.getBoundingClientRect().top > box.top + 40 && one.getBoundingClientRect().bottom < box.bottom - 40);
+  row?.click();
+  return row !== undefined;
+}, null, { polling: 100 });
 await page.waitForURL('**/operations/*');"""
 
 
