@@ -3,6 +3,7 @@
 import pytest
 
 from harness.turns import TurnCluster
+from harness.waiting import until
 from test_console import ASKS, SCRIPT
 
 # The request arrives; its answer comes once the test calls `window.let_go()`.
@@ -54,7 +55,7 @@ def test_two_presses_of_enter_post_one_message_and_keep_what_is_typed_meanwhile(
     assert said(cluster, "compose/twice") == ["hello"]
     browser("await page.getByLabel('Message').press('Enter')")
     browser.sees("You said next words.", ".message")
-    assert written(browser) == ""
+    until(lambda: written(browser) == "", "the words to leave the box: their answer comes beside what the post has to say")
     assert said(cluster, "compose/twice") == ["hello", "next words"]
 
 
