@@ -156,7 +156,7 @@ def test_only_what_is_seen_is_stopped(cluster, browser):
 
 
 def test_the_word_stopped_waits_for_the_proof(cluster, browser):
-    stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", scope="stubborn", title="deaf", grace_ms=60000)
+    stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", scope="stubborn", title="deaf", grace_ms=600_000)
     until(lambda: cluster.api("GET", f"/v1/operations/{stubborn['id']}/output").body == b"deaf\n", "it to be deaf")
     browser.sign_in(cluster)
     browser.go(f"/operations/{stubborn['id']}")

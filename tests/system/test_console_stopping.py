@@ -21,7 +21,7 @@ def counts(browser, words, where):
 
 
 def test_work_that_is_being_stopped_is_counted_beside_what_never_began(cluster, browser):
-    deaf = [cluster.start("bash", "-c", DEAF, scope="counted", title=f"deaf {i}", grace_ms=60_000)["id"] for i in range(SLOTS)]
+    deaf = [cluster.start("bash", "-c", DEAF, scope="counted", title=f"deaf {i}", grace_ms=600_000)["id"] for i in range(SLOTS)]
     for op in deaf:
         until(lambda: cluster.api("GET", f"/v1/operations/{op}/output").body == b"deaf\n", "it to be deaf")
     browser.sign_in(cluster)
