@@ -8,7 +8,9 @@ STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
 LONG = "x" * 120
 SCOPE = f"narrow/{LONG}"
 # Of what stands beyond the edge, the first few. What scrolls inside or is cut off (tables, rows, output, charts) may be wider than it shows.
-BEYOND = """return await page.evaluate(() => {
+# What measures itself is right two frames later.
+BEYOND = """return await page.evaluate(async () => {
+  await new Promise((next) => (requestAnimationFrame(() => requestAnimationFrame(next)), setTimeout(next, 1000)));
   const scrolls = (el) => el.closest('.scroll, .virtual, pre, .chart, .preview-list') !== null || getComputedStyle(el).position === 'fixed' || el.closest('.nav, .hidden, .skip') !== null;
   const main = document.getElementById('main'), wide = main.scrollWidth > main.clientWidth || document.documentElement.scrollWidth > innerWidth;
   const beyond = [...document.querySelectorAll('#main *, .lost, dialog[open], dialog[open] *')].filter((el) => !scrolls(el) && el.getBoundingClientRect().right > innerWidth + 1);

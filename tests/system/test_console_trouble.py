@@ -82,7 +82,8 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
         assert SECRET not in text and cluster.token not in text
     assert browser.flaws() == []
     browser("await page.setViewportSize({ width: 390, height: 844 })")
-    assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)")
+    # The charts take their width with the next frame.
+    browser("await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { polling: 100 })")
 
 
 def test_the_configuration_is_not_for_everybody(cluster, browser):
