@@ -31,7 +31,7 @@ def test_a_sign_out_that_quelld_does_not_answer_is_not_said_to_be_done(cluster, 
 def sign_in_another_tab(cluster, browser, token):
     made = cluster.api("POST", "/v1/sessions/links", {}, token=token)
     assert made.status == 201, made.body
-    browser("const tab = await context.newPage(); await tab.goto(args.url + args.path); await tab.locator('nav').waitFor(); await tab.close()", path=made.json["path"])
+    browser("const tab = await context.newPage(); await tab.goto(args.url + args.path); await tab.locator('nav').waitFor(); await tab.close(); await page.bringToFront()", path=made.json["path"])
 
 
 def token_of(cluster, name, role):

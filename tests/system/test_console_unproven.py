@@ -38,7 +38,8 @@ def test_a_stop_without_proof_outlives_the_clock_and_newer_stops_until_it_is_see
         await ahead.addInitScript((ms) => { const real = Date.now; Date.now = () => real() + ms; }, args.ms);
         await ahead.goto(args.url + '/');
         await ahead.locator('.need', { hasText: 'Settled without proof: scope far' }).waitFor();
-        await ahead.close();""", ms=AHEAD_MS)
+        await ahead.close();
+        await page.bringToFront();""", ms=AHEAD_MS)
     browser("await page.waitForResponse((one) => one.url().includes('/v1/cancels?limit=100'))")  # it has looked again
     browser.sees("Settled without proof: scope far", ".need")
     assert "every stop is proven" not in browser.text("main").lower()
