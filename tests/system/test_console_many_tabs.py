@@ -88,7 +88,7 @@ def test_hidden_tabs_hold_no_stream_and_take_up_theirs_where_it_broke_off(cluste
     shows(browser, "/tree?scope=unseen", "began behind", "[role=treeitem]")
     browser(TAB + "await tab('/tree?scope=unseen').locator('[role=treeitem]', { hasText: 'was seen' }).waitFor({ state: 'detached' })")
     again = lambda: [path for _, path in tap.asked[asked:] if path.startswith("/v1/events?")]
-    until(lambda: [path for path in again() if "after=" in path], f"the streams to be open again where they broke off; there are {again()}")
+    until(lambda: [path for path in again() if "after=" in path], lambda: f"the streams to be open again where they broke off; there are {again()}")
     browser(TAB + """await tab('/conversation?scope=chat/3').waitForFunction(
         (n) => [...document.querySelectorAll('.said')].at(-1).innerText.split(/\\s+/).length > n, args.count, { polling: 100 })""", count=shown + 31)
     count = shown + 30  # the last word can be half
@@ -110,9 +110,10 @@ def test_a_stop_is_sent_while_previews_of_all_tabs_hang(cluster, tap, browser):
         for path in paths:
             browser(TAB + """const p = tab(args.path);
                 for (let i = 0; i < 3; ++i) await p.keyboard.press('j').then(() => p.keyboard.press('x'));
-                await p.locator('.chosen', { hasText: '3 chosen' }).waitFor();
-                await p.keyboard.press('c');
-                await p.locator('.preview').waitFor()""", path=path)
+                await p.locator('.chosen', { hasText: '3 chosen' }).waitFor()""", path=path)
+        # A preview is given up after a while, so all are asked for at about the same time.
+        browser(TAB + """for (const path of args.paths) await tab(path).keyboard.press('c');
+            for (const path of args.paths) await tab(path).locator('.preview').waitFor()""", paths=paths)
         until(lambda: tap.hung >= 3, "previews to hold connections")
         for path, scope in ((paths[3], 3), (paths[0], 0)):
             browser(TAB + "const p = tab(args.path);\n" + CONFIRM + "await p.waitForFunction(() => document.querySelectorAll('[data-verdict=proven]').length === 3, null, { polling: 100 })", path=path)
