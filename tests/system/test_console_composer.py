@@ -73,6 +73,20 @@ def test_a_message_whose_answer_is_lost_is_sent_again_as_the_same_message(cluste
     assert said(cluster, "compose/lost") == ["hello"]
 
 
+def test_a_message_whose_own_answer_runs_is_sent_again_as_the_same_message(cluster, browser):
+    open_conversation(cluster, browser, "compose/running")
+    browser(LOSE)
+    browser("const box = page.getByLabel('Message'); await box.fill('asks'); await box.press('Enter')")
+    browser.sees("Whether this message has arrived is not known", ".say [role=alert]")
+    browser("await page.getByLabel('While an answer is written').waitFor()")
+    browser("await page.getByLabel('Message').press('Enter')")
+    browser.sees("It had arrived; it was taken once", ".say")
+    browser("await page.unroute('**/v1/messages')")
+    assert said(cluster, "compose/running") == ["asks"]
+    assert len(cluster.operations(scope="compose/running", kind="turn")) == 1
+    cluster.cancel(scope="compose/running")
+
+
 def test_two_presses_of_create_make_one_token(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/tokens")
