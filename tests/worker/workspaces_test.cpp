@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -183,18 +182,6 @@ TEST_CASE("many small files are too much for a workspace, too", "[workspaces]") 
   w.spaces->ended(w.enters(w.place("a"))); // has it measured again
   CHECK(w.spaces->take_filling().empty());
   w.spaces->ended(tidies);
-}
-
-TEST_CASE("a workspace that somebody deletes under its task is not looked for without a pause", "[workspaces]") {
-  world w;
-  auto place = w.place("a");
-  place.quota_bytes = 1 << 20;
-  const auto task = w.enters(place);
-  fs::remove_all(w.directory + "/a");
-  const auto before = std::clock();
-  std::this_thread::sleep_for(std::chrono::milliseconds{3'500}); // the first look comes after 2 s
-  CHECK(std::clock() - before < CLOCKS_PER_SEC / 2);
-  w.spaces->ended(task);
 }
 
 TEST_CASE("links are not followed and endless trees count as full", "[workspaces]") {

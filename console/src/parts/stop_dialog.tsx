@@ -12,7 +12,7 @@ import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
 const most_previews = 20;
-const patience_ms = 10_000;
+const patience_ms = 30_000;
 const most_at_once = 2; // of a browser's six connections
 const no_preview = 'No preview yet. The stop does not need one.';
 
