@@ -310,7 +310,7 @@ def test_every_view_stands_on_a_phone_and_in_the_dark(cluster, browser):
     browser("await page.setViewportSize({ width: 390, height: 844 }); await page.emulateMedia({ colorScheme: 'dark' })")
     for path in ("/", "/tree", "/cancels", "/ended", f"/operations/{op['id']}", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"):
         browser.go(path)
-        browser.sees("", "h1")
+        browser.sees("", "#main h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
         assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), path
         assert browser.flaws() == [], path

@@ -45,7 +45,7 @@ def test_nothing_stands_beyond_the_edge(cluster, browser, ops):
     found = {}
     for path in paths:
         browser.go(path)
-        browser.sees("", "h1")
+        browser.sees("", "#main h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
         beyond = browser(BEYOND)
         if beyond:

@@ -103,8 +103,9 @@ def test_a_brain_that_sends_more_answers_than_may_wait_is_refused(outside, brain
     assert json.loads(client.wait(ERROR))["code"] == "no_brain"
     client.ended()
     assert len(client.of(SPEECH_END)) >= 257, "each one that was taken has its end"
-    until(lambda: all(o["ended_at"] for o in outside.exchanges(scope)), "the exchanges to end")
-    assert len(outside.exchanges(scope)) == (1 if is_asked else 2), "an answer is not an exchange each"
+    # An answer is not an exchange each. The rows follow what the client has heard.
+    ends = [True] if is_asked else [True, True]
+    until(lambda: [o["ended_at"] is not None for o in outside.exchanges(scope)] == ends, f"{len(ends)} exchanges to end")
 
 
 def test_the_built_in_brain_sums_up_what_was_answered_and_not_cancelled(builtin):
