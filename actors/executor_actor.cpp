@@ -23,10 +23,14 @@ struct executor_state {
 
 using executor_pointer = executor_actor::stateful_pointer<executor_state>;
 
-/// One tick is on its way while there are jobs: behind the messages that wait, or at the instant of the first job.
-/// Timers cannot be cancelled, so the generation identifies an outdated one.
-void arm_jobs(executor_pointer self) {
+/// Runs one job, and arms the timer if there are more: what is due comes behind the messages that wait, which can bring
+/// earlier ones. Timers cannot be cancelled, so the generation identifies an outdated one.
+void run_due_job(executor_pointer self) {
   auto& s = self->state;
+  if (!s.jobs.empty() && s.jobs.begin()->first <= self->clock().now()) {
+    const auto job = s.jobs.extract(s.jobs.begin());
+    if (!s.environment->is_stopped) (*job.mapped())(*s.environment->store);
+  }
   if (s.jobs.empty()) return;
   const auto at = s.jobs.begin()->first, now = self->clock().now();
   if (s.timer_at && *s.timer_at <= at) return;
@@ -38,14 +42,6 @@ void arm_jobs(executor_pointer self) {
     self->delayed_send(self, at - now, clock_ticked{generation});
 }
 
-void run_first_job(executor_pointer self) {
-  auto& s = self->state;
-  s.timer_at.reset();
-  if (s.jobs.empty() || s.jobs.begin()->first > self->clock().now()) return;
-  const auto job = s.jobs.extract(s.jobs.begin());
-  if (!s.environment->is_stopped) (*job.mapped())(*s.environment->store);
-}
-
 executor_actor::behavior_type executor_behavior(executor_pointer self,
                                                 std::shared_ptr<executor_environment> environment) {
   self->state.environment = std::move(environment);
@@ -53,12 +49,12 @@ executor_actor::behavior_type executor_behavior(executor_pointer self,
   return {
       [self](const run_job& m) {
         self->state.jobs.emplace(m.due, m.what);
-        arm_jobs(self);
+        run_due_job(self);
       },
       [self](const clock_ticked& m) {
         if (m.generation != self->state.timer_generation) return;
-        run_first_job(self);
-        arm_jobs(self);
+        self->state.timer_at.reset();
+        run_due_job(self);
       },
   };
 }

@@ -11,7 +11,10 @@ import urllib.request
 
 from support import Client, Cluster, HERE, Stepper, compare, compare_rates, median, pause, record, requests, rss_bytes, say, until
 
+# All turns are of one author, and messages are taken faster than turns run.
 CONFIG = """
+[limits]
+turns_per_author = 100000
 [[models]]
 name = "instant"
 provider = "scripted"
