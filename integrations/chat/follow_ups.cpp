@@ -117,8 +117,7 @@ void follow_ups::stop_now(const std::string& key, const operation_id& turn, cons
 void follow_ups::edited(const std::string& key, incoming_message message, const std::string& stamp, bool is_cancel) {
   const auto known = entries_.find(key);
   // Without its mention it is for somebody else, and it is not answered.
-  const bool is_taken_back = known != entries_.end() && !is_cancel && message.addressed == false &&
-                             known->second.message.addressed.value_or(true);
+  const bool is_taken_back = known != entries_.end() && !is_cancel && message.addressed == false;
   const bool is_same_text = known != entries_.end() && known->second.message.text == message.text;
   if (is_same_text && !is_taken_back) return; // only a preview was added
   const auto first = message.id;
@@ -137,7 +136,6 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
   }
   if (tools_.rules.edit == on_edit::stop || is_taken_back) {
     known->second.message.text = message.text;
-    if (is_taken_back) known->second.message.addressed = false;
     const char* const why =
         is_taken_back ? "its message was edited, and is not for the bot now" : "its message was edited";
     return stop_turn(key, why, [this, key] { release(key); });

@@ -1,6 +1,8 @@
 // What edits and deletions of requests do, as configured; what a word to stop has stopped stays stopped.
 #include <catch2/catch.hpp>
 
+#include <utility>
+
 #include "integrations/chat/follow_ups.hpp"
 
 using namespace quell;
@@ -15,6 +17,7 @@ class quick_host final : public host {
  public:
   void say(incoming_message, std::function<void(result<decision>)>) override {}
   void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
+    if (std::exchange(refuses_one, false)) return done(failure(error_code::storage_unavailable, "the disk is full"));
     stopped.push_back(order.reason + " by " + order.by.id);
     now = status::cancelled;
     done(stop_answer{{}, "stopping", 1});
@@ -33,6 +36,7 @@ class quick_host final : public host {
   std::optional<known_message> stored;
   strings looked_up;
   bool late = false;
+  bool refuses_one = false; ///< stop
   std::function<void(result<std::optional<known_message>>)> late_answer;
   std::optional<status> now = status::running;
   strings stopped;
@@ -204,4 +208,17 @@ TEST_CASE("an edit that takes the address away stops the turn and asks nothing",
   ignores.post("first", operation_id::fresh());
   ignores.all.edited("k", now("second", false), "1", false);
   CHECK(ignores.at.stopped.empty());
+}
+
+TEST_CASE("an edit that takes the address away stops the turn also if an earlier one could not", "[chat]") {
+  changing_room room({});
+  room.post("first", operation_id::fresh());
+  room.at.refuses_one = true;
+  for (const char* stamp : {"1", "2"}) {
+    auto m = changing_room::message(stamp);
+    m.addressed = false;
+    room.all.edited("k", m, stamp, false);
+  }
+  CHECK(room.at.stopped == strings{"its message was edited, and is not for the bot now by mia"});
+  CHECK(room.new_texts.empty());
 }

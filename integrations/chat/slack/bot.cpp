@@ -156,7 +156,9 @@ std::optional<bot::classified> bot::classify(const message& m) const {
   const auto where = scope(m.team, m.channel, thread);
   if (!where) return std::nullopt;
   j.where = *where;
-  j.is_meant = m.is_addressed || !settings_.only_addressed || (!m.thread.empty() && threads_.contains(where->text()));
+  // The message that begins a thread is not an answer in it: it needs its own mention.
+  const bool is_answer = !m.thread.empty() && m.thread != m.ts;
+  j.is_meant = m.is_addressed || !settings_.only_addressed || (is_answer && threads_.contains(where->text()));
   return j;
 }
 
@@ -187,7 +189,9 @@ void bot::take_message(message m, const answer& done, delivery how) {
     if (is_new) leave_out(key); // refused in an earlier form
     done({200, ""});
   };
-  if (!what->is_meant && !what->is_cancel) return ignored();
+  // An edit that took the mention away still concerns the turn of the first form.
+  const bool is_for_another = !what->is_meant && !what->is_cancel;
+  if (is_for_another && is_new) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
   if (what->is_cancel) stop_refused(what->where, m.ts, posted_at(m));
   if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
@@ -195,7 +199,8 @@ void bot::take_message(message m, const answer& done, delivery how) {
   s.scope = what->where;
   s.id = m.ts;
   s.text = with_attached(m.text, m.attached, what->is_cancel);
-  if (!what->is_cancel)
+  if (is_for_another && s.text.size() > most_text) s.text.resize(fitting(s.text, most_text, length_unit::bytes));
+  if (what->is_meant && !what->is_cancel)
     for (const auto& file : m.files)
       if (is_at_origin(file.place, settings_.file_urls)) s.files.push_back(file);
   if (!s.files.empty())

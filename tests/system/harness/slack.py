@@ -154,6 +154,12 @@ class FakeSlack(WebService):
         assert answer.status == expect, (answer.status, answer.body)
         return event["event"]["ts"]
 
+    def edit(self, cluster, ts, text, thread=None, stamp=None, **more):
+        """The author edits the message. Slack names the thread also in the message that begins it, once it has answers."""
+        message = {"type": "message", "user": "U1", "text": text, "ts": ts, "edited": {"user": "U1", "ts": stamp or self.fresh()},
+                   **({"thread_ts": thread} if thread else {})}
+        return self.say(cluster, "", subtype="message_changed", message=message, user=None, **more)
+
     def deliver(self, cluster, body, **headers):
         """Slack repeats an event that is not taken within its 3 s (decision 024); the answer to the first delivery that was."""
         for retry in itertools.count(1):
