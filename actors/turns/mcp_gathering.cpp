@@ -18,42 +18,6 @@ constexpr milliseconds first_try{1'000};        ///< a url that failed is retrie
 constexpr milliseconds longest_try{60'000};
 constexpr const char* login_needed = "mcp_login_needed";
 
-/// Collects the answers of several servers; late answers are left out.
-struct gathering {
-  std::mutex guard;
-  std::vector<std::vector<tool_definition>> found;
-  std::vector<std::string> problems, logins;
-  std::vector<bool> answered;
-  std::size_t open = 0;
-  std::function<void(mcp_host::offered)> done;
-
-  /// The server with this number is done, for whatever reason. False: it was done before.
-  bool settle(std::unique_lock<std::mutex>& lock, std::size_t number, std::vector<tool_definition> tools,
-              std::string problem) {
-    if (answered[number] || !done) return false;
-    answered[number] = true;
-    --open;
-    found[number] = std::move(tools);
-    problems[number] = std::move(problem);
-    finish_if_all(lock);
-    return true;
-  }
-
- private:
-  void finish_if_all(std::unique_lock<std::mutex>& lock) {
-    if (open > 0) return;
-    auto tell = std::exchange(done, nullptr);
-    mcp_host::offered all;
-    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all.tools));
-    found.clear(); // the timeout job still holds this object for a while
-    for (const auto& p : problems)
-      if (!p.empty()) all.note += (all.note.empty() ? "" : "; ") + p;
-    all.logins = std::move(logins);
-    lock.unlock();
-    tell(std::move(all));
-  }
-};
-
 std::string without_tools(const std::string& name, const std::string& why) {
   return "the " + server_title(name) + " has no tools to offer now: " + why;
 }
@@ -63,12 +27,7 @@ std::string without_tools(const std::string& name, const std::string& why) {
 void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done) {
   const auto runtime = runtime_.lock();
   if (servers.empty() || !runtime) return done({});
-  auto all = std::make_shared<gathering>();
-  all->found.resize(servers.size());
-  all->problems.resize(servers.size());
-  all->answered.resize(servers.size());
-  all->open = servers.size();
-  all->done = std::move(done);
+  const auto all = std::make_shared<tool_gathering>(servers.size(), std::move(done));
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const auto id = place_of(*runtime, servers[i], user.agent);
     if (id.second) {
@@ -77,41 +36,33 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
     }
     bool wants_login = false;
     if (const auto trouble = known_trouble(id, wants_login); !trouble.empty()) {
-      std::unique_lock lock(all->guard);
-      if (wants_login) all->logins.push_back(id.first);
-      all->settle(lock, i, {}, trouble);
+      all->answer(i, {{}, trouble, wants_login ? id.first : std::string()}, [] {});
       continue;
     }
     const auto answer = [all, i, id,
                          self = shared_from_this()](const result<std::vector<integrations::mcp_tool>>& tools) {
       const auto held = self->runtime_.lock();
       if (!held) return;
-      if (tools)
-        self->answered(id);
-      else
-        self->out_of_reach(id, tools.error());
-      std::vector<tool_definition> offered;
+      tool_gathering::contribution what;
       if (tools)
         for (const auto& t : *tools)
-          offered.push_back(mcp_tool_definition(*held->settings.get(), id.first,
-                                                {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
-      std::unique_lock lock(all->guard);
-      if (!tools && tools.error().code == login_needed && !all->answered[i]) all->logins.push_back(id.first);
-      all->settle(lock, i, std::move(offered), tools ? std::string() : without_tools(id.first, tools.error().detail));
+          what.tools.push_back(mcp_tool_definition(*held->settings.get(), id.first,
+                                                   {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
+      else
+        what.problem = without_tools(id.first, tools.error().detail);
+      if (!tools && tools.error().code == login_needed) what.login = id.first;
+      all->answer(i, std::move(what), [&self, &id, &tools] { self->answered_or_not(id, tools); });
     };
     ask_for_tools(id, answer, 1);
-    {
-      const std::lock_guard lock(all->guard);
-      if (all->answered[i]) continue;
-    }
+    if (all->is_settled(i)) continue;
     const auto allowance = allowance_for(id);
     runtime->background_reads->run_after(allowance, [all, i, allowance, id, self = shared_from_this()](store_reader&) {
-      std::unique_lock lock(all->guard);
-      const bool was_late = all->settle(lock, i, {},
-                                        "the " + server_title(id.first) + " has not answered within " +
-                                            std::to_string(allowance.count()) + " ms: its tools are left out");
-      if (lock.owns_lock()) lock.unlock();
-      if (was_late) self->silent(id, allowance);
+      all->time_out(i,
+                    {{},
+                     "the " + server_title(id.first) + " has not answered within " + std::to_string(allowance.count()) +
+                         " ms: its tools are left out",
+                     {}},
+                    [&] { self->silent(id, allowance); });
     });
   }
 }
@@ -161,6 +112,13 @@ void mcp_host::answered(const place_id& id) {
     was_in_trouble = !std::exchange(found->second.trouble, {}).empty();
   }
   if (was_in_trouble) spdlog::info("{} answers again", server_title(id.first));
+}
+
+void mcp_host::answered_or_not(const place_id& id, const result<std::vector<integrations::mcp_tool>>& tools) {
+  if (tools)
+    answered(id);
+  else
+    out_of_reach(id, tools.error());
 }
 
 /// It can need long for its start, so it keeps running, and its answer ends its trouble.
@@ -227,10 +185,7 @@ void mcp_host::read_cards() {
     if (!is_remote_agent(one.name)) continue;
     const place_id id{one.name, std::nullopt};
     const auto read = [self = shared_from_this(), id](const result<std::vector<integrations::mcp_tool>>& tools) {
-      if (tools)
-        self->answered(id);
-      else
-        self->out_of_reach(id, tools.error());
+      self->answered_or_not(id, tools);
     };
     ask_for_tools(id, read, 0);
   }

@@ -16,6 +16,7 @@
 #include "actors/turns/mcp_user.hpp"
 #include "actors/turns/piped_task.hpp"
 #include "actors/turns/remote_ids.hpp"
+#include "actors/turns/tool_gathering.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "integrations/mcp/mcp.hpp"
 
@@ -28,11 +29,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   mcp_accounts& accounts() const { return *accounts_; }
   const remote_ids& ids() const { return ids_; }
 
-  struct offered {
-    std::vector<tool_definition> tools;
-    std::string note;                ///< the servers that did not answer in time, and why; "" = none
-    std::vector<std::string> logins; ///< those of them that need a login
-  };
+  using offered = offered_tools;
   /// The tools of these servers. Calls `done` once, on any thread.
   void tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done);
   /// The work of a call. Its cancel sends the server's own cancel message and ends the call here at once.
@@ -83,7 +80,9 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more);
   std::string known_trouble(const place_id& id, bool& wants_login);
   milliseconds allowance_for(const place_id& id);
+  // These record what an answer or its absence says about a server. They call nobody back on this thread.
   void answered(const place_id& id);
+  void answered_or_not(const place_id& id, const result<std::vector<integrations::mcp_tool>>& tools);
   void silent(const place_id& id, milliseconds allowance);
   void out_of_reach(const place_id& id, const fault& why);
   void try_again(const place_id& id, milliseconds pause);
