@@ -46,8 +46,8 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       tool_gathering::contribution what;
       if (tools)
         for (const auto& t : *tools)
-          what.tools.push_back(mcp_tool_definition(*held->settings.get(), id.first,
-                                                   {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
+          what.tools.push_back(mcp_tool_definition(
+              *held->settings.get(), id.first, {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
       else
         what.problem = without_tools(id.first, tools.error().detail);
       if (!tools && tools.error().code == login_needed) what.login = id.first;
