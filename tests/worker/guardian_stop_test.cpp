@@ -339,3 +339,30 @@ TEST_CASE("sub-cgroups that a task made are killed and removed with it") {
     w.close();
   }
 }
+
+TEST_CASE("the guardian keeps the mounts of a task that it stops, and lets go of them behind its end") {
+  AT_EACH_LEVEL(level) {
+    ward w(level);
+    const auto process = "/proc/" + std::to_string(w.client->pid());
+    const auto kept = [&] {
+      int found = 0;
+      for (const auto& fd : std::filesystem::directory_iterator(process + "/fd")) {
+        std::error_code closed_meanwhile;
+        const auto target = std::filesystem::read_symlink(fd.path(), closed_meanwhile).string();
+        if (target.starts_with("mnt:[")) ++found;
+      }
+      return found;
+    };
+    const auto mark = fresh_mark();
+    const auto id = w.shell("trap '' TERM; sleep 1000." + mark + " & while :; do wait; done", mark);
+    CHECK(kept() == 0);
+    w.stop(id, 600000ms);
+    const bool has_own = level == containment::pidns || level == containment::cgroup_pidns;
+    eventually("the guardian to hold the mounts", [&] { return kept() == (has_own ? 1 : 0); });
+    stop_at_once(w, id, mark);
+    eventually("the guardian to let go of them", [&] { return kept() == 0; });
+    const auto children = process + "/task/" + std::to_string(w.client->pid()) + "/children";
+    eventually("its child to end", [&] { return file_text(children).empty(); });
+    w.close();
+  }
+}

@@ -175,7 +175,7 @@ void guardian::reap_children() {
 }
 
 void guardian::arm_clock() {
-  std::int64_t next = std::min(lease_check_at_, orphans_at_);
+  std::int64_t next = std::min({lease_check_at_, orphans_at_, tidy_at_});
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   if (next == clock_set_to_) return;
   clock_set_to_ = next;
@@ -195,6 +195,7 @@ void guardian::clock_rang() {
   const auto now = boot_now().ns;
   if (lease_check_at_ <= now && !more_to_hear_) check_leases();
   if (orphans_at_ <= now) kill_orphans();
+  if (tidy_at_ <= now) tidy();
   std::vector<std::uint64_t> due;
   for (auto at = timers_.begin(); at != timers_.end() && at->first <= now; ++at) due.push_back(at->second);
   for (const auto serial : due)

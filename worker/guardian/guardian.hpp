@@ -18,6 +18,7 @@
 #include "worker/guardian/client.hpp"
 #include "worker/guardian/keeper.hpp"
 #include "worker/guardian/limiter.hpp"
+#include "worker/guardian/lingering_mounts.hpp"
 #include "worker/guardian/sandbox.hpp"
 #include "worker/guardian/subtree.hpp"
 #include "worker/guardian/wire.hpp"
@@ -33,6 +34,7 @@ struct guarded_task {
   pid_t keeper = 0; ///< 0 once it has been reaped
   pid_t leader = 0; ///< as the host numbers it; 0 until it is held
   unique_fd channel;
+  unique_fd mounts; ///< its mount namespace, once it is being stopped
   bool has_cgroup = false;
   std::string directory, command; ///< for messages
   int stop_signal = 15;
@@ -102,6 +104,7 @@ class guardian {
   void kill_task(guarded_task& task);
   void kill_round(guarded_task& task, std::int64_t now);
   void signal_task(guarded_task& task);
+  void hold_mounts(guarded_task& task) const;
   void on_time(guarded_task& task, std::int64_t now);
   void schedule(guarded_task& task);
   void check_leases();
@@ -109,6 +112,9 @@ class guardian {
   /// Reports and forgets the task if every layer of its containment is empty.
   bool try_finish(guarded_task& task);
   void kill_orphans();
+  /// What stopped tasks leave and no end waits for: their mounts, and, a few at a time, the directories of their
+  /// limits.
+  void tidy();
   /// True if orders cannot reach the keeper: a task has stopped or traced it, or a tracer keeps its end from us.
   static bool is_captured(pid_t keeper);
   task_still_there describe(guarded_task& task, std::int64_t now);
@@ -124,6 +130,7 @@ class guardian {
   std::unique_ptr<cgroup_subtree> subtree_;
   sandbox sandbox_;
   limiter limiter_;
+  lingering_mounts mounts_;
   std::uint64_t open_files_limit_ = 0;
   bool memory_can_be_lent_ = false; ///< by keepers to leaders
 
@@ -145,6 +152,8 @@ class guardian {
   std::deque<std::string> unsent_;
   bool worker_here_ = true, waiting_to_send_ = false, orphans_ = false;
   std::int64_t orphans_at_ = guarded_task::never;
+  std::deque<std::pair<std::string, task_limits>> limits_to_take_back_;
+  std::int64_t tidy_at_ = guarded_task::never;
   std::vector<char*> argv_, envp_;
   std::string name_;
 };

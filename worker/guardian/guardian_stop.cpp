@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t never = guarded_task::never;
+/// Of a stop of many tasks all are dead by then. A start that comes sooner gets a fresh directory.
+constexpr std::int64_t tidy_pause = 20 * ms;
 
 std::string setup_failure(const keeper_report& known, const std::string& directory) {
   const auto why = errno_text(known.error);
@@ -78,7 +80,12 @@ void guardian::stop(const stop_order& order) {
   schedule(*task);
 }
 
+void guardian::hold_mounts(guarded_task& task) const {
+  if (!task.mounts && task.keeper > 0 && uses_pidns()) task.mounts = lingering_mounts::hold(task.keeper);
+}
+
 void guardian::signal_task(guarded_task& task) {
+  hold_mounts(task);
   task.signalled = true;
   task.signal_at = never;
   task.sent = guarded_task::force::signalled;
@@ -94,6 +101,7 @@ void guardian::kill_task(guarded_task& task) {
   task.sent = guarded_task::force::killed;
   task.say_at = now + 1000 * ms;
   task.pause_ns = 10 * ms;
+  hold_mounts(task);
   kill_round(task, now);
   schedule(task);
 }
@@ -186,7 +194,8 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
 bool guardian::try_finish(guarded_task& task) {
   if (task.keeper != 0) return false;
   if (task.keeper_failed && orphans_) return false;
-  if (has_limit(task.limits) && task.limit_met.empty()) {
+  // The reason of a stop is the stop, whatever its limits say.
+  if (has_limit(task.limits) && task.limit_met.empty() && !task.stopping) {
     const unique_fd own(
         task.has_cgroup ? ::openat(subtree_->descriptor(), task.cgroup_name().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)
                         : -1);
@@ -198,7 +207,11 @@ bool guardian::try_finish(guarded_task& task) {
     if (task.retry_at == never) task.retry_at = boot_now().ns + 1 * ms;
     return false;
   }
-  if (has_limit(task.limits)) limiter_.end(task.cgroup_name());
+  if (has_limit(task.limits) && task.stopping) {
+    limits_to_take_back_.emplace_back(task.cgroup_name(), task.limits);
+  } else if (has_limit(task.limits)) {
+    limiter_.end(task.cgroup_name());
+  }
   const auto& known = task.known;
   const bool refused = known.exec == exec_state::failed && known.step != start_step::exec;
   const bool vanished = !known.held && known.exec == exec_state::unknown && !task.stopping;
@@ -222,10 +235,24 @@ bool guardian::try_finish(guarded_task& task) {
     if (!task.stopping) note_left(ended, task.known);
     say(ended);
   }
+  mounts_.add(std::move(task.mounts));
+  if (tidy_at_ == never && (!mounts_.empty() || !limits_to_take_back_.empty())) tidy_at_ = boot_now().ns + tidy_pause;
   if (task.armed_at != never) timers_.erase({task.armed_at, task.serial});
   by_operation_.erase(task.operation);
   tasks_.erase(task.serial);
   return true;
+}
+
+void guardian::tidy() {
+  constexpr int most_at_once = 16;
+  for (int i = 0; i < most_at_once && !limits_to_take_back_.empty(); ++i) {
+    const auto& [task, limits] = limits_to_take_back_.front();
+    (void)limiter_.exceeded(task, limits, -1); // decides whether they can be lent again
+    limiter_.end(task);
+    limits_to_take_back_.pop_front();
+  }
+  mounts_.let_go();
+  tidy_at_ = limits_to_take_back_.empty() ? never : boot_now().ns + ms;
 }
 
 void guardian::kill_orphans() {
