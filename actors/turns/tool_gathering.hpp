@@ -1,8 +1,8 @@
 // Collects the tools that several servers offer to one turn.
 //
-// What an outcome says about its server is recorded before the turn goes on, and under the same lock that decides
-// whether the answer or its time limit came first. Otherwise the next turn could ask before the silence is known, and
-// wait for the same server again; and the silence could be recorded after the answer that ends it.
+// An outcome's news about its server is recorded before the turn goes on, and under the same lock that decides whether
+// the answer or its time limit came first. Otherwise the next turn could ask before the silence is known, and wait for
+// the same server again; and the silence could be recorded after the answer that ends it.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class tool_gathering {
   tool_gathering(std::size_t servers, std::function<void(offered_tools)> done)
       : servers_(servers), open_(servers), done_(std::move(done)) {}
 
-  /// What one server contributes.
+  /// The contribution of one server.
   struct contribution {
     std::vector<tool_definition> tools{};
     std::string problem{}; ///< why it has no tools; "" = none

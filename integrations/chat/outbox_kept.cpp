@@ -28,7 +28,7 @@ bool is_in_flight(const place& in, const part& p) { return in.flying && &*in.fly
 
 /// `in_full`: including the unsent text.
 json kept_part(const scope_path& scope, const place& in, const part& p, bool in_full) {
-  // What stands there after an edit that was under way is not known.
+  // An edit that was under way leaves the text there unknown.
   const auto shown = p.what == part_kind::reply && is_in_flight(in, p) ? std::string() : p.shown;
   json j = {
       {"scope", scope.text()},   {"message", p.message}, {"text", in_full ? p.text : p.text.substr(0, p.sent_bytes)},
