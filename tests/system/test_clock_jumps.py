@@ -70,7 +70,7 @@ def test_the_wall_clock_may_jump_and_nothing_ends_early_late_or_out_of_order(clo
         # The lease is valid, and the hour of the patient task is not over.
         c.wait_status(c.start("true", scope="jump/tick", timeout_ms=0)["id"], "completed")
         assert c.worker("w1")["incarnation"] == before and c.worker("w1")["status"] == "ready"
-        events = c.api("GET", "/v1/events?after=0&types=worker_unreachable&types=worker_lost&types=worker_joined").json["events"]
+        events = c.stored_events(types=["worker_unreachable", "worker_lost", "worker_joined"])
         assert [e["type"] for e in events] == ["worker_joined"], events
         assert c.operation(patient["id"])["status"] == "running"
         seqs = [o["seq"] for o in c.operations(order="asc")]

@@ -100,8 +100,7 @@ def test_kill_9_at_random_instants_loses_and_resurrects_nothing():
         ended = c.wait_status(survivor["id"], "failed")
         assert ended["exit"] == {"code": 7}
         assert c.output(survivor["id"]) == b"begun\nafter\n"
-        events = c.api("GET", f"/v1/operations/{survivor['id']}/events?after=0").json["events"]
-        assert len([e for e in events if e["type"] == "operation_failed"]) == 1
+        assert len([e for e in c.stored_events(survivor["id"]) if e["type"] == "operation_failed"]) == 1
         c.cancel(everything=True)
         assert processes.marked(m) == []
 

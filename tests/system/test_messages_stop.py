@@ -46,7 +46,7 @@ def world():
 def acknowledgement(c, message, seconds=60):
     """The last word on it: if the proof takes long, quell says first that it is stopping."""
     def look():
-        told = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
+        told = c.stored_events(types="acknowledgement")
         return next((e for e in told if e["data"]["message"] == message and e["data"].get("state") != "stopping"), None)
     return until(look, f"the acknowledgement of {message}", seconds)["data"]
 
@@ -259,7 +259,7 @@ def test_a_reaction_takes_the_place_of_a_model_that_is_slow_or_down(answers):
         assert acknowledgement(c, text["message"])["reaction"] == "\U0001F6D1"
 
         def told():
-            events = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
+            events = c.stored_events(types="acknowledgement")
             return [(e["data"]["state"], e["data"]["text"]) for e in events if e["data"]["message"] == voice["message"]]
         until(lambda: told() and told()[-1][0] == "stopped", "its end to be said")
         assert told() in ([("stopping", "Okay, stopping."), ("stopped", "Stopped: reply.")], [("stopped", "Stopped: reply.")]), told()
@@ -273,7 +273,7 @@ def test_an_acknowledgement_that_a_crash_cut_off_is_made_up_for():
         said = c.post("chat", "stop").json
         c.restart()
         assert acknowledgement(c, said["message"])["reaction"] == "\U0001F6D1"
-        told = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
+        told = c.stored_events(types="acknowledgement")
         assert len([e for e in told if e["data"].get("state") != "stopping"]) == 1, told
 
 

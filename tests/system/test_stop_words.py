@@ -23,7 +23,7 @@ SLEEPS = ("bash", "-c", "while :; do sleep 1000; done")
 
 
 def told(c, message):
-    events = c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"]
+    events = c.stored_events(types="acknowledgement")
     return [e["data"] for e in events if e["data"]["message"] == message]
 
 
@@ -65,7 +65,7 @@ def test_a_chat_says_stopping_and_the_same_message_says_stopped_only_with_the_pr
             [turn] = c.operations(scope=SCOPE, kind="turn")
             until(lambda: c.api("GET", f"/v1/cancels?scope={SCOPE}").json["cancels"], "the cancel")
             # The model has answered long before this: a second request went out and is answered.
-            until(lambda: [e for e in c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"] if e["data"].get("state") == "stopping"], "quell's own word")
+            until(lambda: [e for e in c.stored_events(types="acknowledgement") if e["data"].get("state") == "stopping"], "quell's own word")
             assert processes.marked(m), "the task lives"
             assert not [t for t in contents(d) if "stopped" in t], contents(d)
             posts = len(d.posts())

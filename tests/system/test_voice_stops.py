@@ -36,7 +36,7 @@ def test_without_a_models_words_the_voice_says_what_was_stopped_behind_the_proof
         said = [t for t in client.texts() if t.startswith("AI: ")]
         assert said in (["AI: Okay, stopping.", "AI: Stopped: exec."], ["AI: Stopped: exec."]), said
         client.wait(SPEECH_END, count=len(said))
-        events = c.api("GET", "/v1/events?after=0&types=acknowledgement,cancel_settled").json["events"]
+        events = c.stored_events(types="acknowledgement,cancel_settled")
         order = [e["data"].get("state") if e["type"] == "acknowledgement" else e["type"] for e in events]
         assert order[-2:] == ["cancel_settled", "stopped"] and order[:-2] in (["stopping"], []), order
         if model:

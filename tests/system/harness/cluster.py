@@ -225,6 +225,16 @@ class Cluster:
             if not cursor:
                 return found
 
+    def stored_events(self, below=None, **query):
+        """All stored events, or those of an operation and below it; a page can be short if its time runs out."""
+        path, found, after = f"/v1/operations/{below}/events" if below else "/v1/events", [], "0"
+        while after:
+            answer = self.api("GET", f"{path}?" + urllib.parse.urlencode(dict(query, after=after, limit=1000), doseq=True))
+            assert answer.status == 200, answer.body
+            found += answer.json["events"]
+            after = answer.json["next_cursor"]
+        return found
+
     def cancel(self, wait="settled", wait_ms=60000, **target):
         answer = self.api("POST", "/v1/cancels", dict(target, wait=wait, wait_ms=wait_ms))
         assert answer.status in (200, 202), answer.body

@@ -17,11 +17,7 @@ __all__ = ["FOLDER", "LEASE_MS", "client", "cluster", "quell", "terminal_events"
 
 
 def terminal_events(cluster, id):
-    kept, after = [], "0"
-    while after:  # a page can be short, if its time runs out
-        page = cluster.api("GET", f"/v1/operations/{id}/events?after={after}").json
-        kept, after = kept + page["events"], page["next_cursor"]
-    return [e["type"] for e in kept if e["type"] in ("operation_completed", "operation_failed", "operation_cancelled") and e["operation"] == id]
+    return [e["type"] for e in cluster.stored_events(id) if e["type"] in ("operation_completed", "operation_failed", "operation_cancelled") and e["operation"] == id]
 
 
 @pytest.fixture(scope="module")

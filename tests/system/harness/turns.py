@@ -74,13 +74,7 @@ class TurnCluster(Cluster):
 
     def events(self, operation, *types):
         """All stored events of the operation and of those below it."""
-        found, after = [], "0"
-        while True:
-            page = self.api("GET", f"/v1/operations/{operation}/events?after={after}&limit=1000").json
-            found += page["events"]
-            after = page["next_cursor"]
-            if not after:
-                return [e for e in found if not types or e["type"] in types]
+        return [e for e in self.stored_events(operation) if not types or e["type"] in types]
 
     def wait_event(self, operation, *types, seconds=60):
         return until(lambda: self.events(operation, *types), f"an event {types} of {operation}", seconds)
