@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <spdlog/spdlog.h>
 #include <utility>
 
@@ -15,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+/// Before the start of quelld: clients that repeat a request by themselves do so within seconds.
+constexpr std::chrono::seconds answers_may_be_lost_within{15};
 constexpr const char* client_did_not_return = "the client did not return after a restart of quelld";
 
 /// Clients of our own API end their turns with `stop.cause` `disconnect`, all others by a cancel of their author.
@@ -34,6 +37,36 @@ void stop_for_lost_client(const std::shared_ptr<agent_runtime>& runtime, const l
   // A refusal says that it has ended meanwhile.
   runtime->core.execute(
       {commands::order_cancel{std::move(c), cancel_id::fresh(), commands::order_cancel::may_target::live_target}, {}});
+}
+
+/// Whether the turn is the only one of its conversation, made for one request: an equal request is a repeat, and not
+/// the next message of the conversation.
+bool is_of_one_request(const lost_client& client) {
+  const auto text = client.scope.text();
+  const auto last = text.rfind('/');
+  if (last == std::string::npos || !operation_id::parse(text.substr(last + 1))) return false;
+  const auto above = std::string_view(text).substr(0, last);
+  return above == client.via || above.ends_with("/" + client.via);
+}
+
+/// The foreign clients whose turns ended in the last moments before this start, oldest first.
+std::vector<lost_client> just_answered(store_reader& store, wall_time now) {
+  records::operation_filter f;
+  f.kinds = {kind::turn};
+  f.want_live = false;
+  f.limit = 1'000;
+  std::vector<lost_client> found;
+  const auto rows = store.operations(f);
+  if (!rows) return found;
+  for (const auto& row : *rows) {
+    const bool is_recent = row.hot.ended_at && *row.hot.ended_at + answers_may_be_lost_within >= now;
+    if (!is_recent || row.hot.now != status::completed) continue;
+    auto client = client_of(row);
+    if (!client || client->request.empty() || !is_of_one_request(*client)) continue;
+    found.push_back(std::move(*client));
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
 }
 
 } // namespace
@@ -95,18 +128,24 @@ std::vector<lost_client> lost_clients::give_up() {
 
 void await_clients(const std::shared_ptr<agent_runtime>& runtime, const std::shared_ptr<lost_clients>& clients,
                    const std::vector<operation_id>& turns, store_reader& store) {
-  std::vector<lost_client> lost;
+  std::set<operation_id> live; ///< to be stopped if their clients do not return
+  auto lost = just_answered(store, runtime->core.now().wall);
   for (const auto& id : turns) {
     const auto row = store.operation(id);
     if (!row || !*row) continue;
-    if (auto client = client_of(**row)) lost.push_back(std::move(*client));
+    auto client = client_of(**row);
+    if (!client) continue;
+    live.insert(client->turn);
+    lost.push_back(std::move(*client));
   }
   const bool nobody = lost.empty();
   clients->may_return(std::move(lost));
   if (nobody) return;
-  runtime->background_reads->run_after(clients_may_return_within, [runtime, clients](store_reader&) {
-    for (const auto& gone : clients->give_up()) stop_for_lost_client(runtime, gone);
-  });
+  runtime->background_reads->run_after(clients_may_return_within,
+                                       [runtime, clients, live = std::move(live)](store_reader&) {
+                                         for (const auto& gone : clients->give_up())
+                                           if (live.contains(gone.turn)) stop_for_lost_client(runtime, gone);
+                                       });
 }
 
 } // namespace quell::controller::turns

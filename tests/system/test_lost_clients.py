@@ -37,7 +37,7 @@ def world():
 class Request:
     """One request of a client of a foreign protocol, on a thread of its own."""
 
-    def __init__(self, c, form, text):
+    def __init__(self, c, form, text, reads=True):
         self.answer, self.error, self.heads = b"", None, {}
         if form == "page":
             path, body = "/v1/ui/chat", {"agent": "main", "messages": [{"role": "user", "parts": [{"type": "text", "text": text}]}]}
@@ -47,6 +47,8 @@ class Request:
         url = urllib.parse.urlsplit(c.url)
         self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=120)
         self.arguments = ("POST", path, json.dumps(body), {"Authorization": "Bearer " + c.token, "Content-Type": "application/json"})
+        if not reads:
+            return self.connection.request(*self.arguments)
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -58,6 +60,9 @@ class Request:
             self.answer = answer.read()
         except (OSError, http.client.HTTPException) as e:
             self.error = e
+
+    def hang_up(self):
+        self.connection.close()
 
     def over(self):
         self.thread.join(60)
@@ -87,6 +92,22 @@ def test_a_repeated_request_gets_the_turn_that_a_restart_took(world, form):
     assert done.heads["X-Quell-Turn"] == turn and c.operation(turn)["status"] == "completed"
     assert lines(c, "ran") == ["paid"] and len(c.operations(kind="turn")) == 1
     assert not processes.marked(m)
+
+
+@pytest.mark.parametrize("form", ["stream", "whole", "page"])
+def test_an_answer_that_was_lost_with_quelld_is_given_again(world, form):
+    c, m = world
+    open(os.path.join(c.workspace, "go"), "w").close()
+    first = Request(c, form, "pay", reads=False)
+    turn = until(lambda: c.operations(kind="turn"), "the turn")[0]["id"]
+    assert c.ended(turn)["status"] == "completed"
+    c.restart()  # the answer has left, and nobody has read it
+    first.hang_up()
+    again = Request(c, form, "pay").over()
+    assert again.error is None and b"Paid." in again.answer and again.heads["X-Quell-Turn"] == turn, (again.error, again.answer)
+    assert lines(c, "ran") == ["paid"] and len(c.operations(kind="turn")) == 1
+    another = Request(c, form, "pay").over()  # once: this is a new request
+    assert another.heads["X-Quell-Turn"] != turn and lines(c, "ran") == ["paid", "paid"]
 
 
 def test_the_hang_up_of_a_client_that_returned_is_a_cancel(world):
