@@ -95,6 +95,8 @@ awaitable<ordered_json> list_tasks(exchange& x, const json& params) {
   const auto filter = list.filter;
   auto job = [filter](store_reader& q) { return q.operations(filter); };
   auto part = co_await x.list<records::operation_record>(job);
+  const std::uint64_t last_of_part = part.rows.empty() ? 0 : part.rows.back().seq;
+  const bool is_full = part.rows.size() >= filter.limit;
   if (list.scope) std::erase_if(part.rows, [&](const auto& row) { return row.scope != *list.scope; });
   const auto total = list.before + part.rows.size();
   auto tasks = ordered_json::array();
@@ -108,8 +110,8 @@ awaitable<ordered_json> list_tasks(exchange& x, const json& params) {
     const auto facts = co_await facts_of(x.gw, std::move(shown), agent);
     if (fits(list, facts)) tasks.push_back(task_json(facts, list.answer));
   }
-  const bool is_whole = looked_at == part.rows.size() && !part.cut_at && part.rows.size() < filter.limit;
-  if (looked_at == part.rows.size() && part.cut_at) last_seq = *part.cut_at;
+  const bool is_whole = looked_at == part.rows.size() && !part.cut_at && !is_full;
+  if (looked_at == part.rows.size()) last_seq = part.cut_at.value_or(last_of_part);
   const auto next = is_whole || last_seq == 0
                         ? std::string()
                         : std::to_string(last_seq) + "-" + std::to_string(list.before + tasks.size());

@@ -1,4 +1,5 @@
 """Agents of quell as agents of A2A 1.0: by the public SDK (npm) over both bindings, and by exact messages. CANCELED comes with the proof only."""
+import concurrent.futures
 import json
 import os
 import urllib.parse
@@ -275,3 +276,23 @@ def test_errors_in_both_bindings(world):
         assert c.api("GET", "/a2a/main/tasks?" + query, headers=VERSION).status == 400, query
     assert c.api("GET", "/a2a/main/tasks?status=TASK_STATE_CANCELED", headers=VERSION).json["tasks"] == []
     assert len(c.operations(kind="turn")) == 1
+
+
+def test_a_list_goes_on_behind_a_thousand_tasks_of_conversations_below(world):
+    c, _ = world
+    task = send(c, "hello", contextId="/list").json["task"]["id"]
+    over(c, task)
+
+    def post(n):
+        return c.post(f"list/{n % 2}", "never begins", author={"id": f"p{n}", "name": "P"}).status
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(post, range(1010))) == {202}
+    found, token = [], ""
+    while True:
+        page = c.api("GET", f"/a2a/main/tasks?contextId=%2Flist&pageToken={token}", headers=VERSION).json
+        found += [t["id"] for t in page["tasks"]]
+        token = page["nextPageToken"]
+        if not token:
+            break
+    assert found == [task]
+    c.cancel(scope="list")
