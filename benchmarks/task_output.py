@@ -22,20 +22,22 @@ def read(c, path, size):
 
 
 def main(rounds, size):
-    followed, stored, bare = [], [], []
+    followed, stored, bare, sealed = [], [], [], []
     with Cluster(workers=1, slots=2, settings=[f"store.keep_output={2 * size}"]) as c:
         client = Client(c)
         for i in range(rounds + 1):
             limit = size / run("relay", size)[0] / MIB
+            hidden = size / run("sealed", size, c.state)[0] / MIB
             task = client.post("/v1/operations", {"kind": "task", "scope": f"bench/o{i}", "task": {"command": [helper("bare_pipe"), "write", str(size)]}})[0]
             output = f"/v1/operations/{task['id']}/output"
             ours = read(c, output + "?follow=true", size)
             c.wait_status(task["id"], "completed")
             again = read(c, output, size)
-            say(f"    bare {limit:,.0f} MiB/s, followed {ours:,.0f}, stored {again:,.0f}")
+            say(f"    bare {limit:,.0f} MiB/s, bare with cipher and file {hidden:,.0f}, followed {ours:,.0f}, stored {again:,.0f}")
             if i > 0:
-                bare.append(limit), followed.append(ours), stored.append(again)
+                bare.append(limit), sealed.append(hidden), followed.append(ours), stored.append(again)
     compare_rates(f"output of a task to HTTP while it writes {size >> 20:,} MiB", followed, bare, "pipe and socket", 0.7, unit=" MiB/s")
+    compare_rates("the same beside a pipe, CURVE's cipher, a file and two sockets", followed, sealed, "with cipher and file", unit=" MiB/s")
     compare_rates("the same, read when it is stored", stored, bare, "pipe and socket", 0.7, unit=" MiB/s")
 
 

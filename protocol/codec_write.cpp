@@ -83,6 +83,8 @@ class packer {
     }
   }
 
+  void put(std::string_view value) { put_string(value); }
+
  private:
   void put_string(std::string_view value) {
     const auto size = static_cast<std::uint32_t>(value.size());
@@ -127,6 +129,18 @@ std::string encode(const bulk_message& message) {
   packer to(sink, string_form::bytes);
   to.array(2);
   put_body(to, message);
+  return std::move(sink.out);
+}
+
+std::string encode_output(const operation_id& operation, stream which, std::uint64_t offset, std::string_view bytes,
+                          bool end) {
+  constexpr std::size_t most_other_bytes = 64;
+  string_sink sink;
+  sink.out.reserve(bytes.size() + most_other_bytes);
+  packer to(sink, string_form::bytes);
+  to.array(2);
+  to.put(output::tag);
+  to(operation, which, offset, bytes, end);
   return std::move(sink.out);
 }
 

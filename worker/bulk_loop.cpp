@@ -83,7 +83,9 @@ class epoll_bulk_loop final : public bulk_loop {
               }
               return token_of(event_source::task_in, serial);
             },
-            [this](const wire::bulk_message& m) { return transmit(m); },
+            [this](const operation_id& id, stream which, const output_buffer::piece& p) {
+              return transmit(id, which, p);
+            },
             [this](wire::bulk_message m) { say(std::move(m)); }) {
     watch(wake_.get(), token_of(event_source::wake, 0));
     watch(socket_->descriptor(), token_of(event_source::socket, 0));
@@ -249,7 +251,9 @@ class epoll_bulk_loop final : public bulk_loop {
     io_.turn(boot_now());
   }
 
-  bool transmit(const wire::bulk_message& m) { return linked_ && outgoing_.empty() && socket_->send(wire::encode(m)); }
+  bool transmit(const operation_id& id, stream which, const output_buffer::piece& p) {
+    return linked_ && outgoing_.empty() && socket_->send(wire::encode_output(id, which, p.offset, p.bytes, p.end));
+  }
 
   void say(wire::bulk_message m) {
     if (!linked_) return;

@@ -23,8 +23,8 @@ task_io::task::task(task_streams s, std::uint64_t n, output_buffer::settings o, 
   if (!in) input.close();
 }
 
-task_io::task_io(settings s, int epoll, std::function<std::uint64_t(std::uint64_t, port)> token,
-                 std::function<bool(const wire::bulk_message&)> send, std::function<void(wire::bulk_message)> say)
+task_io::task_io(settings s, int epoll, std::function<std::uint64_t(std::uint64_t, port)> token, send_piece send,
+                 std::function<void(wire::bulk_message)> say)
     : settings_(s), epoll_(epoll), token_(std::move(token)), send_(std::move(send)),
       say_(std::move(say)), budget_{s.output_bytes, 0}, scratch_(read_bytes, '\0') {}
 

@@ -24,10 +24,11 @@ class task_io {
     std::size_t output_bytes;
     std::size_t window_bytes;
   };
-  /// `token(serial, port)` is the epoll data; `send` returns false if the socket is full; `say` queues messages that
-  /// must not be lost.
-  task_io(settings s, int epoll, std::function<std::uint64_t(std::uint64_t, port)> token,
-          std::function<bool(const wire::bulk_message&)> send, std::function<void(wire::bulk_message)> say);
+  /// Sends a piece of a stream; false if the socket is full.
+  using send_piece = std::function<bool(const operation_id&, stream which, const output_buffer::piece&)>;
+  /// `token(serial, port)` is the epoll data; `say` queues messages that must not be lost.
+  task_io(settings s, int epoll, std::function<std::uint64_t(std::uint64_t, port)> token, send_piece send,
+          std::function<void(wire::bulk_message)> say);
 
   void add(task_streams streams);
   /// Reads the rest, closes everything and returns the final counts. The buffered bytes stay until they are
@@ -97,7 +98,7 @@ class task_io {
   settings settings_;
   int epoll_;
   std::function<std::uint64_t(std::uint64_t, port)> token_;
-  std::function<bool(const wire::bulk_message&)> send_;
+  send_piece send_;
   std::function<void(wire::bulk_message)> say_;
   output_budget budget_;
   std::unordered_map<std::uint64_t, std::unique_ptr<task>> tasks_;

@@ -48,15 +48,13 @@ void task_io::turn(boot_time now) {
       sendable_.pop_front();
       continue;
     }
-    wire::output m{t->operation, which == port::err ? stream::err : stream::out, piece->offset,
-                   std::string(piece->bytes), piece->end};
-    if (!send_(m)) {
+    if (!send_(t->operation, which == port::err ? stream::err : stream::out, *piece)) {
       blocked_ = true;
       break;
     }
     if (in_flight_ == 0 && ends_open_ == 0) received_ = now; // the silence begins with the first unanswered piece
-    in_flight_ += m.bytes.size();
-    if (m.end) ++ends_open_;
+    in_flight_ += piece->bytes.size();
+    if (piece->end) ++ends_open_;
     flow_of(*t, which).buffer.sent(*piece);
     sendable_.pop_front();
     sendable_.emplace_back(serial, which);

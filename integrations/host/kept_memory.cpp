@@ -7,7 +7,7 @@ namespace quell::host {
 
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  constexpr int kept_bytes = 8 << 20, mapped_from_bytes = 1 << 20, grown_by_bytes = 512 << 10;
+  constexpr int kept_bytes = 8 << 20, mapped_from_bytes = 4 << 20, grown_by_bytes = 512 << 10;
   ::mallopt(M_TRIM_THRESHOLD, kept_bytes); // of each arena
   ::mallopt(M_MMAP_THRESHOLD, mapped_from_bytes);
   ::mallopt(M_TOP_PAD, grown_by_bytes);

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds settle_timeout{15};
-constexpr std::size_t most_settled = 4096; ///< operations that ended last: a watch of one of them is woken at once
+constexpr std::size_t most_settled = 4096;  ///< operations that ended last: a watch of one of them is woken at once
+constexpr std::size_t most_open_files = 32; ///< of segments that are written
 constexpr std::uint64_t most_offset = 1ULL << 53; // as a JSON number; no arithmetic on offsets can overflow
 
 /// The offset in a segment's name; nullopt for any other file.
@@ -39,21 +40,13 @@ std::string segment_name(stream which, std::uint64_t start) {
   return name;
 }
 
-bool write_all(const std::string& path, std::string_view bytes, int flags) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0600);
-  if (fd < 0) return false;
+bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int error = errno;
-      ::close(fd);
-      errno = error;
-      return false;
-    }
+    if (n <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
-  ::close(fd);
   return true;
 }
 
@@ -167,16 +160,18 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
     if (!bytes.empty()) {
       const bool fresh = t.segments.empty() || offset > t.size || t.segments.back().length >= options_.segment_bytes;
       const auto start = fresh ? offset : t.segments.back().start;
-      const auto dir = folder(piece.operation);
       std::error_code ignored;
-      if (t.segments.empty()) fs::create_directories(dir, ignored);
-      if (!write_all(dir + "/" + segment_name(piece.which, start), bytes, fresh ? O_TRUNC : 0)) {
+      if (t.segments.empty()) fs::create_directories(folder(piece.operation), ignored);
+      const int fd = segment_file(piece.operation, piece.which, start, fresh ? O_TRUNC : 0);
+      if (fd < 0 || !write_all(fd, bytes)) {
         // Bytes that were written would precede their repeat, so the file is cut back to the acknowledged size.
         const std::string why = std::strerror(errno);
+        close_files(piece.operation);
+        const auto path = folder(piece.operation) + "/" + segment_name(piece.which, start);
         if (!fresh)
-          fs::resize_file(dir + "/" + segment_name(piece.which, start), t.segments.back().length, ignored);
+          fs::resize_file(path, t.segments.back().length, ignored);
         else
-          fs::remove(dir + "/" + segment_name(piece.which, start), ignored);
+          fs::remove(path, ignored);
         return failure(error_code::storage_unavailable,
                        "output of " + piece.operation.text() + " cannot be written: " + why);
       }
@@ -209,6 +204,29 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
   return reached;
 }
 
+/// The open file of a segment that is written, or -1.
+int output_files::segment_file(const operation_id& id, stream which, std::uint64_t start, int flags) {
+  const auto at = std::find_if(open_.begin(), open_.end(),
+                               [&](const open_file& f) { return f.which == which && f.operation == id; });
+  if (at != open_.end()) {
+    if (at->start == start && flags == 0) {
+      std::rotate(open_.begin(), at, std::next(at)); // the one that was written last comes first
+      return *open_.front().descriptor;
+    }
+    open_.erase(at);
+  }
+  const auto path = folder(id) + "/" + segment_name(which, start);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0600);
+  if (fd < 0) return fd;
+  if (open_.size() >= most_open_files) open_.pop_back();
+  open_.insert(open_.begin(), {id, which, start, held_descriptor(fd)});
+  return fd;
+}
+
+void output_files::close_files(const operation_id& id) {
+  std::erase_if(open_, [&](const open_file& f) { return f.operation == id; });
+}
+
 void output_files::prune(const operation_id& id, stream which, track& t) const {
   std::uint64_t kept = 0;
   for (const auto& s : t.segments) kept += s.length;
@@ -234,8 +252,8 @@ void output_files::close(const operation_id& id, boot_time now) {
     std::lock_guard lock(mutex_);
     const auto it = live_.find(id);
     if (it == live_.end()) {
-      // Never started: followers must learn that nothing will come.
-      wake(id, load(id, pieces::without), calls);
+      // Never started: followers must learn that nothing will come. Most have none, and then no folder is looked at.
+      if (watching_.contains(id)) wake(id, load(id, pieces::without), calls);
     } else {
       auto& e = opened(id, it->second);
       e.closed_at = now;
@@ -306,6 +324,7 @@ void output_files::wake(const operation_id& id, const entry& e, std::vector<std:
 
 /// The streams are complete, and nobody who watches them will be woken again.
 output_files::live_entries::iterator output_files::forget_settled(live_entries::iterator which) {
+  close_files(which->first);
   if (settled_.insert(which->first).second) settled_order_.push_back(which->first);
   if (settled_order_.size() > most_settled) {
     settled_.erase(settled_order_.front());

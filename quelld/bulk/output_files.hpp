@@ -5,13 +5,19 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "controller/service.hpp"
+#include "controller/stored_output.hpp"
 
 namespace quell::controller {
+
+/// A descriptor that is closed with its last owner.
+std::shared_ptr<const int> held_descriptor(int fd);
 
 /// Thread-safe. The bulk thread writes the files, the gateway's threads read them.
 class output_files {
@@ -52,6 +58,8 @@ class output_files {
   void drop(const operation_id& id);
 
   result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
+  /// The same, but at least 32 KiB stay in their file (`stored`).
+  result<located_output> locate(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
   output_counts counts(const operation_id& id);
   std::vector<output_store::piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit);
   std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
@@ -91,6 +99,14 @@ class output_files {
     std::function<void()> wake;
   };
 
+  /// The file to which a stream's next bytes go, so that it is not opened for each piece.
+  struct open_file {
+    operation_id operation;
+    stream which = stream::out;
+    std::uint64_t start = 0;
+    std::shared_ptr<const int> descriptor;
+  };
+
   using live_entries = std::unordered_map<operation_id, entry>;
   live_entries::iterator forget_settled(live_entries::iterator which);
 
@@ -100,14 +116,26 @@ class output_files {
   entry load(const operation_id& id, pieces wanted) const;
   static void order_pieces(const std::string& folder, entry& e);
   void note_time(const operation_id& id, entry& e, mark m) const;
+  int segment_file(const operation_id& id, stream which, std::uint64_t start, int flags);
+  void close_files(const operation_id& id);
   void prune(const operation_id& id, stream which, track& t) const;
   bool settle(const operation_id& id, entry& e, bool force);
   void wake(const operation_id& id, const entry& e, std::vector<std::function<void()>>& calls);
   entry& opened(const operation_id& id, entry& e) const;
+  /// A slice without its bytes, and the file in which they are (empty path: none). Its `end` says that the stream is
+  /// complete, wherever the slice lies.
+  struct place {
+    output_store::slice about;
+    std::string path;
+    std::uint64_t from = 0;   ///< in the file
+    std::uint64_t length = 0; ///< of the bytes there, up to the limit
+  };
+  place find(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
 
   options options_;
   mutable std::mutex mutex_;
   live_entries live_;
+  std::vector<open_file> open_;              ///< the one written last comes first
   std::unordered_set<operation_id> settled_; ///< the last ones that were complete
   std::deque<operation_id> settled_order_;
   std::map<std::uint64_t, watcher> watchers_;

@@ -75,6 +75,15 @@ TEST_CASE("a heartbeat is these bytes", "[codec]") {
   CHECK(wire::encode(frame) == expected);
 }
 
+TEST_CASE("a piece of output is encoded without copies as any message is", "[codec]") {
+  for (const std::size_t size : {0U, 1U, 255U, 256U, 65'535U, 65'536U})
+    for (const std::uint64_t offset : {0ULL, 127ULL, 70'000ULL, 1ULL << 40}) {
+      const wire::output piece{operation_id::fresh(), stream::err, offset, std::string(size, '\xff'), size == 0};
+      CHECK(wire::encode_output(piece.operation, piece.which, piece.offset, piece.bytes, piece.end) ==
+            wire::encode(wire::bulk_message{piece}));
+    }
+}
+
 TEST_CASE("output is bin, text is str, and a reader takes either", "[codec]") {
   wire::output chunk;
   chunk.operation.bytes.fill('o');

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include "quelld/bulk/output_files.hpp"
 
@@ -44,6 +45,49 @@ TEST_CASE("repeats are skipped and overlaps cut", "[output]") {
   CHECK(*files.append(piece(id, 3, "lo world")) == 11);
   CHECK(all(files, id) == "hello world");
   CHECK(files.counts(id).dropped_bytes == 0);
+}
+
+TEST_CASE("many bytes are located in their file, few are read", "[output]") {
+  folder f;
+  output_files files({.directory = f.path, .segment_bytes = 100'000});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  std::string text;
+  for (int i = 0; text.size() < 150'000; ++i) text += "line " + std::to_string(i) + "\n";
+  for (std::size_t from = 0; from < text.size(); from += 50'000)
+    REQUIRE(files.append(piece(id, from, text.substr(from, 50'000))));
+  const auto check_all = [&] {
+    const auto first = files.locate(id, stream::out, 10, 1'000'000);
+    REQUIRE(first);
+    REQUIRE(first->stored);
+    CHECK(first->about.bytes.empty());
+    CHECK(first->about.offset == 10);
+    CHECK(first->length() == 100'000 - 10); // to the end of its segment
+    std::string got(first->length(), '\0');
+    CHECK(::pread(*first->stored->descriptor, got.data(), got.size(), static_cast<off_t>(first->stored->from)) ==
+          static_cast<ssize_t>(got.size()));
+    CHECK(got == text.substr(10, got.size()));
+    const auto cut = files.locate(id, stream::out, 100'000, 40'000);
+    REQUIRE(cut);
+    CHECK(cut->length() == 40'000);
+    CHECK_FALSE(cut->about.end);
+    const auto few = files.locate(id, stream::out, text.size() - 100, 1'000'000);
+    REQUIRE(few);
+    CHECK_FALSE(few->stored);
+    CHECK(few->about.bytes == text.substr(text.size() - 100));
+  };
+  check_all();
+  CHECK_FALSE(files.locate(id, stream::out, 100'000, 1'000'000)->about.end);
+  files.counted(id, "w1", {text.size(), 0, 0});
+  files.close(id, boot_time{});
+  check_all();
+  CHECK(files.locate(id, stream::out, 100'000, 1'000'000)->about.end);
+  const auto kept = files.locate(id, stream::out, 0, 1'000'000);
+  files.drop(id);
+  REQUIRE(kept);
+  char byte = 0; // what was located can be read although the output is gone
+  CHECK(::pread(*kept->stored->descriptor, &byte, 1, 0) == 1);
+  CHECK(byte == text[0]);
 }
 
 TEST_CASE("a jump is counted as dropped and read over", "[output]") {
