@@ -2,6 +2,7 @@
 import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
 import { new_needs, tab_title } from './model/needs.ts';
+import { leave_question } from './state/asking.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
 import { forget_trees } from './state/kept_trees.ts';
@@ -43,7 +44,7 @@ function keep_unsent_stops(): void {
 function forget_with_the_session(): void {
   effect(() => {
     void [session_state.value, visits.value];
-    untracked(() => (forget_trees(), places.clear()));
+    untracked(() => (forget_trees(), places.clear(), leave_question()));
   });
 }
 
@@ -53,6 +54,7 @@ function close_dialogs_on_the_way(): void {
     void steps.value;
     untracked(() => {
       close_stop();
+      leave_question();
       is_help_open.value = false;
     });
   });

@@ -1,6 +1,7 @@
 // The search box (key /), whose text stands in the address; and views that this browser has saved.
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask_for } from '../state/asking.ts';
 import { address } from '../state/router.ts';
 
 const pause_ms = 250;
@@ -53,10 +54,10 @@ function keep(views: Saved[]): void {
 export function SavedViews() {
   const here = address.value;
   const is_saved = saved_views.value.some((v) => v.to === here);
-  const save = () => {
-    const name = prompt('Name of this view');
-    if (name?.trim()) keep([...saved_views.value, { name: name.trim().slice(0, 60), to: here }]);
+  const save = async () => {
+    const name = await ask_for({ title: 'Save this view', words: 'It stands in the navigation of this browser from then on.', line: 'Name', most_length: 60, yes: 'Save' });
+    if (name !== null) keep([...saved_views.value, { name, to: here }]);
   };
   if (is_saved) return <button type="button" class="button quiet" onClick={() => keep(saved_views.value.filter((v) => v.to !== here))}>Forget view</button>;
-  return <button type="button" class="button quiet" onClick={save}>Save view</button>;
+  return <button type="button" class="button quiet" onClick={() => void save()}>Save view</button>;
 }

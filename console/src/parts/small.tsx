@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Operation, OperationStatus } from '../api/types.ts';
 import { clock, duration, plain, relative, short_id, shown } from '../model/format.ts';
+import { ask_for } from '../state/asking.ts';
 import { now } from '../state/clock.ts';
 
 export function StatusBadge({ status }: { status: OperationStatus | string }) {
@@ -44,7 +45,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
       set_done(true);
       setTimeout(() => set_done(false), 1500);
     } catch {
-      prompt('Copy this:', text);
+      await ask_for({ title: 'Copy it by hand', words: 'The browser gives its clipboard only to pages of https or of this machine.', line: label, value: text, most_length: text.length, yes: 'I have it' });
     }
   };
   return <button type="button" class="button quiet" onClick={() => void copy()} title={text}>{done ? 'Copied' : label}</button>;

@@ -14,6 +14,7 @@ import { LiveReport } from '../parts/report.tsx';
 import { Copy, Field, Loading, op_title, Page, StatusBadge, Trouble, When, Elapsed } from '../parts/small.tsx';
 import { OutputPane } from '../parts/output.tsx';
 import { TimelinePane } from '../parts/timeline.tsx';
+import { ask_for } from '../state/asking.ts';
 import { now } from '../state/clock.ts';
 import { use_keys } from '../state/keys.ts';
 import { use_one_at_a_time } from '../state/once.ts';
@@ -100,8 +101,8 @@ function Resolve({ op }: { op: Operation }) {
   const [trouble, set_trouble] = useState('');
   const { is_busy, once } = use_one_at_a_time();
   const declare = async () => {
-    const reason = prompt('Declare it dead? Say how you know; this is recorded. Quell does not check it.');
-    if (!reason?.trim()) return;
+    const reason = await ask_for({ title: `Declare ${op_title(op)} dead?`, words: 'It ends as declared dead, without proof: quell does not check it. What you say is recorded.', line: 'How you know', yes: 'Declare dead', is_danger: true });
+    if (reason === null) return;
     try {
       await post(api_path('operations', op.id, 'resolve'), { declare: 'dead', reason });
     } catch (error) {

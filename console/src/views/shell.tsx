@@ -6,6 +6,7 @@ import { last_sign_of_life } from '../api/sign_of_life.ts';
 import { clock_offset } from '../api/server_clock.ts';
 import { silence_age, silence_words } from '../model/silence.ts';
 import { use_scroll_place } from '../parts/scroll_place.ts';
+import { AskDialog } from '../parts/ask_dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
@@ -188,6 +189,7 @@ export function Shell() {
         </div>
       </div>
       <StopDialog />
+      <AskDialog />
       <Help />
     </>
   );

@@ -2,7 +2,9 @@
 import { useState } from 'preact/hooks';
 import { get, post, remove, words_of } from '../api/client.ts';
 import type { Token } from '../api/types.ts';
+import { shown } from '../model/format.ts';
 import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { ask_for } from '../state/asking.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 
@@ -56,7 +58,8 @@ export function TokensView() {
   const { value, trouble } = state.value;
   const { is_busy, once } = use_one_at_a_time();
   const revoke = async (token: Token) => {
-    if (!confirm(`Revoke ${token.name}? Whoever uses it is refused from now on.`)) return;
+    const is_sure = await ask_for({ title: `Revoke ${shown(token.name)}?`, words: 'Whoever uses it is refused from now on, and their sessions end.', yes: 'Revoke', is_danger: true });
+    if (is_sure === null) return;
     await remove(`/v1/tokens/${token.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
     reload();
   };

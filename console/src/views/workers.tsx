@@ -6,6 +6,7 @@ import { count, duration } from '../model/format.ts';
 import { api_path, link } from '../model/route.ts';
 import { term } from '../model/search.ts';
 import { Empty, Field, Loading, Page, StatusBadge, Trouble, When } from '../parts/small.tsx';
+import { ask_for } from '../state/asking.ts';
 import { now } from '../state/clock.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
@@ -39,9 +40,9 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
       set_trouble(words_of(error));
     }
   });
-  const drain = () => {
-    const reason = prompt(`Drain ${worker.name}: what runs there goes on, nothing more is started there. Why?`);
-    if (reason !== null) void act('drain', { reason });
+  const drain = async () => {
+    const reason = await ask_for({ title: `Drain ${worker.name}?`, words: 'What runs there goes on; nothing more is started there until somebody resumes it.', line: 'Why, if you like', is_optional: true, yes: 'Drain' });
+    if (reason !== null) await act('drain', { reason });
   };
   return (
     <article class="card worker">
@@ -49,7 +50,7 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
         <h2>{worker.name}</h2>
         <StatusBadge status={worker.status} />
         <span class="grow" />
-        {may.run_cluster.value && (worker.drain ? <button type="button" class="button" disabled={is_busy} onClick={() => void act('resume', {})}>Resume</button> : worker.status === 'ready' && <button type="button" class="button" disabled={is_busy} onClick={drain}>Drain…</button>)}
+        {may.run_cluster.value && (worker.drain ? <button type="button" class="button" disabled={is_busy} onClick={() => void act('resume', {})}>Resume</button> : worker.status === 'ready' && <button type="button" class="button" disabled={is_busy} onClick={() => void drain()}>Drain…</button>)}
       </header>
       <Trouble words={trouble} />
       {worker.trouble && <p class="warn">Starts nothing since <When at={worker.trouble.since_at} />: {worker.trouble.why}</p>}

@@ -82,6 +82,14 @@ class Browser:
     def press(self, name, within="body"):
         self("await page.locator(args.within).getByRole('button', { name: args.name }).first().click()", name=name, within=within)
 
+    def answer_question(self, yes, word=""):
+        """Answers what the page asks in a dialog of its own."""
+        self("""const box = page.locator('dialog.ask');
+            await box.waitFor();
+            if (args.word) await box.getByRole('textbox').fill(args.word);
+            await box.getByRole('button', { name: args.yes, exact: true }).click();
+            await box.waitFor({ state: 'detached' });""", yes=yes, word=word)
+
     def sign_in(self, cluster, token=None):
         """Signs in by a link, as `quell console` prints it."""
         made = cluster.api("POST", "/v1/sessions/links", {}, token=token)
