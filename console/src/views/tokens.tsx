@@ -1,6 +1,7 @@
 // Tokens: a list, a new one whose secret is shown once, and their end.
 import { useState } from 'preact/hooks';
 import { get, post, remove, words_of } from '../api/client.ts';
+import { server_now } from '../api/server_clock.ts';
 import type { Token } from '../api/types.ts';
 import { shown } from '../model/format.ts';
 import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
@@ -21,7 +22,7 @@ function Create({ done }: { done: () => void }) {
   const { is_busy, once } = use_one_at_a_time();
   const create = async () => {
     try {
-      const expires_at = days ? new Date(Date.now() + days * 86_400_000).toISOString() : null;
+      const expires_at = days ? new Date(server_now() + days * 86_400_000).toISOString() : null;
       set_made(await post('/v1/tokens', { name: name.trim(), role, scope: scope.trim() || null, expires_at }));
       set_name('');
       set_trouble('');
