@@ -4,6 +4,7 @@ import { render } from 'preact';
 import { new_needs, tab_title } from './model/needs.ts';
 import { leave_question } from './state/asking.ts';
 import { begin_keys } from './state/keys.ts';
+import { begin_measures } from './state/measures.ts';
 import { begin_needs, needs, needs_number } from './state/needs.ts';
 import { forget_trees } from './state/kept_trees.ts';
 import { follow_links, go, places, steps } from './state/router.ts';
@@ -71,6 +72,7 @@ effect(() => {
   document.title = tab_title(session_state.value === 'in' ? needs_number.value : '', session_state.value === 'in' ? view_name() : '');
 });
 begin_needs();
+begin_measures();
 notify();
 keep_unsent_stops();
 forget_with_the_session();

@@ -1,63 +1,62 @@
-// Looks at /metrics every few seconds, and what they say of the time between: for as long as the page is open.
-import { signal } from '@preact/signals';
+// Looks at /metrics for as long as the page is open, so that the charts of a day are there when somebody opens them; often while somebody does.
+import { effect, signal } from '@preact/signals';
 import { get_text, words_of_repeated } from '../api/client.ts';
-import { between, histogram_of, parse_metrics, quantile, value_of, type Sample } from '../model/metrics.ts';
+import { server_now } from '../api/server_clock.ts';
+import { look_of, with_look, type Look, type Read } from '../model/looks.ts';
+import { parse_metrics, type Sample } from '../model/metrics.ts';
+import { session_state } from './session.ts';
 
-export interface Look {
-  at: number; // seconds since 1970
-  samples: Sample[];
-  fenced: number | null; // seconds, 99 %
-  signalled: number | null;
-  settled: number | null;
-  commit: number | null;
-  starts: number | null; // a second
-  events: number | null; // a second
-  live: number;
-  oldest: number;
-}
-
-export const looks = signal<Look[]>([]);
+export const looks = signal<readonly Look[]>([]);
+/** Those of the last look. */
+export const samples = signal<readonly Sample[] | null>(null);
 export const measures_trouble = signal('');
 
-const look_ms = 5000;
-const most_looks = 720;
-const share = 0.99;
+const look_ms = 5000, unwatched_look_ms = 15_000;
+const most_looks = 1440;
 
-function look_of(samples: Sample[], before: Look | undefined): Look {
-  const at = Date.now() / 1000;
-  const span = before ? Math.max(0.001, at - before.at) : 1;
-  const of = (name: string) => {
-    const now = histogram_of(samples, name);
-    return now ? quantile(between(before ? histogram_of(before.samples, name) : null, now), share) : null;
-  };
-  const rate = (value: (s: Sample[]) => number) => (before ? Math.max(0, value(samples) - value(before.samples)) / span : null);
-  const started = (all: Sample[]) => value_of(all.filter((s) => s.labels['type'] === 'operation_started'), 'quell_events_total');
-  return {
-    at, samples, fenced: of('quell_cancel_fenced_seconds'), signalled: of('quell_cancel_signalled_seconds'), settled: of('quell_cancel_settled_seconds'), commit: of('quell_journal_commit_seconds'),
-    starts: rate(started), events: rate((all) => value_of(all, 'quell_events_total')), live: value_of(samples, 'quell_operations_live'), oldest: value_of(samples, 'quell_oldest_open_cancel_seconds'),
-  };
-}
+let last: Read | null = null;
+let sessions = 0; // grows when somebody else may sign in
+let watchers = 0;
+let is_looking = false;
+let looked_at = -Infinity; // on the page's own clock, which nobody sets
 
 async function look(): Promise<void> {
+  if (is_looking) return;
+  is_looking = true;
+  looked_at = performance.now();
+  const mine = sessions;
   try {
-    const samples = parse_metrics(await get_text('/metrics'));
-    looks.value = [...looks.value.slice(1 - most_looks), look_of(samples, looks.value.at(-1))];
+    const read: Read = { samples: parse_metrics(await get_text('/metrics')), at: Math.max(server_now() / 1000, (last?.at ?? 0) + 0.001) };
+    if (mine !== sessions) return;
+    looks.value = with_look(looks.value, look_of(read, last), most_looks);
+    last = read;
+    samples.value = read.samples;
     measures_trouble.value = '';
   } catch (error) {
-    measures_trouble.value = words_of_repeated(error);
+    if (mine === sessions) measures_trouble.value = words_of_repeated(error);
+  } finally {
+    is_looking = false;
   }
 }
 
-let watchers = 0;
-let timer: ReturnType<typeof setInterval> | undefined;
+function look_if_due(): void {
+  if (document.hidden || session_state.value !== 'in') return;
+  if (performance.now() - looked_at >= (watchers > 0 ? look_ms : unwatched_look_ms) - 500) void look();
+}
 
-/** Looks while somebody watches. */
+export function begin_measures(): void {
+  effect(() => {
+    if (session_state.value === 'in') return;
+    ++sessions;
+    last = samples.value = null;
+    looks.value = [];
+  });
+  setInterval(look_if_due, look_ms);
+}
+
+/** Looks at once, and oftener while somebody watches. */
 export function watch_measures(): () => void {
-  if (watchers++ === 0) {
-    void look();
-    timer = setInterval(() => !document.hidden && void look(), look_ms);
-  }
-  return () => {
-    if (--watchers === 0) clearInterval(timer);
-  };
+  watchers += 1;
+  void look();
+  return () => void (watchers -= 1);
 }

@@ -6,7 +6,7 @@ import { histogram_of, value_of } from '../model/metrics.ts';
 import { Chart } from '../parts/chart.tsx';
 import { HistogramBars } from '../parts/histogram.tsx';
 import { Field, Page, Trouble, When } from '../parts/small.tsx';
-import { looks, measures_trouble, watch_measures } from '../state/measures.ts';
+import { looks, measures_trouble, samples as newest_samples, watch_measures } from '../state/measures.ts';
 import { findings, status } from '../state/needs.ts';
 import { may } from '../state/session.ts';
 import { Configuration } from './configuration.tsx';
@@ -34,7 +34,7 @@ function Charts() {
 }
 
 function Store() {
-  const samples = looks.value.at(-1)?.samples;
+  const samples = newest_samples.value;
   if (!samples) return null;
   const low = value_of(samples, 'quell_store_low') > 0;
   return (
@@ -53,7 +53,7 @@ function Store() {
 }
 
 function Histograms() {
-  const samples = looks.value.at(-1)?.samples;
+  const samples = newest_samples.value;
   if (!samples) return null;
   const of = (name: string) => histogram_of(samples, `quell_${name}_seconds`);
   return (
