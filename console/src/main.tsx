@@ -1,11 +1,12 @@
 // The console begins: sign in, then show what the address names.
 import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
-import { new_needs, tab_title } from './model/needs.ts';
+import { tab_title } from './model/needs.ts';
 import { leave_question } from './state/asking.ts';
 import { begin_keys } from './state/keys.ts';
 import { begin_measures } from './state/measures.ts';
-import { begin_needs, needs, needs_number } from './state/needs.ts';
+import { begin_needs, needs_number } from './state/needs.ts';
+import { begin_notices } from './state/notices.ts';
 import { forget_trees } from './state/kept_trees.ts';
 import { follow_links, go, places, steps } from './state/router.ts';
 import { begin_session, session_state, visits } from './state/session.ts';
@@ -17,18 +18,6 @@ import { SomebodyElse } from './views/somebody_else.tsx';
 function App() {
   if (session_state.value === 'changed') return <SomebodyElse />;
   return session_state.value === 'in' ? <Shell key={visits.value} /> : <SignIn />;
-}
-
-/** A new need is said aloud, if the person has asked for it and looks elsewhere. */
-function notify(): void {
-  let before: ReadonlySet<string> = new Set();
-  effect(() => {
-    const all = needs.value;
-    const news = new_needs(before, all);
-    before = new Set(all.map((need) => need.key));
-    if (!document.hidden || typeof Notification === 'undefined' || Notification.permission !== 'granted') return;
-    for (const need of news) new Notification(need.title, { body: need.detail, tag: need.key });
-  });
 }
 
 /** Whoever leaves the page while a stop has no answer is asked first: with the page it would be lost. */
@@ -73,7 +62,7 @@ effect(() => {
 });
 begin_needs();
 begin_measures();
-notify();
+begin_notices();
 keep_unsent_stops();
 forget_with_the_session();
 close_dialogs_on_the_way();

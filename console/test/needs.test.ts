@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
 import { diagnosis } from '../src/model/doctor.ts';
-import { calm_words, chats_down, needs_of, new_needs, nothing_found, number_words, tab_title, type Findings } from '../src/model/needs.ts';
+import { announced, calm_words, chats_down, needs_of, new_needs, nothing_found, number_words, tab_title, type Findings } from '../src/model/needs.ts';
 import { owner_of, parse_search } from '../src/model/search.ts';
 import { none_settled } from '../src/model/settled.ts';
 import { cancel, operation, report, status, worker } from './made.ts';
@@ -92,4 +92,13 @@ test('the words of the doctor: what is well, what is not, and what nobody can pr
     'note worker: w1 cannot promise: cannot see setsid', 'bad space: 10 B free, less than the reserve of 20 B: starts are refused; free some', 'warning chat: irc: retrying',
   ]);
   assert.equal(diagnosis({ status: status(), workers: [], mcp: [], not_ready: '', is_encrypted: true })[1]!.text, 'none is enrolled: quell worker add NAME');
+});
+
+test('many new needs at once are announced as few', () => {
+  const need = (key: string) => ({ key, weight: 'bad' as const, title: `Need ${key}`, detail: 'so', link: `/${key}`, since: null, approval: null });
+  assert.deepEqual(announced([need('a')]), [{ title: 'Need a', body: 'so', tag: 'a', link: '/a' }]);
+  assert.deepEqual(announced([]), []);
+  const titles = (many: number) => announced(Array.from({ length: many }, (_, i) => need(String(i)))).map((one) => one.title);
+  assert.deepEqual(titles(3), ['Need 0', 'Need 1', 'Need 2']);
+  assert.deepEqual(titles(40), ['Need 0', 'Need 1', '38 more things need you']);
 });

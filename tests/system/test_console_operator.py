@@ -131,7 +131,7 @@ def test_a_need_that_comes_back_is_announced_again(cluster, browser):
     browser(r"""const p = await context.newPage();
         await p.addInitScript(() => {
           window.told = [];
-          window.Notification = class { static permission = 'granted'; constructor(title) { window.told.push(title); } };
+          window.Notification = class { static permission = 'granted'; constructor(title) { window.told.push(title); window.newest = this; } close() {} };
         });
         let is_lost = false;
         await p.route(/\/v1\/workers\?/, async (route) => {
@@ -153,9 +153,40 @@ def test_a_need_that_comes_back_is_announced_again(cluster, browser):
           await p.waitForFunction(() => !document.title.startsWith('('), null, { polling: 100 });
         }
         const told = await p.evaluate(() => window.told);
+        await p.evaluate(() => window.newest.onclick());
+        await p.waitForURL('**/workers');
         await p.unrouteAll({ behavior: 'ignoreErrors' });
         await p.close();
         if (told.some((words) => words !== 'Worker w1 is lost')) throw new Error(told.join());""")
+
+
+NOTIFICATIONS = """window.told = [];
+    window.Notification = class {
+      static permission = 'default';
+      static async requestPermission() { return (this.permission = 'granted'); }
+      constructor(title) { if (!CAN_SHOW) throw new TypeError('Illegal constructor'); window.told.push(title); }
+    };"""
+
+
+def test_notifications_are_wanted_or_not(cluster, browser):
+    browser.sign_in(cluster)
+    browser("""const p = await context.newPage();
+        await p.addInitScript(args.play);
+        await p.goto(args.url + '/');
+        const button = (name) => p.getByRole('button', { name, exact: true });
+        await button('Notify me').click();
+        await button('Notifying you').click();
+        await button('Notify me').click();
+        await button('Notifying you').waitFor();
+        await p.waitForFunction(() => window.told.join() === 'quell,quell');
+        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "true"))
+    # Browsers of phones give the permission, but show nothing that a page alone announces.
+    browser("""const p = await context.newPage();
+        await p.addInitScript(args.play);
+        await p.goto(args.url + '/');
+        await p.getByRole('button', { name: 'Notify me', exact: true }).click();
+        await p.getByRole('button', { name: /^Notify/ }).waitFor({ state: 'detached' });
+        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "false"))
 
 
 def test_older_messages_are_reached(cluster, browser):

@@ -146,6 +146,23 @@ export function new_needs(before: ReadonlySet<string>, needs: readonly Need[]): 
   return needs.filter((need) => !before.has(need.key));
 }
 
+export interface Announcement {
+  title: string;
+  body: string;
+  tag: string; // a later one with the same tag takes its place, also of another tab
+  link: string;
+}
+
+const most_announced = 3;
+
+/** What is said aloud of new needs: each, or the worst and how many more. */
+export function announced(news: readonly Need[]): Announcement[] {
+  const each = (need: Need) => ({ title: need.title, body: need.detail, tag: need.key, link: need.link });
+  if (news.length <= most_announced) return news.map(each);
+  const shown = news.slice(0, most_announced - 1), more = news.length - shown.length;
+  return [...shown.map(each), { title: `${count(more, 'more thing needs', 'more things need')} you`, body: news[shown.length]!.title + ', …', tag: 'more', link: '/' }];
+}
+
 /** `100+` if there are more than were read. */
 export function number_words(needs: number, is_part: boolean): string {
   return needs === 0 ? '' : `${needs.toLocaleString('en')}${is_part ? '+' : ''}`;

@@ -1,11 +1,12 @@
 // The first page: what needs a person, and the cluster in one line.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { money } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import type { Need } from '../model/needs.ts';
 import { Page, Trouble, When } from '../parts/small.tsx';
 import { cost_today, watch_cost } from '../state/cost.ts';
 import { calm, findings, findings_trouble, needs, needs_number, note_seen, status } from '../state/needs.ts';
+import { notifying, notify_me, notify_no_more } from '../state/notices.ts';
 import { may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
@@ -54,9 +55,14 @@ export function ClusterLine() {
 }
 
 function Notify() {
-  const [state, set_state] = useState(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
-  if (state !== 'default') return null;
-  return <button type="button" class="button quiet" onClick={() => void Notification.requestPermission().then(set_state)}>Notify me</button>;
+  switch (notifying.value) {
+    case 'unable':
+      return null;
+    case 'on':
+      return <button type="button" class="button quiet" title="Announces what needs you while you look elsewhere" aria-pressed onClick={notify_no_more}>Notifying you</button>;
+    default:
+      return <button type="button" class="button quiet" title="Announces what needs you while you look elsewhere" onClick={() => void notify_me()}>Notify me</button>;
+  }
 }
 
 export function Home() {
