@@ -5,7 +5,7 @@ import { AnsiReader, text_of } from '../src/model/ansi.ts';
 import { find_end } from '../src/model/audit.ts';
 import { quoted, run_command, stop_command, target_name } from '../src/model/command.ts';
 import { splice, apply_turn_event, type LiveTurn } from '../src/model/conversation.ts';
-import { bytes, duration, exact_ms, shown } from '../src/model/format.ts';
+import { bytes, duration, exact_ms, revealed, shown, visible_json } from '../src/model/format.ts';
 import { between, histogram_of, parse_metrics, quantile } from '../src/model/metrics.ts';
 import { link, parse_route, split_address } from '../src/model/route.ts';
 import { matches, parse_search, request_of } from '../src/model/search.ts';
@@ -16,13 +16,17 @@ import { operation } from './made.ts';
 test('durations and sizes are short and exact enough', () => {
   assert.deepEqual([0, 999, 1500, 61_000, 3_840_000, 90_000_000, -5].map(duration), ['0ms', '999ms', '1.5s', '1m 01s', '1h 04m', '1d 01h', '0s']);
   assert.deepEqual([0, 1023, 1024, 5_000_000].map(bytes), ['0 B', '1023 B', '1.0 KiB', '4.8 MiB']);
-  assert.deepEqual([0.412, 12.34, 4321.4].map(exact_ms), ['0.41 ms', '12.3 ms', '4321 ms']);
+  assert.deepEqual([0, 0.412, 12.34, 4321.4].map(exact_ms), ['0 ms', '0.41 ms', '12.3 ms', '4321 ms']);
 });
 
 test('a title shows a mark for what nobody sees, and keeps every script', () => {
   assert.equal(shown('safe\u202egnp.exe'), 'safe?gnp.exe');
   assert.equal(shown('a\u200bb\u2066c\u2069\u200fd\u061c\ufeff\n\t\x1b[31m\x9b'), 'a?b?c??d????'.concat('?[31m?'));
-  for (const text of ['build 4711', 'תפסיק عربي', 'می\u200cخواهم', '👩\u200d💻 ok', 'ＳＴＯＰ é', '']) assert.equal(shown(text), text);
+  assert.equal(revealed('rm -rf /tmp/a\n\techo \u202etxt.x\u2066'), 'rm -rf /tmp/a\n\techo ⟨U+202E⟩txt.x⟨U+2066⟩');
+  const input = { command: 'echo \u202e\u200b', list: ['a\nb'] };
+  assert.match(visible_json(input), /^\{\n {2}"command": "echo \\u202e\\u200b"/);
+  for (const indent of [0, 2]) assert.deepEqual(JSON.parse(visible_json(input, indent)), input);
+  for (const text of ['build 4711', 'תפסיק عربي', 'می\u200cخواهم', '👩\u200d💻 ok', 'ＳＴＯＰ é', '']) assert.deepEqual([shown(text), revealed(text)], [text, text]);
   assert.equal(target_name({ what: 'operation', id: 'x', title: 'a\u202eb' }), 'a?b');
 });
 

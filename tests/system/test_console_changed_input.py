@@ -1,4 +1,4 @@
-"""The web console: a call that waits is approved with another input, and the server's error is shown where it is edited."""
+"""The web console: all of what a call that waits would do is shown; it is approved with another input, and the server's error is shown where it is edited."""
 import os
 
 import pytest
@@ -9,6 +9,7 @@ from harness.waiting import until
 CONFIG = '[[approval]]\ntool = "exec"\nmatch = "rm *"\n[[approval]]\ntool = "exec"\nmatch = "rm -rf /*"\naction = "deny"\n'
 SCRIPT = [
     {"when": {"user": "one", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo original >> ran"}}]}]},
+    {"when": {"user": "hidden", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./a\u202etxt.b", "cwd": "elsewhere", "env": {"LD_PRELOAD": "/tmp/x.so"}}}]}]},
     {"when": {"result": ""}, "text": "Done: {{results}}"},
     {"text": "You said {{text}}."},
 ]
@@ -20,8 +21,8 @@ def cluster():
         yield c
 
 
-def asked(c, scope):
-    turn = c.say(scope, "one")
+def asked(c, scope, words="one"):
+    turn = c.say(scope, words)
     call, = until(lambda: c.below(turn, status="paused"), "a call to wait for a human")
     return turn, call["id"]
 
@@ -69,3 +70,18 @@ def test_a_change_is_taken_back(cluster, browser):
     browser.sees("rm -f ./nothing", ".approval pre")
     browser.press("Deny", ".approval")
     assert cluster.ended(turn)["status"] == "completed" and "changed" not in cluster.operation(call)["tool"]
+
+
+def test_whoever_decides_sees_all_of_the_input_and_what_hides_in_it(cluster, browser):
+    turn, call = asked(cluster, "console/hidden", "hidden")
+    browser.sign_in(cluster)
+    for path, where in (("/", ".need"), (f"/operations/{call}", ".approval"), ("/conversation?scope=console/hidden", ".talk .approval")):
+        browser.go(path)
+        for words in ("rm -f ./a⟨U+202E⟩txt.b", "LD_PRELOAD", "/tmp/x.so", "elsewhere"):
+            browser.sees(words, where)
+    assert browser.flaws() == []
+    browser.press("Change…", ".approval")
+    assert "\\u202e" in browser("return await page.getByLabel('Input', { exact: true }).inputValue()"), "also where it is edited"
+    browser.press("Leave as it is", ".approval")
+    browser.press("Deny", ".approval")
+    assert cluster.ended(turn)["status"] == "completed"

@@ -22,6 +22,7 @@ export function duration(ms: number): string {
 
 /** A time of a report: milliseconds with what matters of the decimals. */
 export function exact_ms(ms: number): string {
+  if (ms === 0) return '0 ms';
   if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < 100) return `${ms.toFixed(1)} ms`;
   if (ms < 10_000) return `${Math.round(ms)} ms`;
@@ -68,6 +69,16 @@ const disguises = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u20
 /** What somebody else wrote, as a title on one line: `?` for each character that nobody sees, as on a terminal. */
 export function shown(text: string): string {
   return text.replace(disguises, '?');
+}
+
+/** The same in a text of several lines that somebody decides about, as a command: each such character by its number, so that the rest is where it looks to be. */
+export function revealed(text: string): string {
+  return text.replace(disguises, (one) => (one === '\n' || one === '\t' ? one : `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`));
+}
+
+/** JSON in which nothing is hidden: still the same value. */
+export function visible_json(value: unknown, indent = 2): string {
+  return JSON.stringify(value ?? {}, null, indent).replace(disguises, (one) => (one === '\n' ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`));
 }
 
 /** A word with its underscores as spaces. */

@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { Operation } from '../api/types.ts';
+import { revealed, shown, visible_json } from '../model/format.ts';
 import { api_path } from '../model/route.ts';
-import { Trouble } from '../parts/small.tsx';
+import { Field, Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
 
@@ -19,6 +20,18 @@ function object_in(text: string): object | string {
 
 /** How long an approval holds for this exact call in this scope. */
 const hours = [['Only this time', 0], ['And for 8 hours', 8], ['And for 7 days', 7 * 24]] as const;
+
+/** All of what would run: a command as such, and whatever else the call says beside it. */
+function Input({ of }: { of: unknown }) {
+  const { command, ...others } = (of ?? {}) as Record<string, unknown>;
+  if (typeof command !== 'string') return <pre class="command" tabIndex={0}>{visible_json(of)}</pre>;
+  return (
+    <>
+      <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{revealed(command)}</pre>
+      {Object.keys(others).length > 0 && <dl class="fields input-fields">{Object.entries(others).map(([name, value]) => <Field key={name} name={shown(name)}><code>{typeof value === 'string' ? revealed(value) : visible_json(value, 0)}</code></Field>)}</dl>}
+    </>
+  );
+}
 
 function Permission({ op }: { op: Operation }) {
   const [trouble, set_trouble] = useState('');
@@ -40,18 +53,16 @@ function Permission({ op }: { op: Operation }) {
       set_trouble(words_of(error));
     }
   };
-  const input = op.tool?.input as { command?: unknown } | undefined;
-  const command = typeof input?.command === 'string' ? input.command : null;
   return (
     <div class="approval">
       {op.tool?.approval && <p class="faint">Rule: {op.tool.approval}</p>}
-      {edited !== null ? <label class="stack"><span>Input</span><textarea class="code" aria-label="Input" rows={Math.min(16, edited.split('\n').length + 1)} spellcheck={false} value={edited} onInput={(e) => set_edited(e.currentTarget.value)} /></label> : command ? <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{command}</pre> : <pre class="command" tabIndex={0}>{JSON.stringify(op.tool?.input ?? {}, null, 2)}</pre>}
+      {edited !== null ? <label class="stack"><span>Input</span><textarea class="code" aria-label="Input" rows={Math.min(16, edited.split('\n').length + 1)} spellcheck={false} value={edited} onInput={(e) => set_edited(e.currentTarget.value)} /></label> : <Input of={op.tool?.input} />}
       {may.decide.value && (
         <div class="approval-foot">
           <input aria-label="Reason" placeholder="Reason, if you like" maxLength={500} value={reason} onInput={(e) => set_reason(e.currentTarget.value)} />
           {op.tool?.approval && edited === null && <select aria-label="How long the approval holds" title="The same call of this agent, with the same input, in this scope" value={hold} onChange={(e) => set_hold(Number(e.currentTarget.value))}>{hours.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select>}
           {edited === null
-            ? <button type="button" class="button quiet" disabled={note !== ''} title="Approve it with another input" onClick={() => set_edited(JSON.stringify(op.tool?.input ?? {}, null, 2))}>Change…</button>
+            ? <button type="button" class="button quiet" disabled={note !== ''} title="Approve it with another input" onClick={() => set_edited(visible_json(op.tool?.input))}>Change…</button>
             : <button type="button" class="button quiet" disabled={note !== ''} onClick={() => (set_edited(null), set_trouble(''))}>Leave as it is</button>}
           <button type="button" class="button" disabled={note !== ''} onClick={() => void decide('deny')}>Deny</button>
           <button type="button" class="button primary" disabled={note !== ''} onClick={() => void decide('approve')}>{edited === null ? 'Approve' : 'Approve changed'}</button>

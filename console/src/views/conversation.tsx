@@ -7,7 +7,7 @@ import type { Message, MessageDecision, Operation, Summary } from '../api/types.
 import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { message_of, rest_of, unanswered_words, type Outgoing } from '../model/draft.ts';
-import { count, duration, shown } from '../model/format.ts';
+import { count, duration, revealed, shown, visible_json } from '../model/format.ts';
 import { here_queries, what_is_here } from '../model/here.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
@@ -27,7 +27,7 @@ import { MessageActions } from './message_actions.tsx';
 
 function input_words(input: unknown): string {
   const command = (input as { command?: unknown } | null)?.command;
-  return typeof command === 'string' ? command : JSON.stringify(input ?? {});
+  return typeof command === 'string' ? revealed(command) : visible_json(input, 0);
 }
 
 function Tool({ tool }: { tool: ToolRun }) {
@@ -74,7 +74,7 @@ function Kept({ message, is_gone, used, actions }: { message: Message; is_gone: 
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
       <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
       {message.tool_calls.map((c) => <div key={c.call} class="tool st-completed"><i aria-hidden="true" />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
-      {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : JSON.stringify(r.result, null, 2)}</pre></details>)}
+      {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : visible_json(r.result)}</pre></details>)}
       {message.text && <p class="said">{message.text}</p>}
       {actions}
     </article>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { post, words_of } from '../api/client.ts';
 import type { Operation, Question } from '../api/types.ts';
 import { defaults_of, fields_of, values_of, type Entered, type FormField } from '../model/form.ts';
+import { revealed } from '../model/format.ts';
 import { api_path } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
@@ -76,7 +77,7 @@ export function QuestionForm({ op, question }: { op: Operation; question: Questi
   return (
     <form class="approval" aria-label="Question" onSubmit={(e) => (e.preventDefault(), answer())}>
       {question.server && <p class="faint">{question.server} asks:</p>}
-      <p class="said">{question.message}</p>
+      <p class="said">{revealed(question.message ?? '')}</p>
       {may.decide.value && (
         <>
           {fields.map((field) => <Field key={field.name} field={field} value={entered[field.name] ?? ''} enter={(value) => set_entered({ ...entered, [field.name]: value })} />)}
