@@ -14,6 +14,11 @@ export function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** As it is typed in a shell. */
+export function command_line(words: readonly string[]): string {
+  return words.map(quoted).join(' ');
+}
+
 const shortest_lease_ms = 1000; // that a command may ask for
 
 /**
@@ -46,7 +51,7 @@ export function run_command(op: Operation): string {
   if (task.stdin) words.push('--input');
   for (const name of task.env_names) words.push('--env', quoted(name));
   for (const name of task.secret_names) words.push('--secret', quoted(`${name}=FILE`));
-  return [...words, '--', ...task.command.map(quoted)].join(' ');
+  return [...words, '--', command_line(task.command)].join(' ');
 }
 
 export function stop_command(target: StopTarget): string {

@@ -5,8 +5,8 @@ import { listen } from '../api/feed.ts';
 import type { Operation } from '../api/types.ts';
 import { useEffect } from 'preact/hooks';
 import { usage_of, usage_words } from '../model/cost.ts';
-import { run_command } from '../model/command.ts';
-import { bytes, duration, plain, shown } from '../model/format.ts';
+import { command_line, run_command } from '../model/command.ts';
+import { bytes, duration, plain, revealed, shown, visible_json } from '../model/format.ts';
 import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
 import { term } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
@@ -56,7 +56,6 @@ function TaskFields({ op }: { op: Operation }) {
   if (!task) return null;
   return (
     <>
-      <Field name="Command"><code class="wrap">{task.command.join(' ')}</code></Field>
       {task.cwd && <Field name="Directory"><code>{task.cwd}</code></Field>}
       <Field name="Containment">{task.containment ?? <span class="faint">not placed yet</span>}</Field>
       <Field name="Lease">{task.lease_ms ? duration(task.lease_ms) : 'none'}</Field>
@@ -149,13 +148,14 @@ export function OperationView({ id }: { id: string }) {
       <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} />, dead by <When at={op.unreachable.dead_by} /></>}</p>
       {op.error && <div class="trouble"><b>{plain(op.error.code)}</b> <span>{op.error.message}</span></div>}
       {op.status === 'paused' && op.tool && <section class="card"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
+      {op.task && <pre class="command task-command" tabIndex={0} role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span>{revealed(command_line(op.task.command))}</pre>}
       <div class="operation">
         <div class="operation-main">
           <TimelinePane root={op} />
           {op.task && <OutputPane key={op.id} op={op} />}
-          {op.result !== null && op.result !== undefined && <section class="card"><h2>Result</h2><pre class="json" tabIndex={0}>{JSON.stringify(op.result, null, 2)}</pre></section>}
-          {op.tool?.input !== undefined && op.status !== 'paused' && <section class="card"><h2>Input</h2><pre class="json" tabIndex={0}>{JSON.stringify(op.tool.input, null, 2)}</pre></section>}
-          {op.tool?.changed && <section class="card"><h2>Input that it ran with</h2><p class="faint">Changed by {op.tool.changed.by.name || op.tool.changed.by.id}</p><pre class="json" tabIndex={0}>{JSON.stringify(op.tool.changed.input, null, 2)}</pre></section>}
+          {op.result !== null && op.result !== undefined && <section class="card"><h2>Result</h2><pre class="json" tabIndex={0}>{visible_json(op.result)}</pre></section>}
+          {op.tool?.input !== undefined && op.status !== 'paused' && <section class="card"><h2>Input</h2><pre class="json" tabIndex={0}>{visible_json(op.tool.input)}</pre></section>}
+          {op.tool?.changed && <section class="card"><h2>Input that it ran with</h2><p class="faint">Changed by {op.tool.changed.by.name || op.tool.changed.by.id}</p><pre class="json" tabIndex={0}>{visible_json(op.tool.changed.input)}</pre></section>}
         </div>
         <div class="operation-side"><StopFacts op={op} /><Facts op={op} /></div>
       </div>
