@@ -17,15 +17,21 @@ const by_days = { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc
 const day_axis = { incrs: [1, 2, 7, 14, 28, 56].map((days) => days * day_s), space: 60 };
 const day_text = (at: number) => new Date(at * 1000).toISOString().slice(5, 10);
 
+const whole_steps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+
 interface ChartProps {
   title: string;
   times: number[];
   series: Series[];
   unit: (value: number) => string;
   each?: 'moment' | 'day';
+  /** The least top of the scale, in the unit of the values: what is nearly nothing looks so. */
+  least_top?: number;
+  /** Only whole numbers stand at the side. */
+  is_whole?: boolean;
 }
 
-export function Chart({ title, times, series, unit, each = 'moment' }: ChartProps) {
+export function Chart({ title, times, series, unit, each = 'moment', least_top = 1e-9, is_whole = false }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const data = [times, ...series.map((s) => s.values)] as uPlot.AlignedData;
@@ -35,9 +41,9 @@ export function Chart({ title, times, series, unit, each = 'moment' }: ChartProp
     const axis = { stroke: colour_of('--faint'), grid: { stroke: colour_of('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
     plot.current = new uPlot(
       {
-        ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map(each === 'day' ? day_text : (at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28, ...(each === 'day' ? day_axis : {}) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(unit) }],
-        scales: { ...(each === 'day' ? { x: { range: (_, min, max) => [min - day_s / 2, max + day_s / 2] } } : {}), y: { range: (_, __, max) => [0, Math.max(max || 0, 1e-9) * 1.15] } },
+        ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false }, padding: [10, 12, 0, 0],
+        axes: [{ ...axis, values: (_, ticks) => ticks.map(each === 'day' ? day_text : (at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28, ...(each === 'day' ? day_axis : {}) }, { ...axis, size: 62, space: 34, values: (_, ticks) => ticks.map(unit), ...(is_whole ? { incrs: whole_steps } : {}) }],
+        scales: { ...(each === 'day' ? { x: { range: (_, min, max) => [min - day_s / 2, max + day_s / 2] } } : {}), y: { range: (_, __, max) => [0, Math.max((max || 0) * 1.15, least_top)] } },
         series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: each === 'moment' && times.length < 3 }, ...(each === 'day' ? { fill: colour_of(s.colour), paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : {}) }))],
       },
       data, el,

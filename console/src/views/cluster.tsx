@@ -13,7 +13,8 @@ import { Configuration } from './configuration.tsx';
 import { ClusterLine } from './home.tsx';
 
 const milliseconds = (seconds: number) => exact_ms(seconds * 1000);
-const each_second = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
+const each_second = (value: number) => `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
+const age = (seconds: number) => (seconds === 0 ? '0s' : duration(seconds * 1000));
 const whole = (value: number) => Math.round(value).toLocaleString('en');
 
 function Charts() {
@@ -21,14 +22,14 @@ function Charts() {
   const times = all.map((l) => l.at);
   return (
     <div class="charts">
-      <Chart title="Stops, 99 %" times={times} unit={milliseconds} series={[
+      <Chart title="Stops, 99 %" times={times} unit={milliseconds} least_top={0.01} series={[
         { name: 'fenced', colour: '--c-run', values: all.map((l) => l.fenced) }, { name: 'signalled', colour: '--c-wait', values: all.map((l) => l.signalled) },
         { name: 'settled', colour: '--c-stop', values: all.map((l) => l.settled) }]} />
-      <Chart title="Commits, 99 %" times={times} unit={milliseconds} series={[{ name: 'commit', colour: '--c-good', values: all.map((l) => l.commit) }]} />
-      <Chart title="Starts and events" times={times} unit={each_second} series={[
+      <Chart title="Commits, 99 %" times={times} unit={milliseconds} least_top={0.001} series={[{ name: 'commit', colour: '--c-good', values: all.map((l) => l.commit) }]} />
+      <Chart title="Starts and events" times={times} unit={each_second} least_top={1} series={[
         { name: 'starts', colour: '--c-run', values: all.map((l) => l.starts) }, { name: 'events', colour: '--c-wait', values: all.map((l) => l.events) }]} />
-      <Chart title="Live operations" times={times} unit={whole} series={[{ name: 'live', colour: '--c-run', values: all.map((l) => l.live) }]} />
-      <Chart title="Oldest unproven" times={times} unit={(s) => duration(s * 1000)} series={[{ name: 'age', colour: '--c-stop', values: all.map((l) => l.oldest) }]} />
+      <Chart title="Live operations" times={times} unit={whole} least_top={4} is_whole series={[{ name: 'live', colour: '--c-run', values: all.map((l) => l.live) }]} />
+      <Chart title="Oldest unproven" times={times} unit={age} least_top={10} series={[{ name: 'age', colour: '--c-stop', values: all.map((l) => l.oldest) }]} />
     </div>
   );
 }
