@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Operation } from '../src/api/types.ts';
 import { marked_words, outcome_words } from '../src/model/outcome.ts';
 import { cancels_among, phases_of, phases_of_operation } from '../src/model/phases.ts';
-import { timeline } from '../src/model/timeline.ts';
+import { kinds_of, play_ms, ticks_of, timeline } from '../src/model/timeline.ts';
 import { cancel, operation, report } from './made.ts';
 
 const begin = Date.parse('2026-11-20T10:00:08.000Z');
@@ -52,6 +52,23 @@ test('a timeline marks the phases, and none later than its instant', () => {
   assert.deepEqual(marks(begin + 1), [['fenced'], ['fenced']]);
   assert.deepEqual(marks(begin - 1), [[], []]);
   assert.equal(timeline(operations, 'r', Infinity, 0, cancels).bars[0]!.marks[2]!.share, 1);
+});
+
+test('the axis of a timeline has round times, and never too many', () => {
+  assert.deepEqual(ticks_of(10_000, 6), [0, 1, 2, 3, 4, 5].map((i) => ({ share: i / 5, text: i === 0 ? '0' : i === 5 ? '10s' : `${2 * i}s` })));
+  assert.deepEqual(ticks_of(7, 6).map((tick) => tick.text), ['0', '2ms', '4ms', '6ms']);
+  assert.deepEqual(ticks_of(100 * 60_000, 6).map((tick) => tick.text), ['0', '30m', '1h', '1h 30m']);
+  assert.deepEqual(ticks_of(20 * 86_400_000, 6).map((tick) => tick.text), ['0', '4d', '8d', '12d', '16d', '20d']);
+  for (let span = 1; span < 4e9; span = Math.ceil(span * 1.3)) {
+    const ticks = ticks_of(span, 6);
+    assert.ok(ticks.length >= 2 && ticks.length <= 7 && ticks.every((tick) => tick.share >= 0 && tick.share <= 1) && new Set(ticks.map((tick) => tick.text)).size === ticks.length, `${span} ms`);
+  }
+});
+
+test('a replay takes as long as it took, within limits, and names the kinds that it shows', () => {
+  assert.deepEqual([5, 4000, 3_600_000].map(play_ms), [2000, 4000, 10_000]);
+  const bars = timeline([operation('r', { kind: 'turn' }), operation('m', { kind: 'model_call', parent: 'r', seq: 2 }), operation('n', { kind: 'model_call', parent: 'r', seq: 3 })], 'r', Infinity, begin).bars;
+  assert.deepEqual(kinds_of(bars), ['turn', 'model_call']);
 });
 
 test('a marked row is said with its name, how it stands and its place', () => {

@@ -40,3 +40,8 @@ def test_a_timeline_says_the_kind_and_the_phases_of_the_stop(cluster, browser, s
     browser("await page.locator('.replay input').fill('0')")
     browser("await page.locator('.bar-row .mark').first().waitFor({ state: 'detached' })")
     assert "fenced" not in browser.text(".stop-phases")
+    # It plays to its end by itself.
+    browser.sees("task", ".legend")
+    browser.press("Replay", ".replay")
+    browser.sees("to its end", ".replay")
+    browser("await page.locator('.bar-row .mark-settled').waitFor({ state: 'attached' }); await page.getByRole('button', { name: 'Replay' }).waitFor()")

@@ -1,5 +1,6 @@
 // A tree of operations as bars over time: waiting, running, being stopped. Pure.
 import type { Cancel, Operation } from '../api/types.ts';
+import { duration } from './format.ts';
 import { phases_of_operation, type Phase } from './phases.ts';
 
 export interface Bar {
@@ -60,6 +61,33 @@ export function timeline(operations: readonly Operation[], root: string, when: n
   };
   walk('', 0);
   return { bars, begin, end };
+}
+
+const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
+const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, second, 2 * second, 5 * second, 10 * second, 15 * second, 30 * second,
+  minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour];
+
+export interface Tick {
+  share: number; // 0 to 1
+  text: string; // since the beginning
+}
+
+/** The marks of its axis, at round times: at most so many beside the one at 0. */
+export function ticks_of(span_ms: number, most: number): Tick[] {
+  const step = steps.find((one) => span_ms / one <= most) ?? day * Math.ceil(span_ms / most / day);
+  return Array.from({ length: Math.floor(span_ms / step) + 1 }, (_, i) => ({ share: (i * step) / span_ms, text: i === 0 ? '0' : duration(i * step) }));
+}
+
+const least_play_ms = 2000, most_play_ms = 10_000;
+
+/** How long the replay of so much time takes: as long as it took, but for what is very short or long. */
+export function play_ms(span_ms: number): number {
+  return Math.min(most_play_ms, Math.max(least_play_ms, span_ms));
+}
+
+/** The kinds that it shows, in the order of their first bars. */
+export function kinds_of(bars: readonly Bar[]): Operation['kind'][] {
+  return [...new Set(bars.map((bar) => bar.operation.kind))];
 }
 
 function parts_of(op: Operation, share: (ms: number) => number, now: number): Bar['parts'] {

@@ -1,12 +1,12 @@
 // The waterfall of an operation and all below it, with the phases of the cancels that stopped it, and its replay.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get } from '../api/client.ts';
 import type { Cancel, Operation } from '../api/types.ts';
 import { clock, duration, exact_ms, plain } from '../model/format.ts';
 import { cancels_among, phases_of } from '../model/phases.ts';
 import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
-import { span_of, timeline, type Bar } from '../model/timeline.ts';
+import { kinds_of, play_ms, span_of, ticks_of, timeline, type Bar, type Tick } from '../model/timeline.ts';
 import { now } from '../state/clock.ts';
 import { use_resource } from '../state/resource.ts';
 import { Dot, op_title, Trouble } from './small.tsx';
@@ -15,6 +15,8 @@ import { Virtual } from './virtual.tsx';
 const most_operations = 1000;
 const most_cancels = 5;
 const row_height = 26;
+const most_ticks = 6;
+const frame_ms = 50;
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
 
 function BarRow({ bar, place, of }: { bar: Bar; place: number; of: number }) {
@@ -22,7 +24,7 @@ function BarRow({ bar, place, of }: { bar: Bar; place: number; of: number }) {
   const lasted = op.ended_at ? [duration(Date.parse(op.ended_at) - Date.parse(op.created_at))] : [];
   const told = [...lasted, ...bar.marks.map((mark) => `${mark.what} ${exact_ms(mark.after_ms)} after the stop`)].join(' · ');
   return (
-    <div class={`bar-row${bar.state === 'not_yet' ? ' not-yet' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place}>
+    <div class={`bar-row k-${op.kind}${bar.state === 'not_yet' ? ' not-yet' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place}>
       <a class="bar-name" href={operation_link(op.id)} title={`${op_title(op)} · ${plain(op.kind)} · ${plain(op.status)}`} style={{ paddingLeft: `${Math.min(bar.depth, 12) * 12}px` }}>
         {bar.state === 'not_yet' ? <span class="dot" /> : <Dot status={bar.state} />} <span class="bar-kind">{plain(op.kind)}</span> {op_title(op)}
       </a>
@@ -33,6 +35,55 @@ function BarRow({ bar, place, of }: { bar: Bar; place: number; of: number }) {
         {bar.marks.map((mark) => <i key={mark.what} class={`mark mark-${mark.what}`} style={{ left: percent(mark.share) }} />)}
         {told && <span class="hidden">{told}</span>}
       </div>
+    </div>
+  );
+}
+
+/** Round times since its beginning, above the bars. */
+function Axis({ ticks }: { ticks: readonly Tick[] }) {
+  return (
+    <div class="bar-row bar-axis" aria-hidden="true">
+      <span />
+      <div>{ticks.map((tick) => <span key={tick.text} class={`num${tick.share > 0.94 ? ' at-end' : ''}`} style={{ left: percent(tick.share) }}>{tick.text}</span>)}</div>
+    </div>
+  );
+}
+
+function Legend({ bars }: { bars: readonly Bar[] }) {
+  return (
+    <div class="legend">
+      {kinds_of(bars).map((kind) => <span key={kind} class={`k-${kind}`}><i class="part-runs" /> {plain(kind)}</span>)}
+      <span><i class="part-waits" /> waits</span><span><i class="part-stops" /> being stopped</span>
+      {bars.some((bar) => bar.state === 'failed') && <span><i class="part-failed" /> failed</span>}
+    </div>
+  );
+}
+
+/** The instant that is shown, as a share of the whole: dragged, or played. */
+function Replay({ at, set_at, span_ms, words }: { at: number; set_at: (at: number) => void; span_ms: number; words: string }) {
+  const [is_playing, set_playing] = useState(false);
+  const shown = useRef(at);
+  shown.current = at;
+  useEffect(() => {
+    if (!is_playing) return;
+    let before = performance.now();
+    const timer = setInterval(() => {
+      const now = performance.now(), next = Math.min(1, shown.current + (now - before) / play_ms(span_ms));
+      before = now;
+      set_at(next);
+      if (next >= 1) set_playing(false);
+    }, frame_ms);
+    return () => clearInterval(timer);
+  }, [is_playing, span_ms]);
+  const play = () => {
+    if (!is_playing && at >= 1) set_at(0);
+    set_playing(!is_playing);
+  };
+  return (
+    <div class="replay">
+      <button type="button" class="button" onClick={play}>{is_playing ? 'Pause' : 'Replay'}</button>
+      <input type="range" aria-label="Instant of the replay" min={0} max={1} step={0.001} value={at} onInput={(e) => (set_playing(false), set_at(Number(e.currentTarget.value)))} />
+      <span class="num">{words}</span>
     </div>
   );
 }
@@ -73,21 +124,18 @@ export function TimelinePane({ root }: { root: Operation }) {
   const when = at >= 1 ? Infinity : begin + at * (end - begin);
   const drawn = timeline(operations, root.id, when, now.value, new Map(cancels.map((cancel) => [cancel.id ?? '', cancel])));
   const shown = Math.min(drawn.bars.length, 14);
+  const ticks = ticks_of(end - begin, most_ticks);
   return (
     <section class="card">
       <h2>Timeline <span class="faint">{duration(end - begin)}{found?.next_cursor ? ` · the first ${most_operations} of more` : ''}</span></h2>
       <Trouble words={state.value.trouble || stops.value.trouble} retry={reload} />
-      <div style={{ height: `${shown * row_height}px` }}>
+      <div class="waterfall" style={{ '--step': percent(ticks[1]?.share ?? 1), '--rows': String(shown) }}>
+        <Axis ticks={ticks} />
         <Virtual label="Timeline" count={drawn.bars.length} row_height={row_height} render={(i) => <BarRow key={drawn.bars[i]!.operation.id} bar={drawn.bars[i]!} place={i + 1} of={drawn.bars.length} />} />
       </div>
       {cancels.length > 0 && <Stops cancels={cancels} when={when} />}
-      <div class="legend"><span><i class="part-waits" /> waits</span><span><i class="part-runs" /> runs</span><span><i class="part-stops" /> being stopped</span></div>
-      {is_over && (
-        <label class="replay">Replay
-          <input type="range" min={0} max={1} step={0.001} value={at} onInput={(e) => set_at(Number(e.currentTarget.value))} />
-          <span class="num">{at >= 1 ? 'to its end' : clock(new Date(when).toISOString(), now.value)}</span>
-        </label>
-      )}
+      <Legend bars={drawn.bars} />
+      {is_over && <Replay at={at} set_at={set_at} span_ms={end - begin} words={at >= 1 ? 'to its end' : clock(new Date(when).toISOString(), now.value)} />}
     </section>
   );
 }
