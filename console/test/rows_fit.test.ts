@@ -21,32 +21,39 @@ function hidden(width: number): Set<string> {
 }
 
 const columns = ['scope', 'kind', 'owner', 'worker', 'status', 'age', 'when', 'short'];
-const choose = 15, dot = 8, grow = 8, scrollbar = 15; // parts.css, and the least that `.row .grow` takes
+const choose = 15, dot = 8, scrollbar = 15; // parts.css
 const is_phone = (width: number) => width <= 760;
 
-/** What is left for the title and what stands beside it, with its Stop button in sight. */
-function left_for_title(width: number): number {
+/** What title and detail share; `is_past`: in a list of what has ended, where nothing is chosen or stopped. */
+function left_for_words(width: number, is_past: boolean): number {
   const page = is_phone(width) ? 2 * 14 : pixels(frame, '.nav', 'width') + 2 * 28;
   const most = pixels(frame, '.page', 'max-width') - 2 * 28;
   const gap = is_phone(width) ? 7 : pixels(rows, '.row', 'gap'), around = is_phone(width) ? 2 * 8 : 2 * 12;
   const inner = Math.min(width - page, most) - 2 - (is_phone(width) ? 0 : scrollbar) - around;
-  const shown = columns.filter((name) => !hidden(width).has(name));
+  const shown = columns.filter((name) => !hidden(width).has(name) && (name !== 'when' || is_past));
   const stop = is_phone(width) ? 48 : pixels(rows, '.stop', 'width');
-  const items = shown.length + 5 + (is_phone(width) ? 0 : 1); // choose, dot, title, grow, stop; the detail, which can shrink to nothing
-  return inner - shown.reduce((sum, name) => sum + pixels(rows, `.col.${name}`, 'width'), 0) - choose - dot - grow - stop - (items - 1) * gap;
+  const others = [...shown.map((name) => pixels(rows, `.col.${name}`, 'width')), dot, ...(is_past ? [] : [choose, stop])];
+  const words = is_past || !is_phone(width) ? 2 : 1; // the detail of what lives is not shown on a phone
+  return inner - others.reduce((sum, px) => sum + px, 0) - (others.length + words - 1) * gap;
 }
 
-test('at every width of the window a row of a list has room for its title and its Stop button', () => {
-  assert.match(rows, /^\.row\[role=listitem\] > \.row-title \{ flex: 0 1 /m, 'the title gives way');
+test('at every width of the window a row of a list has room for its title, its detail and its Stop button', () => {
+  for (const [part, shares] of [['.row[role=listitem]', [3, 2]], ['.row-past[role=listitem]', [2, 3]]] as const)
+    for (const [i, name] of ['title', 'detail'].entries())
+      assert.ok(rows.split('\n').some((line) => line.startsWith(`${part} > .row-${name} {`) && line.includes(`flex: ${shares[i]} 1 0;`)), `${part}: the ${name} has its share of what is left, whatever it holds`);
   for (let width = 320; width <= 2560; ++width) {
     const least = is_phone(width) ? 60 : pixels(rows, '.row[role=listitem] > .row-title', 'min-width');
-    assert.ok(left_for_title(width) >= least, `${width} px: ${left_for_title(width)} px for the title, of at least ${least}`);
+    const lives = left_for_words(width, false), past = left_for_words(width, true);
+    assert.ok(lives - (is_phone(width) ? 0 : 50) >= least, `${width} px: ${lives} px for title and detail of what lives`);
+    // "terminated, proof: cgroup empty" is not so wide.
+    assert.ok(past - Math.max(least, 0.4 * past) >= (width < 390 ? 100 : width < 900 ? 130 : 170), `${width} px: ${past} px for title and detail of what has ended`);
   }
 });
 
 test('what is hidden is what the styles say', () => {
-  assert.deepEqual([...hidden(1440)], []);
-  assert.deepEqual([...hidden(1280)].sort(), ['kind', 'owner']);
-  assert.deepEqual([...hidden(1024)].sort(), ['kind', 'owner', 'short', 'worker']);
+  assert.deepEqual([...hidden(1520)], []);
+  assert.deepEqual([...hidden(1440)].sort(), ['owner', 'short']);
+  assert.deepEqual([...hidden(1280)].sort(), ['kind', 'owner', 'short']);
+  assert.deepEqual([...hidden(1024)].sort(), ['kind', 'owner', 'scope', 'short', 'worker']);
   assert.ok(hidden(400).has('status'));
 });

@@ -15,6 +15,8 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def stopped(cluster):
+    other = cluster.start("true", scope="phases", title="went well, and has a long title that takes what room there is, and more")
+    cluster.wait_status(other["id"], "completed")
     op = cluster.start("bash", "-c", STAY, scope="phases", title="was stopped")
     cluster.wait_status(op["id"], "running")
     cluster.cancel(operation=op["id"])
@@ -26,6 +28,14 @@ def test_a_cancelled_operation_is_listed_with_its_receipt_and_proof(cluster, bro
     browser.go("/ended?q=scope:phases")
     words = f"{stopped['stop']['receipt']}, proof: {stopped['stop']['proof']}".replace("_", " ")
     browser.sees(words, ".row-op .row-detail")
+    for width in (1360, 1024, 390):
+        browser("await page.setViewportSize({ width: args.width, height: 844 })", width=width)
+        browser("await page.locator('.row-detail').first().waitFor()")
+        # A phone cuts the end of the words.
+        assert width == 390 or browser("return await page.locator('.row-op .row-detail').first().evaluate((el) => el.scrollWidth <= el.clientWidth)"), width
+    browser("await page.setViewportSize({ width: 1360, height: 860 })")
+    places = browser("return await page.locator('.row-op').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('.col')].map((one) => Math.round(one.getBoundingClientRect().left)).join()))")
+    assert len(places) == 2 and len(set(places)) == 1, places
 
 
 def test_a_timeline_says_the_kind_and_the_phases_of_the_stop(cluster, browser, stopped):

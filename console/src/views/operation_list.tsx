@@ -23,22 +23,23 @@ interface RowProps {
   choose: (() => void) | null; // null: nothing of this list can be stopped
   place: number; // from 1
   of: number; // how many rows there are; -1 = unknown
+  is_past: boolean;
 }
 
 const stop_one = (op: Operation) => ask_to_stop({ what: 'operation', id: op.id, title: op.title });
 
-function ListRow({ op, is_focused, is_chosen, choose, place, of }: RowProps) {
+function ListRow({ op, is_focused, is_chosen, choose, place, of, is_past }: RowProps) {
   const title = op_title(op);
   const outcome = outcome_words(op);
   return (
-    <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place} {...(is_focused ? { 'aria-current': 'true' as const } : {})}>
+    <div class={`row row-op${is_past ? ' row-past' : ''} is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place} {...(is_focused ? { 'aria-current': 'true' as const } : {})}>
       {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
       <Dot status={op.status} />
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       <span class="col scope" title={op.scope}>{op.scope}</span>
       <span class="row-detail" title={outcome}>{outcome}</span>
       <span class="grow" />
-      <OperationColumns op={op} when stop={choose && (() => stop_one(op))} />
+      <OperationColumns op={op} when={is_past} stop={choose && (() => stop_one(op))} />
     </div>
   );
 }
@@ -93,7 +94,7 @@ function List({ text, which }: ListProps) {
   const row = (op: Operation, place: number, is_focused: boolean) => {
     const is_chosen = choice.ids.value.has(op.id);
     return keep(op.id, [op, place, of, is_focused, is_chosen, can_stop], () =>
-      <ListRow key={op.id} op={op} place={place} of={of} is_focused={is_focused} is_chosen={is_chosen} choose={can_stop ? () => choice.toggle(op.id) : null} />);
+      <ListRow key={op.id} op={op} place={place} of={of} is_focused={is_focused} is_chosen={is_chosen} is_past={which === 'ended'} choose={can_stop ? () => choice.toggle(op.id) : null} />);
   };
   const marked = at();
   return (
