@@ -25,3 +25,13 @@ def test_a_line_without_end_is_bounded_and_what_is_left_out_is_said(cluster, bro
     browser.sees("before are not shown here; the download has them", ".left-out")
     assert browser("return await page.locator('.line').evaluateAll((all) => Math.max(...all.map((one) => one.textContent.length)))") <= 2100
     cluster.wait_status(op["id"], "completed")
+
+
+def test_what_wrote_only_errors_shows_them_at_once(cluster, browser):
+    op = cluster.start("bash", "-c", "echo broken >&2; exit 3", scope="output", title="complains")
+    cluster.wait_status(op["id"], "failed")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{op['id']}")
+    browser.sees("broken", ".output")
+    browser.press("stdout", ".output-head")
+    browser.sees("It wrote nothing to stdout.", "#main")

@@ -1,5 +1,5 @@
 // What a task wrote: the tail with its colours, a search, and the whole to download.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Operation } from '../api/types.ts';
 import { text_of, type Line } from '../model/ansi.ts';
 import { bytes } from '../model/format.ts';
@@ -28,9 +28,14 @@ function hits_of(lines: readonly Line[], words: string): number[] {
 }
 
 export function OutputPane({ op }: { op: Operation }) {
-  const [name, set_name] = useState<StreamName>('stdout');
+  const [chosen, set_name] = useState<StreamName | null>(null);
+  const first = useRef<StreamName | null>(null);
   const [words, set_words] = useState('');
   const [hit, set_hit] = useState(0);
+  const { stdout_bytes, stderr_bytes, dropped_bytes } = op.task!.output;
+  // Until somebody chooses: where something was written first.
+  if (!first.current && stdout_bytes + stderr_bytes > 0) first.current = stdout_bytes > 0 ? 'stdout' : 'stderr';
+  const name = chosen ?? first.current ?? 'stdout';
   const has_begun = op.started_at !== null;
   const tail = useMemo(() => (has_begun ? new OutputTail(op.id, name) : null), [op.id, name, has_begun]);
   useEffect(() => () => tail?.close(), [tail]);
@@ -40,7 +45,6 @@ export function OutputPane({ op }: { op: Operation }) {
   const hits = useMemo(() => hits_of(lines, words), [words, version, tail]);
   const at = hits.length ? hits[hit % hits.length]! : -1;
   const left_out = tail?.reader.left_out_bytes ?? 0, before = (tail?.begin.value ?? 0) + left_out;
-  const { stdout_bytes, stderr_bytes, dropped_bytes } = op.task!.output;
   const sizes = { stdout: stdout_bytes, stderr: stderr_bytes };
   return (
     <section class="card">
@@ -57,7 +61,7 @@ export function OutputPane({ op }: { op: Operation }) {
       <Trouble words={tail?.trouble.value ?? ''} />
       {before > 0 && <p class="faint left-out">The end of it: {left_out > 0 && 'about '}{bytes(before)} before are not shown here; the download has them.</p>}
       {dropped_bytes > 0 && <p class="warn">{bytes(dropped_bytes)} were dropped.</p>}
-      {count <= 0 ? <p class="faint">{has_begun ? 'Nothing written yet.' : 'It has not started.'}</p> : (
+      {count <= 0 ? <p class="faint">{!has_begun ? 'It has not started.' : op.ended_at ? `It wrote nothing to ${name}.` : 'Nothing written yet.'}</p> : (
         <div class="output" style={{ height: `${Math.min(24, Math.max(3, count)) * line_height + 16}px` }}>
           <Virtual label={`Output, ${name}`} role="log" wide count={count} row_height={line_height} focus={at} follow={!words} render={(i) => <OutputLine key={i} line={lines[i]!} number={tail!.reader.numbers[i]!} is_hit={i === at} />} />
         </div>
