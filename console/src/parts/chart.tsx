@@ -12,12 +12,19 @@ const colour_of = (name: string) => getComputedStyle(document.documentElement).g
 const height = 140;
 
 const day_s = 86_400;
+const least_span_s = 60; // of moments: so much is shown, also if less is known
 /** Days of UTC, whatever the browser's zone is. */
 const by_days = { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') };
 const day_axis = { incrs: [1, 2, 7, 14, 28, 56].map((days) => days * day_s), space: 60 };
 const day_text = (at: number) => new Date(at * 1000).toISOString().slice(5, 10);
 
 const whole_steps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+
+/** Of what is known; uPlot itself gives a day to a single moment. */
+function span_of_moments(times: ArrayLike<number>): [number, number] {
+  const last = times[times.length - 1] ?? least_span_s;
+  return [Math.min(times[0] ?? 0, last - least_span_s), last];
+}
 
 interface ChartProps {
   title: string;
@@ -43,7 +50,7 @@ export function Chart({ title, times, series, unit, each = 'moment', least_top =
       {
         ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false }, padding: [10, 12, 0, 0],
         axes: [{ ...axis, values: (_, ticks) => ticks.map(each === 'day' ? day_text : (at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28, ...(each === 'day' ? day_axis : {}) }, { ...axis, size: 62, space: 34, values: (_, ticks) => ticks.map(unit), ...(is_whole ? { incrs: whole_steps } : {}) }],
-        scales: { ...(each === 'day' ? { x: { range: (_, min, max) => [min - day_s / 2, max + day_s / 2] } } : {}), y: { range: (_, __, max) => [0, Math.max((max || 0) * 1.15, least_top)] } },
+        scales: { x: { range: each === 'day' ? (_, min, max) => [min - day_s / 2, max + day_s / 2] : (u) => span_of_moments(u.data[0]) }, y: { range: (_, __, max) => [0, Math.max((max || 0) * 1.15, least_top)] } },
         series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: each === 'moment' && times.length < 3 }, ...(each === 'day' ? { fill: colour_of(s.colour), paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : {}) }))],
       },
       data, el,

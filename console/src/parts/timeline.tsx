@@ -15,7 +15,8 @@ import { Virtual } from './virtual.tsx';
 const most_operations = 1000;
 const most_cancels = 5;
 const row_height = 26;
-const most_ticks = 6;
+const most_ticks = 6, most_ticks_of_phone = 3;
+const is_narrow = () => matchMedia('(max-width: 760px)').matches;
 const frame_ms = 50;
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
 
@@ -124,7 +125,7 @@ export function TimelinePane({ root }: { root: Operation }) {
   const when = at >= 1 ? Infinity : begin + at * (end - begin);
   const drawn = timeline(operations, root.id, when, now.value, new Map(cancels.map((cancel) => [cancel.id ?? '', cancel])));
   const shown = Math.min(drawn.bars.length, 14);
-  const ticks = ticks_of(end - begin, most_ticks);
+  const ticks = ticks_of(end - begin, is_narrow() ? most_ticks_of_phone : most_ticks);
   return (
     <section class="card">
       <h2>Timeline <span class="faint">{duration(end - begin)}{found?.next_cursor ? ` · the first ${most_operations} of more` : ''}</span></h2>

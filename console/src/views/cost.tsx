@@ -65,8 +65,8 @@ function Days({ filter }: { filter: Filter }) {
     <>
       <Totals page={value} />
       <div class="charts" key={`${value.from} ${value.to}`}>
-        <Chart each="day" title="Cost of each day" times={times} unit={money} series={[{ name: 'cost', colour: '--c-run', values: days.map((d) => d.cost) }]} />
-        <Chart each="day" title="Tokens of each day" times={times} unit={tokens} series={[{ name: 'tokens', colour: '--c-wait', values: days.map((d) => d.tokens) }]} />
+        <Chart each="day" title="Cost of each day" times={times} unit={money} least_top={0.01} series={[{ name: 'cost', colour: '--c-run', values: days.map((d) => d.cost) }]} />
+        <Chart each="day" title="Tokens of each day" times={times} unit={tokens} least_top={10} is_whole series={[{ name: 'tokens', colour: '--c-wait', values: days.map((d) => d.tokens) }]} />
       </div>
     </>
   );
