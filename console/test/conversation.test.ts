@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { still_live, type LiveTurn } from '../src/model/conversation.ts';
+import { call_states, still_live, type LiveTurn } from '../src/model/conversation.ts';
 import type { Message } from '../src/api/types.ts';
 import { operation } from './made.ts';
 
@@ -17,4 +17,11 @@ test('a turn whose end was not heard ends as its row says', () => {
   const turns = new Map([live('told'), live('done'), live('stopped'), live('runs')]);
   const rows = [operation('told', { status: 'completed' }), operation('done', { status: 'completed' }), operation('stopped', { status: 'cancelled' }), operation('runs')];
   assert.deepEqual(ends_of(still_live(turns, [words_of_turn('told')], rows)), [['done', 'complete', ''], ['stopped', 'aborted', 'cancelled'], ['runs', '', '']]);
+});
+
+test('a call stands as its result says, and without one it runs or waits for somebody', () => {
+  const message = (calls: string[], results: object[]) => ({ tool_calls: calls.map((call) => ({ call })), results }) as Message;
+  const kept = [message(['good', 'bad', 'stopped', 'asks', 'runs'], []), message([], [{ call: 'good', ok: true }, { call: 'bad', ok: false }, { call: 'stopped', ok: false, cancelled: true }])];
+  const asks = [operation('a', { kind: 'tool_call', status: 'paused', tool: { call: 'asks' } })];
+  assert.deepEqual(Object.fromEntries(call_states(kept, asks)), { good: 'completed', bad: 'failed', stopped: 'cancelled', asks: 'paused', runs: 'running' });
 });

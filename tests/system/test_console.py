@@ -194,6 +194,7 @@ def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
     browser.go("/conversation?scope=chat/mia")
     browser("await page.getByLabel('Message').fill('asks'); await page.keyboard.press('Enter')")
     browser.sees("echo approved", ".command")
+    browser("await page.locator('.message .tool .st-paused').waitFor()")
     assert browser.flaws() == []
     browser("await page.keyboard.press('Escape')")
     browser.go("/")
@@ -205,6 +206,7 @@ def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
     browser.sees("Nothing needs you", "h1")
     browser.go("/conversation?scope=chat/mia")
     browser.sees("Done.", ".message")
+    browser("await page.locator('.message .tool .st-completed').waitFor()")
     assert os.path.exists(os.path.join(cluster.workspace, "marker"))
 
 

@@ -189,16 +189,37 @@ def test_notifications_are_wanted_or_not(cluster, browser):
         await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "false"))
 
 
+AT_ITS_END = "await page.waitForFunction(() => { const el = document.querySelector('.talk'); return el.scrollHeight > el.clientHeight && el.scrollHeight - el.clientHeight - el.scrollTop <= 2; }, null, { polling: 100 })"
+
+
 def test_older_messages_are_reached(cluster, browser):
     for i in range(105):
         assert cluster.ended(cluster.say("chat/long", f"number {i}"))["status"] == "completed"
     browser.sign_in(cluster)
     browser.go("/conversation?scope=chat/long")
     browser.sees("You said number 104.", ".message")
+    browser(AT_ITS_END)
     assert browser("return await page.getByText('You said number 0.', { exact: true }).count()") == 0
     browser.press("Older messages", ".talk")
     browser.sees("You said number 0.", ".message")
     assert browser("return await page.getByRole('button', { name: 'Older messages' }).count()") == 0
+    browser.press("To the newest", ".talk")
+    browser(AT_ITS_END)
+    assert cluster.ended(cluster.say("chat/long", "one more"))["status"] == "completed"
+    browser.sees("You said one more.", ".message")
+    browser(AT_ITS_END)
+    # Whoever has scrolled up and comes back from elsewhere is there again.
+    browser("""await page.locator('.talk').evaluate((el) => el.scrollBy(0, -900));
+        await page.getByRole('button', { name: 'To the newest' }).waitFor();
+        const from_end = () => page.locator('.talk').evaluate((el) => el.scrollHeight - el.clientHeight - el.scrollTop);
+        const before = await from_end();
+        await page.getByRole('link', { name: 'Workers' }).click();
+        await page.locator('.worker').first().waitFor();
+        await page.goBack();
+        await page.waitForFunction((before) => {
+          const el = document.querySelector('.talk');
+          return el && Math.abs(el.scrollHeight - el.clientHeight - el.scrollTop - before) <= 40;
+        }, before, { polling: 100 });""")
 
 
 def test_a_token_is_created_shown_once_and_revoked(cluster, browser):

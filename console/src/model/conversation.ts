@@ -102,6 +102,17 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
   }
 }
 
+export type CallState = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+/** How the calls of kept answers stand, by their ids: one without a result runs, or waits for somebody (`asks`). */
+export function call_states(kept: readonly Message[], asks: readonly Operation[]): Map<string, CallState> {
+  const states = new Map<string, CallState>();
+  for (const { tool_calls } of kept) for (const { call } of tool_calls) states.set(call ?? '', 'running');
+  for (const op of asks) if (op.tool?.call) states.set(op.tool.call, 'paused');
+  for (const { results } of kept) for (const { call, ok, cancelled } of results) states.set(call ?? '', cancelled ? 'cancelled' : ok ? 'completed' : 'failed');
+  return states;
+}
+
 /** Ended turns whose end was not heard are shown as their rows say; a turn whose words are in the kept history needs no live one. */
 export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[], rows: readonly Operation[]): LiveTurn[] {
   const told = new Set(kept.filter((m) => m.role === 'assistant').map((m) => m.turn));

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
 import { read_newest } from '../api/pages.ts';
 import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
-import { still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
+import { call_states, still_live, type CallState, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { message_of, rest_of, unanswered_words, type Outgoing } from '../model/draft.ts';
 import { count, duration, revealed, shown, visible_json } from '../model/format.ts';
@@ -12,7 +12,8 @@ import { here_queries, what_is_here } from '../model/here.ts';
 import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { uuid7 } from '../model/uuid.ts';
-import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { use_end_of } from '../parts/follow.ts';
+import { Dot, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
 import { is_refusal, may_have_arrived, why_unanswered } from '../state/delivery.ts';
 import { use_live_turns } from '../state/live_turns.ts';
@@ -65,15 +66,16 @@ function SummaryRow({ message, summary }: { message: Message; summary: Summary }
 }
 
 /** `used`: of the turn that ends with this message. `is_gone`: no longer read by the model. */
-function Kept({ message, is_gone, used, actions }: { message: Message; is_gone: boolean; used: Operation | undefined; actions: ComponentChildren }) {
+function Kept({ message, is_gone, used, calls, actions }: { message: Message; is_gone: boolean; used: Operation | undefined; calls: ReadonlyMap<string, CallState>; actions: ComponentChildren }) {
   const { summary } = message;
+  if (message.role === 'tool' && message.results.length === 0 && !message.text) return null; // the results of calls that still run
   if (summary) return <SummaryRow message={message} summary={summary} />;
   const usage = used && usage_of(used);
   const who = message.role === 'assistant' ? 'assistant' : message.role === 'tool' ? 'tools' : message.author?.name || message.author?.id || 'user';
   return (
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
       <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
-      {message.tool_calls.map((c) => <div key={c.call} class="tool st-completed"><i aria-hidden="true" />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
+      {message.tool_calls.map((c) => <div key={c.call} class="tool"><Dot status={calls.get(c.call ?? '') ?? 'running'} />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : visible_json(r.result)}</pre></details>)}
       {message.text && <p class="said">{message.text}</p>}
       {actions}
@@ -162,6 +164,9 @@ function Talk({ scope }: { scope: string }) {
   const cost = all_turns.reduce((sum, op) => sum + (usage_of(op)?.cost ?? 0), 0);
   const turns = use_live_turns(scope, running?.kind === 'turn' ? running.id : null, changed);
   const live = still_live(turns.value, messages, all_turns);
+  const calls = call_states(messages, asks);
+  const talk = useRef<HTMLDivElement>(null);
+  const { is_away, to_end } = use_end_of(talk, `talk ${scope}`, messages[0]?.message ?? '');
   const newest = messages.at(-1)?.seq ?? 0;
   // An answer that is not read yet: what may be done names the newest message. One without words is no message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
@@ -171,13 +176,14 @@ function Talk({ scope }: { scope: string }) {
   return (
     <>
       <Trouble words={kept.value.trouble || waiting.value.trouble} retry={changed} />
-      <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
+      <div ref={talk} class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
         {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
-        {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
+        {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} calls={calls} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
         {asks.map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
+        {is_away && <button type="button" class="button to-newest" onClick={to_end}>To the newest</button>}
       </div>
       {(running || queued.length > 0) && (
         <div class="turn-bar">
@@ -213,7 +219,7 @@ function Choose() {
         <button type="submit" class="button">Open</button>
       </form>
       {last.size === 0 && !state.value.is_loading && <Empty title="No conversations yet">They begin with a message, from here, a chat, or <code>quell chat</code>.</Empty>}
-      <ul class="cancels">{[...last].map(([name, op]) => <li key={name}><i class={`dot st-${op.status}`} aria-hidden="true" /><a href={link('/conversation', { scope: name })}>{name}</a><span class="faint">{op.turn?.agent}</span><span class="grow" /><span class="faint"><When at={op.created_at} /></span></li>)}</ul>
+      <ul class="cancels">{[...last].map(([name, op]) => <li key={name}><i class={`dot st-${op.status}`} aria-hidden="true" /><a href={link('/conversation', { scope: name })}>{name}</a><span class="faint">{op.turn?.agent}</span><span class="said-last">{shown(op.title)}</span><span class="grow" /><span class="faint">{op.owner.name || op.owner.id}</span><span class="faint"><When at={op.created_at} /></span></li>)}</ul>
       {state.value.value?.has_more && <p class="faint">Those of the newest {state.value.value.rows.length.toLocaleString('en')} turns. <button type="button" class="button quiet" onClick={() => ((many.current += turns_at_once), reload())}>Older</button></p>}
     </>
   );
