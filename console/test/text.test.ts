@@ -58,8 +58,13 @@ test('a search becomes a query and words', () => {
   assert.deepEqual(search.words, ['two words', 'odd:thing']);
   const now = Date.parse('2026-11-20T10:00:00.000Z');
   assert.equal(request_of(search, 'live', now).toString(), 'kind=task&label=pr%3D4711&since=2026-11-20T09%3A00%3A00.000Z&status=live');
-  assert.ok(matches(parse_search('ALICE w1'), operation('x')));
-  assert.ok(!matches(parse_search('error:timeout'), operation('x')));
+  assert.ok(matches(parse_search('ALICE w1'), operation('x'), now));
+  assert.ok(!matches(parse_search('error:timeout'), operation('x'), now));
+  // What began long ago may have ended just now.
+  const long = operation('x', { status: 'failed', created_at: '2026-11-01T00:00:00.000Z', ended_at: '2026-11-20T09:30:00.000Z' });
+  assert.deepEqual(['ended:1h', 'ended:10m', 'ended:2026-11-20', 'ended:2026-11-21'].map((text) => matches(parse_search(text), long, now)), [true, false, true, false]);
+  assert.ok(!matches(parse_search('ended:1h'), operation('x'), now), 'it has not ended');
+  assert.equal(request_of(parse_search('ended:1h'), 'ended', now).toString(), 'status=ended');
 });
 
 test('commands are quoted for a shell', () => {

@@ -312,7 +312,7 @@ def test_ended_work_is_found_by_time_status_error_and_label(cluster, browser):
     end(cluster, good)
     assert cluster.api("POST", f"/v1/operations/{bad}/fail", {"code": "broken", "message": "no"}).status == 200
     browser.sign_in(cluster)
-    for words, found in (("since:1h", ["went wrong", "went well"]), ("status:failed", ["went wrong"]), ("error:broken", ["went wrong"]), ("label:pr=7", ["went well"]), ("until:2020-01-01", [])):
+    for words, found in (("since:1h", ["went wrong", "went well"]), ("ended:1h", ["went wrong", "went well"]), ("ended:2100-01-01", []), ("status:failed", ["went wrong"]), ("error:broken", ["went wrong"]), ("label:pr=7", ["went well"]), ("until:2020-01-01", [])):
         browser.go(f"/ended?q=scope:over {words}")
         browser.sees(found[0] if found else "Nothing matches", "[role=listitem]" if found else ".empty")
         assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == found, words

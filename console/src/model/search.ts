@@ -2,7 +2,7 @@
 import type { Operation } from '../api/types.ts';
 import { is_terminal } from './tree.ts';
 
-const fields = ['scope', 'kind', 'status', 'name', 'owner', 'label', 'worker', 'parent', 'root', 'cancel', 'error', 'since', 'until'] as const;
+const fields = ['scope', 'kind', 'status', 'name', 'owner', 'label', 'worker', 'parent', 'root', 'cancel', 'error', 'since', 'until', 'ended'] as const;
 export type Field = (typeof fields)[number];
 
 export interface Search {
@@ -55,15 +55,17 @@ export function instant_of(text: string, now: number): string {
 export function request_of(search: Search, otherwise: 'live' | 'ended', now: number): URLSearchParams {
   const query = new URLSearchParams();
   for (const [field, values] of search.fields) {
-    if (field === 'error') continue;
+    if (field === 'error' || field === 'ended') continue;
     for (const value of values) query.append(field, field === 'since' || field === 'until' ? instant_of(value, now) : value);
   }
   if (!search.fields.has('status')) query.append('status', otherwise);
   return query;
 }
 
-/** What the API does not filter: free words, and the code of an error. */
-export function matches(search: Search, op: Operation): boolean {
+/** What the API does not filter: free words, the code of an error, and when it ended (`since` and `until` are of its beginning). */
+export function matches(search: Search, op: Operation, now: number): boolean {
+  const ends = search.fields.get('ended');
+  if (ends && !(op.ended_at && ends.some((text) => Date.parse(op.ended_at!) >= Date.parse(instant_of(text, now))))) return false;
   const errors = search.fields.get('error');
   if (errors && !errors.includes(op.error?.code ?? '')) return false;
   if (search.words.length === 0) return true;
@@ -99,5 +101,5 @@ export function belongs(search: Search, op: Operation, otherwise: 'live' | 'ende
   return [...fields].every(([field, values]) => {
     const holds = field === 'cancel' ? undefined : tests[field];
     return !holds || values.some((value) => holds(op, value, now));
-  }) && matches(search, op);
+  }) && matches(search, op, now);
 }

@@ -4,7 +4,7 @@ import { Page } from '../parts/small.tsx';
 import { route, set_query } from '../state/router.ts';
 import { OperationList } from './operation_list.tsx';
 
-const shortcuts = [['Last hour', 'since:1h'], ['Today', 'since:24h'], ['Failed', 'status:failed'], ['Cancelled', 'status:cancelled'], ['Timed out', 'error:timeout'], ['Worker lost', 'error:worker_lost']] as const;
+const shortcuts = [['Last hour', 'ended:1h'], ['Last day', 'ended:24h'], ['Failed', 'status:failed'], ['Cancelled', 'status:cancelled'], ['Timed out', 'error:timeout'], ['Worker lost', 'error:worker_lost']] as const;
 
 export function EndedView() {
   const text = route.value.query.get('q') ?? '';
@@ -13,7 +13,7 @@ export function EndedView() {
   return (
     <Page tall title="Ended">
       <div class="toolbar">
-        <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, since:2h until:2026-11-20 error:timeout owner:alice label:pr=1 scope:team" />
+        <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, ended:2h since:2026-11-20 until:2026-11-21 error:timeout owner:alice label:pr=1 scope:team" />
         <SavedViews />
       </div>
       <div class="chips">{shortcuts.map(([name, part]) => <button type="button" key={part} class="chip" aria-pressed={has(part)} onClick={() => toggle(part)}>{name}</button>)}</div>
