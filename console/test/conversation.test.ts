@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call_states, still_live, type LiveTurn } from '../src/model/conversation.ts';
+import { call_states, forget_old_turns, still_live, type LiveTurn } from '../src/model/conversation.ts';
 import type { Message } from '../src/api/types.ts';
 import { operation } from './made.ts';
 
@@ -24,4 +24,12 @@ test('a call stands as its result says, and without one it runs or waits for som
   const kept = [message(['good', 'bad', 'stopped', 'asks', 'runs'], []), message([], [{ call: 'good', ok: true }, { call: 'bad', ok: false }, { call: 'stopped', ok: false, cancelled: true }])];
   const asks = [operation('a', { kind: 'tool_call', status: 'paused', tool: { call: 'asks' } })];
   assert.deepEqual(Object.fromEntries(call_states(kept, asks)), { good: 'completed', bad: 'failed', stopped: 'cancelled', asks: 'paused', runs: 'running' });
+});
+
+test('of what was heard all day, only so much is kept, and all of what is not over', () => {
+  const turns = new Map([live('runs'), ...Array.from({ length: 9 }, (_, i) => live(`told ${i}`, { end: 'complete' }))]);
+  forget_old_turns(turns, 4);
+  assert.deepEqual([...turns.keys()], ['runs', 'told 6', 'told 7', 'told 8']);
+  forget_old_turns(turns, 1);
+  assert.deepEqual([...turns.keys()], ['runs']);
 });

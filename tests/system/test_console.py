@@ -305,14 +305,19 @@ def test_no_text_becomes_code(cluster, browser):
     browser.sees(EVIL, "[role=listitem]")
 
 
-def test_every_view_stands_on_a_phone_and_in_the_dark(cluster, browser):
+def test_every_view_stands_on_a_phone_in_the_dark_and_in_the_light(cluster, browser):
     op = cluster.start("true", scope="views", title="a short one")
     cluster.wait_status(op["id"], "completed")
+    stop = cluster.cancel(operation=cluster.start("bash", "-c", STAY, scope="views", title="a stopped one")["id"])
+    assert cluster.ended(cluster.say("views", "hello"))["status"] == "completed"
     browser.sign_in(cluster)
-    browser("await page.setViewportSize({ width: 390, height: 844 }); await page.emulateMedia({ colorScheme: 'dark' })")
-    for path in ("/", "/tree", "/cancels", "/ended", f"/operations/{op['id']}", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"):
+    browser("await page.setViewportSize({ width: 390, height: 844 })")
+    for path in ("/", "/tree", "/tree?q=scope:views", "/cancels", f"/cancels/{stop['id']}", "/ended?q=scope:views", f"/operations/{op['id']}", "/conversation", "/conversation?scope=views", "/workers", "/cluster", "/cost", "/audit",
+                 "/tokens"):
         browser.go(path)
         browser.sees("", "#main h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
         assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), path
-        assert browser.flaws() == [], path
+        for scheme in ("dark", "light"):
+            browser("await page.emulateMedia({ colorScheme: args.scheme })", scheme=scheme)
+            assert browser.flaws() == [], (path, scheme)

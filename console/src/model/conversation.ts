@@ -102,6 +102,16 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
   }
 }
 
+const most_heard = 100;
+
+/** Of turns that were heard and have ended, the oldest are forgotten: their words are in what is kept, and a conversation may be open all day. */
+export function forget_old_turns(turns: Map<string, LiveTurn>, most = most_heard): void {
+  for (const [id, turn] of turns) {
+    if (turns.size <= most) return;
+    if (turn.end !== '') turns.delete(id);
+  }
+}
+
 export type CallState = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** How the calls of kept answers stand, by their ids: one without a result runs, or waits for somebody (`asks`). */

@@ -5,7 +5,7 @@ import { get } from '../api/client.ts';
 import { newest_id } from '../api/feed.ts';
 import { follow_stream, is_expired } from '../api/stream.ts';
 import type { ApiEvent } from '../api/types.ts';
-import { apply_turn_event, leaves_gap, type LiveTurn } from '../model/conversation.ts';
+import { apply_turn_event, forget_old_turns, leaves_gap, type LiveTurn } from '../model/conversation.ts';
 import { api_path } from '../model/route.ts';
 
 const turn_types = ['turn_start', 'turn_resumed', 'turn_steered', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created', 'model_usage', 'history_compacted'];
@@ -40,6 +40,8 @@ export function use_live_turns(scope: string, running: string | null, changed: (
   const apply = (events: readonly ApiEvent[]) => {
     const next = new Map(turns.value);
     for (const event of events) apply_turn_event(next, event);
+    forget_old_turns(next);
+    for (const id of read_to.current.keys()) if (!next.has(id)) read_to.current.delete(id);
     turns.value = next;
   };
   useEffect(() => {
