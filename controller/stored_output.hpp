@@ -23,7 +23,7 @@ struct located_output {
   std::uint64_t length() const { return stored ? stored->length : about.bytes.size(); }
 };
 
-/// What an output store implements as well if it keeps bytes in files. Thread-safe.
+/// A second interface of output stores that keep bytes in files. Thread-safe.
 class stored_output {
  public:
   virtual ~stored_output() = default;

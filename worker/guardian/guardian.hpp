@@ -112,8 +112,8 @@ class guardian {
   /// Reports and forgets the task if every layer of its containment is empty.
   bool try_finish(guarded_task& task);
   void kill_orphans();
-  /// What stopped tasks leave and no end waits for: their mounts, and, a few at a time, the directories of their
-  /// limits.
+  /// Removes leftovers of stopped tasks that no end waits for: their mounts, and, a few at a time, the directories of
+  /// their limits.
   void tidy();
   /// True if orders cannot reach the keeper: a task has stopped or traced it, or a tracer keeps its end from us.
   static bool is_captured(pid_t keeper);
