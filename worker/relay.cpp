@@ -39,6 +39,7 @@ void relay::attach(int epoll, std::function<std::uint64_t(std::uint64_t)> token,
 void relay::link(bool up) {
   connections_.clear();
   strangers_.clear();
+  places_.clear();
   last_ = 0;
   up_ = up;
 }
@@ -57,9 +58,9 @@ void relay::accept_all() {
   for (;;) {
     unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    // Closed at once; the client retries. A client that only connects must not take a place from clients that send
-    // requests.
-    if (!up_ || (connections_.size() >= most_connections && !make_room())) continue;
+    if (!up_) continue; // closed at once; the client retries
+    // A client that only connects takes no place from clients that send requests.
+    if (strangers_.size() >= most_connections) close(*strangers_.begin(), false);
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const std::uint64_t id = ++last_;
@@ -72,14 +73,9 @@ void relay::accept_all() {
   }
 }
 
-bool relay::make_room() {
-  if (strangers_.empty()) return false;
-  close(*strangers_.begin(), false);
-  return true;
-}
-
 void relay::admit(std::uint64_t id, connection& c) {
-  switch (gate_.classify(c.head)) {
+  const auto [what, task] = gate_.classify(c.head);
+  switch (what) {
   case relay_gate::verdict::wait:
     return;
   case relay_gate::verdict::refuse: {
@@ -89,6 +85,8 @@ void relay::admit(std::uint64_t id, connection& c) {
     return close(id, false);
   }
   case relay_gate::verdict::admit:
+    if (const auto other = places_.gives_way()) close(*other, true);
+    places_.admit(id, task);
     c.is_admitted = true;
     strangers_.erase(id);
     send_(wire::relay_open{id});
@@ -170,6 +168,7 @@ void relay::close(std::uint64_t id, bool say) {
   const bool is_known = found != connections_.end() && found->second.is_admitted; // to the controller
   if (found != connections_.end()) connections_.erase(found);
   strangers_.erase(id);
+  places_.leave(id);
   if (say && is_known) send_(wire::relay_close{id, false});
 }
 

@@ -16,11 +16,13 @@
 #include "protocol/messages.hpp"
 #include "worker/guardian/client.hpp"
 #include "worker/relay_gate.hpp"
+#include "worker/relay_places.hpp"
 
 namespace quell::worker {
 
 class relay {
  public:
+  /// That are relayed, and as many that have not sent their first request yet.
   static constexpr std::size_t most_connections = 256;
   static constexpr std::size_t window_bytes = 256 * 1024;
 
@@ -59,8 +61,6 @@ class relay {
   };
   relay(unique_fd listener, std::uint16_t port) : listener_(std::move(listener)), port_(port) {}
   void accept_all();
-  /// Closes the unadmitted connection that has waited longest. False if all are admitted.
-  bool make_room();
   void admit(std::uint64_t id, connection& c);
   void read(std::uint64_t id, connection& c);
   /// False if the connection is now closed.
@@ -75,6 +75,7 @@ class relay {
   std::function<void(wire::bulk_message)> send_;
   std::unordered_map<std::uint64_t, connection> connections_;
   std::set<std::uint64_t> strangers_; ///< not admitted yet, oldest first
+  relay_places places_{most_connections};
   relay_gate gate_;
   std::uint64_t last_ = 0;
   bool up_ = false;

@@ -35,20 +35,21 @@ void relay_gate::task_begins(const operation_id& operation, std::string token) {
   if (!token.empty()) tokens_[operation] = std::move(token);
 }
 
-relay_gate::verdict relay_gate::classify(std::string_view request_head) const {
+relay_gate::classification relay_gate::classify(std::string_view request_head) const {
   const auto end = request_head.find("\r\n\r\n");
-  if (end == std::string_view::npos) return request_head.size() < most_head_bytes ? verdict::wait : verdict::refuse;
-  return is_ours(bearer_of(request_head.substr(0, end + 2))) ? verdict::admit : verdict::refuse;
+  if (end == std::string_view::npos) return {request_head.size() < most_head_bytes ? verdict::wait : verdict::refuse};
+  const auto task = task_of(bearer_of(request_head.substr(0, end + 2)));
+  return task ? classification{verdict::admit, *task} : classification{verdict::refuse};
 }
 
 // Compares every byte of every token, so that the time does not reveal where a guess went wrong.
-bool relay_gate::is_ours(std::string_view token) const {
-  bool found = false;
+std::optional<operation_id> relay_gate::task_of(std::string_view token) const {
+  std::optional<operation_id> found;
   for (const auto& [operation, own] : tokens_) {
     unsigned differences = own.size() == token.size() ? 0 : 1;
     for (std::size_t i = 0; i < std::min(own.size(), token.size()); ++i)
       differences |= static_cast<unsigned char>(own[i]) ^ static_cast<unsigned char>(token[i]);
-    found = found || (differences == 0 && !token.empty());
+    if (differences == 0 && !token.empty()) found = operation;
   }
   return found;
 }

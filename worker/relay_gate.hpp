@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,17 +18,21 @@ class relay_gate {
  public:
   static constexpr std::size_t most_head_bytes = 32 * 1024;
   enum class verdict { wait, admit, refuse };
+  struct classification {
+    verdict what = verdict::wait;
+    operation_id task{}; ///< whose token it carries, if it is admitted
+  };
 
   void task_begins(const operation_id& operation, std::string token);
   void task_ends(const operation_id& operation) { tokens_.erase(operation); }
 
   /// Judges the bytes that a connection has sent so far; `wait`: its first head is not complete.
-  verdict classify(std::string_view request_head) const;
+  classification classify(std::string_view request_head) const;
   /// The complete response for a refused connection.
   static std::string refusal();
 
  private:
-  bool is_ours(std::string_view token) const;
+  std::optional<operation_id> task_of(std::string_view token) const;
 
   std::map<operation_id, std::string> tokens_;
 };

@@ -61,6 +61,26 @@ def test_those_who_only_connect_keep_no_task_from_the_relay(cluster):
     cluster.cancel(scope="relay")
 
 
+def test_a_task_that_fills_the_relay_keeps_no_other_from_it(cluster):
+    _, url, token = task_on(cluster, "w1")
+    loud = []
+    for _ in range(300):  # more than the relay has places; each has asked, and stays
+        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        connection.request("GET", "/v1/operations?limit=1", headers={"Authorization": "Bearer " + token})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        answer.read()
+        loud.append(connection)
+    other = cluster.start("bash", "-c", "id=$(quell run -d -- sleep 1000) && quell cancel $id > /dev/null && echo done || echo failed; exec sleep 1000",
+                          scope="relay", task_worker="w1", grace_ms=0)
+    said = until(lambda: cluster.api("GET", f"/v1/operations/{other['id']}/output").body.decode().split()[-1:], "the other task's cancel to be answered")
+    assert said == ["done"], cluster.api("GET", f"/v1/operations/{other['id']}/output?stream=stderr").body
+    assert ask(url, token)[0] == 200, "the loud one goes on, too"
+    for c in loud:
+        c.close()
+    cluster.cancel(scope="relay")
+
+
 def test_the_cli_in_a_task_goes_through_the_relay(cluster):
     done = cluster.quell("run", "--scope", "relay/cli", "--worker", "w1", "--", "bash", "-c", "quell ps -q | wc -l; quell run -- echo from below")
     assert done.returncode == 0 and b"from below" in done.stdout, (done.stdout, done.stderr)
