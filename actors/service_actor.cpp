@@ -5,6 +5,7 @@
 
 #include "actors/controller_actor.hpp"
 #include "actors/posted_command.hpp"
+#include "controller/open_cancel_counts.hpp"
 
 namespace quell::controller {
 
@@ -98,12 +99,10 @@ class actor_service final : public service {
       view.operations = l.live_by_status();
       view.operations_by_kind = l.live_by_kind();
       for (const auto& w : f.workers(now)) ++view.workers[std::string(name_of(w.status))];
-      const auto open = l.open_cancels(now);
-      view.cancels_open = open.size();
-      if (!open.empty()) {
-        auto oldest = open.front().record.created_at;
-        for (const auto& c : open) oldest = std::min(oldest, c.record.created_at);
-        view.oldest_open_cancel_ms = static_cast<double>((now.wall - oldest).count());
+      if (const auto* counts = dynamic_cast<const open_cancel_counts*>(&l)) {
+        const auto open = counts->summary_of_open_cancels();
+        view.cancels_open = open.count;
+        if (open.oldest) view.oldest_open_cancel_ms = static_cast<double>((now.wall - *open.oldest).count());
       }
       return view;
     });

@@ -92,8 +92,6 @@ awaitable<response> list_cancels(exchange& x) {
   auto job = [filter](store_reader& q) { return q.cancels(filter); };
   auto part = co_await x.list<records::cancel_record>(job);
   auto& rows = part.rows;
-  const auto open =
-      co_await gw.answer<std::vector<cancel_view>>([&gw](auto reply) { gw.controller.open_cancels(std::move(reply)); });
   json_writer to;
   to.open_object().key("cancels").open_array();
   std::uint32_t taken = 0;
@@ -111,8 +109,12 @@ awaitable<response> list_cancels(exchange& x) {
       const bool visible = co_await sees(x, row);
       if (!visible) continue;
     }
-    const auto at = std::find_if(open.begin(), open.end(), [&](const cancel_view& v) { return v.record.id == row.id; });
-    auto view = at != open.end() ? *at : view_of_row(std::move(row));
+    // Each by itself: the controller looks at as many operations as an answer shows, and a cancel can come in between.
+    const auto id = row.id;
+    auto call = [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); };
+    std::optional<cancel_view> open;
+    if (row.status != cancel_status::settled) open = co_await gw.answer<std::optional<cancel_view>>(call);
+    auto view = open ? std::move(*open) : view_of_row(std::move(row));
     if (list.exact && view.record.status != *list.exact) continue;
     if (filter.only_open && view.record.status == cancel_status::settled) continue;
     auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);

@@ -6,13 +6,6 @@
 
 namespace quell::controller::live {
 
-namespace {
-
-/// The most operations that one page reads: about a millisecond.
-constexpr std::size_t most_looks = 20'000;
-
-} // namespace
-
 /// The first entry after `place` in a list ordered by seq. If the operation of `place` is still in the list, its
 /// successor is the answer; if it has left, the list is walked, at most `most_looks` steps.
 template <class Next, class IsThere, class IsBehind>
@@ -41,7 +34,8 @@ tree_page live_ledger::branches(const tree_question& q) const {
   const index at = q.scope ? scopes_.find(q.scope->text()) : scope_tree::root;
   if (at == none) return page;
   page.live = scopes_[at].live;
-  page.cancelling = stopping_in(at);
+  std::size_t looks = most_looks;
+  page.cancelling = stopping_in(at, looks);
   if (q.what == branches_of::roots)
     list_roots(at, q, page);
   else
@@ -108,23 +102,21 @@ void live_ledger::list_scope(index scope, const tree_question& q, tree_page& pag
 
 /// Adds the scopes directly in this one with live work, by name, after `after`. False: the page is full.
 bool live_ledger::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
-  const auto& all = scopes_.by_text();
+  const auto& all = scopes_.live_by_text();
   const std::string above = scope == scope_tree::root ? "" : scopes_[scope].path.text() + "/";
+  std::size_t looks = most_looks;
   auto at = after.empty() ? all.lower_bound(above) : all.upper_bound(after);
   while (at != all.end() && at->first.starts_with(above)) {
     const auto end = at->first.find('/', above.size());
-    if (end != std::string::npos) { // it lies deeper: skip the rest of that inner scope
-      at = all.lower_bound(at->first.substr(0, end) + static_cast<char>('/' + 1));
+    if (end != std::string_view::npos) { // it lies deeper: skip the rest of that inner scope
+      at = all.lower_bound(std::string(at->first.substr(0, end)) + static_cast<char>('/' + 1));
       continue;
     }
-    const scope_node& node = scopes_[at->second];
-    if (node.live > 0) {
-      if (page.scopes.size() == limit) {
-        page.next = tree_place{page.scopes.back().scope.text(), 0, 0, false};
-        return false;
-      }
-      page.scopes.push_back(view_of_scope(at->second));
+    if (page.scopes.size() == limit) {
+      page.next = tree_place{page.scopes.back().scope.text(), 0, 0, false};
+      return false;
     }
+    page.scopes.push_back(view_of_scope(at->second, looks));
     ++at;
   }
   return true;

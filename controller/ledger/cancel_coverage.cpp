@@ -25,8 +25,7 @@ void cancel_runs::covering(index x, std::vector<cancel_run*>& out) const {
       for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
         for (cancel_run* run : scopes_[scope].cancels)
           if (n.as_of <= run->record.cutoff) add(run);
-    for (cancel_run* run : broad_)
-      if (broad_matches(*run, at)) add(run);
+    each_broad_of(at, [&](cancel_run& run) { add(&run); });
   }
 }
 
@@ -54,17 +53,50 @@ bool cancel_runs::is_full(const cancel_run& run, std::uint64_t next_seq) const {
 
 std::vector<index> cancel_runs::covered_list(const cancel_run& run) const {
   std::vector<index> found;
-  if (run.operation != none) {
-    found.push_back(run.operation);
-    for (std::size_t i = 0; i < found.size(); ++i)
+  const auto add_what_hangs_on = [&](std::size_t first) {
+    for (std::size_t i = first; i < found.size(); ++i)
       for (index c = operations_[found[i]].first_child; c != none; c = operations_[c].next_sibling)
         if (!operations_[c].detached) found.push_back(c);
+  };
+  if (run.operation != none) {
+    found.push_back(run.operation);
+    add_what_hangs_on(0);
+  } else if (run.owner != none) { // never by the operations of others
+    operations_.each_of_owner(run.owner, [&](index x) {
+      const index above = operations_.parent_of(x);
+      if (!broad_matches(run, x) || (above != none && covers(run, above))) return; // it hangs on another one
+      found.push_back(x);
+      add_what_hangs_on(found.size() - 1);
+    });
+    std::erase_if(found, [&](index x) { return operations_[x].seq >= run.record.seq; });
   } else if (run.scope != none) {
     operations_.each_in_scope(run.scope, [&](index x) {
       if (covers(run, x)) found.push_back(x);
     });
   }
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
+  return found;
+}
+
+std::vector<index> cancel_runs::oldest_covered(const cancel_run& run, std::uint64_t next_seq, std::size_t most) const {
+  std::vector<index> found;
+  if (run.operation != none || run.scope == none || !is_full(run, next_seq)) {
+    found = covered_list(run);
+  } else {
+    std::vector<index> inner{run.scope};
+    while (!inner.empty()) {
+      const scope_node& node = scopes_[inner.back()];
+      inner.pop_back();
+      for (const index head : {node.plain.head, node.stopped.head}) { // each in the order of seq
+        std::size_t taken = 0;
+        for (index x = head; x != none && taken < most; x = operations_[x].scope_next, ++taken) found.push_back(x);
+      }
+      for (index child = node.first_child; child != none; child = scopes_[child].next_sibling)
+        if (scopes_[child].live > 0) inner.push_back(child);
+    }
+    std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
+  }
+  if (found.size() > most) found.resize(most);
   return found;
 }
 

@@ -22,7 +22,7 @@ struct cancel_run {
   boot_time received{};                ///< the report's times count from here
   bool is_fenced = false;              ///< the owner has reported that the intent is durable (or cannot be)
   of_runs<bool> is_dirty{false};       ///< the row must be written with the next effects
-  bool has_progress = false;           ///< counts changed since the last progress event
+  of_runs<bool> has_progress{false};   ///< counts changed since the last progress event
   boot_time last_progress{};
   std::vector<index> awaited; ///< workers that have not applied it yet
 

@@ -83,8 +83,8 @@ cancel_run* cancel_runs::joinable(const cancel_run& fresh, std::uint64_t covered
       for (cancel_run* run : more->targets) consider(run);
   } else if (fresh.is_scope()) {
     for (cancel_run* run : scopes_[fresh.scope].cancels) consider(run);
-  } else {
-    for (cancel_run* run : broad_) consider(run);
+  } else if (const auto at = broad_.find({fresh.scope, fresh.owner}); at != broad_.end()) {
+    for (cancel_run* run : at->second) consider(run);
   }
   if (newest == nullptr || newest->remaining == 0) return nullptr;
   const bool covers_all = newest->record.cutoff >= fresh.record.cutoff || newest->remaining == covered;
@@ -107,7 +107,7 @@ void cancel_runs::enter(cancel_run& run) {
     scopes_[run.scope].cancels.push_back(&run);
     ++scope_cancels_;
   } else if (run.is_broad()) {
-    broad_.push_back(&run);
+    broad_[{run.scope, run.owner}].push_back(&run);
   }
 }
 
@@ -117,7 +117,11 @@ void cancel_runs::leave(cancel_run& run) {
     std::erase(scopes_[run.scope].cancels, &run);
     --scope_cancels_;
   }
-  if (run.is_broad()) std::erase(broad_, &run);
+  if (run.is_broad()) {
+    const auto at = broad_.find({run.scope, run.owner});
+    std::erase(at->second, &run);
+    if (at->second.empty()) broad_.erase(at);
+  }
   drop(run);
 }
 
@@ -130,6 +134,7 @@ std::vector<cancel_run*> cancel_runs::count_end(index x, receipt how, proof evid
     ++run->record.report.receipts[static_cast<std::size_t>(how)];
     ++run->record.report.proofs[static_cast<std::size_t>(evidence)];
     run->has_progress = true;
+    progressing_.insert(run->record.seq);
     touch(*run);
     if (run->operation == x) { // the last of its target: no further operation can be found from there
       std::erase(operations_.details(x).targets, run);
@@ -139,8 +144,15 @@ std::vector<cancel_run*> cancel_runs::count_end(index x, receipt how, proof evid
   return runs;
 }
 
+void cancel_runs::clear_progress(cancel_run& run, boot_time now) {
+  run.has_progress = false;
+  run.last_progress = now;
+  progressing_.erase(run.record.seq);
+}
+
 void cancel_runs::settle(cancel_run& run) {
   changed_.insert(run.record.id);
+  progressing_.erase(run.record.seq);
   leave(run);
   run_of_.erase(run.record.id);
   const std::uint64_t seq = run.record.seq;
@@ -169,7 +181,10 @@ void cancel_runs::take_changes(std::vector<records::entry>& journal, std::vector
 
 bool cancel_runs::is_entered_once(const cancel_run& run) const {
   const auto times = [&](const std::vector<cancel_run*>& in) { return std::count(in.begin(), in.end(), &run); };
-  if (run.is_broad()) return times(broad_) == 1;
+  if (run.is_broad()) {
+    const auto at = broad_.find({run.scope, run.owner});
+    return at != broad_.end() && times(at->second) == 1;
+  }
   if (run.is_scope()) return times(scopes_[run.scope].cancels) == 1;
   if (run.operation == none) return true;
   const auto& more = operations_[run.operation].details;
@@ -195,6 +210,7 @@ void cancel_runs::check(std::vector<std::string>& broken) const {
     const std::uint64_t remaining = run.remaining;
     if (std::accumulate(counted.begin(), counted.end(), remaining) != run.record.report.operations)
       broken.push_back(name + " has a report that does not add up");
+    if (run.has_progress != progressing_.contains(seq)) broken.push_back(name + " is wrongly listed as progressing");
     if (run.is_dirty != dirty_.contains(seq)) broken.push_back(name + " is dirty and not written, or the reverse");
     if (run.scope != none && scopes_[run.scope].holders == 0) broken.push_back(name + " does not hold its scope");
   }
@@ -202,8 +218,10 @@ void cancel_runs::check(std::vector<std::string>& broken) const {
     if (operations_[x].details) entered += operations_[x].details->targets.size();
   entered_at_scopes = scopes_[scope_tree::root].cancels.size();
   for (const auto& [text, scope] : scopes_.by_text()) entered_at_scopes += scopes_[scope].cancels.size();
+  std::size_t entered_as_broad = 0;
+  for (const auto& [key, runs] : broad_) entered_as_broad += runs.size();
   if (run_of_.size() != runs_.size()) broken.push_back("an id names a cancel that is not open");
-  if (entered != of_operations || entered_at_scopes != of_scopes || broad_.size() != of_broad)
+  if (entered != of_operations || entered_at_scopes != of_scopes || entered_as_broad != of_broad)
     broken.push_back("a cancel is entered that is not open");
   if (scope_cancels_ != of_scopes) broken.push_back("the open cancels of scopes are miscounted");
 }

@@ -24,6 +24,7 @@ namespace quell::controller::live {
 ///  - `remaining` is the number of live operations that it covers;
 ///  - `remaining` and the receipts counted so far add up to the operations of its report;
 ///  - it is dirty if its row is written with the next effects, and only then;
+///  - exactly the open ones with `has_progress` are listed as progressing;
 ///  - its scope has it as a holder, and its owner, too.
 class cancel_runs {
  public:
@@ -43,12 +44,25 @@ class cancel_runs {
   /// Open or settled recently; nullptr = neither.
   const records::cancel_record* record_of(const cancel_id& id) const;
   bool empty() const { return runs_.empty(); }
+  std::size_t size() const { return runs_.size(); }
   by_seq::iterator begin() { return runs_.begin(); }
   by_seq::iterator end() { return runs_.end(); }
   by_seq::const_iterator begin() const { return runs_.begin(); }
   by_seq::const_iterator end() const { return runs_.end(); }
-  /// The open ones of an owner or of everything.
-  const std::vector<cancel_run*>& broad() const { return broad_; }
+  /// Calls `visit` with each open one of an owner or of everything that names this operation itself. It looks only at
+  /// those of the operation's own owner and scopes, so that no number of others slows it.
+  template <class Visit>
+  void each_broad_of(index x, const Visit& visit) const {
+    if (broad_.empty()) return;
+    const operation_node& n = operations_[x];
+    for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
+      for (const index owner : {n.owner, none}) {
+        const auto at = broad_.find({scope, owner});
+        if (at == broad_.end()) continue;
+        for (cancel_run* run : at->second)
+          if (broad_matches(*run, x)) visit(*run);
+      }
+  }
   /// Whether any scope has an open cancel.
   bool has_scope_cancels() const { return scope_cancels_ > 0; }
 
@@ -59,6 +73,8 @@ class cancel_runs {
   /// The open ones that cover an operation.
   void covering(index x, std::vector<cancel_run*>& out) const;
   std::vector<index> covered_list(const cancel_run& run) const; ///< live ones, oldest first
+  /// The oldest of these, at most so many. Of one large scope it reads no more than that.
+  std::vector<index> oldest_covered(const cancel_run& run, std::uint64_t next_seq, std::size_t most) const;
   std::uint64_t count_covered(const cancel_run& run, std::uint64_t next_seq) const;
   std::vector<index> workers_below(const cancel_run& run, std::uint64_t next_seq) const;
 
@@ -79,6 +95,10 @@ class cancel_runs {
   // ---- changes
   void touch(cancel_run& run); ///< its row is written with the next effects
   void note_change(const cancel_run& run) { changed_.insert(run.record.id); }
+  /// The open ones whose counts changed since their last progress event, by seq.
+  const std::set<std::uint64_t>& progressing() const { return progressing_; }
+  /// Its progress event is written.
+  void clear_progress(cancel_run& run, boot_time now);
   /// Adds the rows of the dirty runs, and replaces `changed` by the ids of all that changed.
   void take_changes(std::vector<records::entry>& journal, std::vector<cancel_id>& changed);
 
@@ -95,9 +115,11 @@ class cancel_runs {
   scope_tree& scopes_;
   by_seq runs_;
   std::unordered_map<cancel_id, std::uint64_t> run_of_;
-  std::vector<cancel_run*> broad_;
-  std::size_t scope_cancels_ = 0; ///< open ones of scopes
-  std::set<std::uint64_t> dirty_; ///< with those that have settled since
+  /// By the scope to which they are limited and the owner (`none`: everybody); no empty lists.
+  std::map<std::pair<index, index>, std::vector<cancel_run*>> broad_;
+  std::set<std::uint64_t> progressing_; ///< whose counts changed since their last progress event
+  std::size_t scope_cancels_ = 0;       ///< open ones of scopes
+  std::set<std::uint64_t> dirty_;       ///< with those that have settled since
   std::set<cancel_id> changed_;
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
 };

@@ -47,15 +47,15 @@ std::optional<boot_time> live_ledger::tick(moment now) {
   const auto soonest = [&](boot_time at) {
     if (!next || at < *next) next = at;
   };
-  for (auto& [seq, run] : runs_) {
-    if (!run.has_progress || !run.is_fenced) continue;
+  for (const std::uint64_t seq : std::vector(runs_.progressing().begin(), runs_.progressing().end())) {
+    cancel_run& run = *runs_.find(seq);
+    if (!run.is_fenced) continue;
     const boot_time due = run.last_progress + progress_every;
     if (due > now.boot) {
       soonest(due);
       continue;
     }
-    run.has_progress = false;
-    run.last_progress = now.boot;
+    runs_.clear_progress(run, now.boot);
     runs_.touch(run);
     write_event(event_type::cancel_progress, run, now);
   }

@@ -39,19 +39,17 @@ void live_ledger::send_stops(const cancel_run& run, const std::vector<index>& wo
 
 cancel_view live_ledger::dry_view(cancel_run run) const {
   cancel_view view;
-  const std::vector<index> covered = runs_.covered_list(run);
+  const std::uint64_t covered = runs_.count_covered(run, next_seq_);
   for (const index w : runs_.workers_below(run, next_seq_)) run.record.report.workers.push_back(workers_[w]);
-  run.record.report.operations = covered.size();
+  run.record.report.operations = covered;
+  // Before the record gets a seq of its own: it covers what has been created so far.
+  for (const index x : runs_.oldest_covered(run, next_seq_, most_would_stop))
+    view.would_stop.push_back(operations_[x].id);
   run.record.seq = last_seq();
   if (!run.record.up_to_seq) run.record.up_to_seq = run.record.seq; // a repeat with this value covers exactly this set
-  if (run.record.outcome == cancel_outcome::stopping && covered.empty())
-    run.record.outcome = cancel_outcome::nothing_live;
+  if (run.record.outcome == cancel_outcome::stopping && covered == 0) run.record.outcome = cancel_outcome::nothing_live;
   view.record = std::move(run.record);
-  view.truncated = covered.size() > most_would_stop;
-  for (const index x : covered) {
-    if (view.would_stop.size() == most_would_stop) break;
-    view.would_stop.push_back(operations_[x].id);
-  }
+  view.truncated = covered > most_would_stop;
   return view;
 }
 

@@ -132,14 +132,12 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
                   "operations", "operations_per_token");
   }
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
-  if (const index known = operations_.find_owner(author); known != none) {
-    const author_counts& authors = operations_.authors();
-    const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
-    if (most > 0 && authors.live(known) >= most)
-      return full("author " + author, authors.live(known), "operations", "operations_per_author");
-    if (order.kind == quell::kind::turn && most_turns > 0 && authors.turns(known) >= most_turns)
-      return full("author " + author, authors.turns(known), "turns", "turns_per_author");
-  }
+  const auto theirs = operations_.share_of(std::string(via), author);
+  const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
+  if (most > 0 && theirs.live >= most)
+    return full("author " + author, theirs.live, "operations", "operations_per_author");
+  if (order.kind == quell::kind::turn && most_turns > 0 && theirs.turns >= most_turns)
+    return full("author " + author, theirs.turns, "turns", "turns_per_author");
   if (settings_.max_live_per_scope == 0) return std::nullopt;
   for (std::optional<scope_path> at = scope; at; at = at->parent()) {
     const index known = scopes_.find(at->text());

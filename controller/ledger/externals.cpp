@@ -217,11 +217,18 @@ void live_ledger::tell_owner(index x, milliseconds grace, moment now) {
 
 /// A later cancel can only shorten the grace; then its owner is notified again.
 void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
-  for (const auto& [seq, x] : leases_.notified()) {
+  const auto hurry = [&](index x) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
-    if (now.boot + wanted >= operations_[x].external->kill_at || !runs_.covers(run, x)) continue;
+    if (now.boot + wanted >= operations_[x].external->kill_at || !runs_.covers(run, x)) return;
     tell_owner(x, wanted, now);
     write_row(x);
+  };
+  // Whichever are fewer, so that the owners whom others have stopped do not slow this cancel.
+  if (run.remaining < leases_.notified().size()) {
+    for (const index x : runs_.covered_list(run))
+      if (leases_.notified().contains(operations_[x].seq)) hurry(x);
+  } else {
+    for (const auto& [seq, x] : leases_.notified()) hurry(x);
   }
 }
 

@@ -31,6 +31,7 @@
 #include "controller/ledger/sweep.hpp"
 #include "controller/ledger/timers.hpp"
 #include "controller/ledger/tombstones.hpp"
+#include "controller/open_cancel_counts.hpp"
 #include "controller/resumed_agents.hpp"
 
 namespace quell::controller::live {
@@ -40,7 +41,8 @@ class live_ledger final : public ledger,
                           public open_questions,
                           public resumed_agents,
                           public external_operations,
-                          public model_costs {
+                          public model_costs,
+                          public open_cancel_counts {
  public:
   live_ledger(ledger_settings s, records::recovered_state recovered, moment now);
 
@@ -74,6 +76,7 @@ class live_ledger final : public ledger,
   std::optional<live_view> view(const operation_id& id, moment now) const override;
   std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const override;
   std::vector<cancel_view> open_cancels(moment now) const override;
+  open_cancel_summary summary_of_open_cancels() const override;
   std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
                                  std::size_t limit) const override;
   tree_page branches(const tree_question& q) const override;
@@ -285,8 +288,14 @@ class live_ledger final : public ledger,
   cancel_view view_of(const cancel_run& run, moment now) const;
   unproven_operation unproven_of(const cancel_run& run, index x, moment now) const;
   std::vector<index> oldest_left(const cancel_run& run, std::size_t limit) const;
-  std::uint64_t stopping_in(index scope) const;
-  scope_view view_of_scope(index scope) const;
+  /// The most operations or scopes that one view reads: about a millisecond.
+  static constexpr std::size_t most_looks = 20'000;
+  /// What a sweep has not reached yet is counted as far as `looks` allows; then it counts once it is reached.
+  std::uint64_t stopping_in(index scope, std::size_t& looks) const;
+  scope_view view_of_scope(index scope, std::size_t& looks) const;
+  template <class Scopes>
+  void list_scopes(const Scopes& all, const std::optional<scope_path>& prefix, const scope_path* after,
+                   std::size_t limit, std::vector<scope_view>& found) const;
 
   // recovery.cpp
   void recover(records::recovered_state& recovered, moment now);

@@ -85,6 +85,7 @@ struct operation_node {
   of_table<index> scope_next{none}, scope_previous{none};
   of_table<index> worker{none}, worker_next{none}, worker_previous{none};
   index owner = none;
+  of_table<index> owner_next{none}, owner_previous{none};
   index token = none;                    ///< whose share it takes
   index need = none;                     ///< requirement
   of_table<index> waiting{none};         ///< interned reason

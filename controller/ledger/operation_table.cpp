@@ -39,6 +39,11 @@ std::size_t operation_table::started_with(const std::string& token) const {
   return known == none ? 0 : tokens_.holders(known);
 }
 
+author_share operation_table::share_of(const std::string& token, const std::string& author) const {
+  const index with = tokens_.find(token), whose = owners_.find(author);
+  return with == none || whose == none ? author_share{} : authors_.of(with, whose);
+}
+
 index operation_table::add(const records::operation_record& r) {
   const index x = nodes_.make();
   by_id_.add(r.id, x, [&](index at) -> const operation_id& { return nodes_[at].id; });
@@ -53,8 +58,9 @@ index operation_table::add(const records::operation_record& r) {
   n.on_parent_end = r.on_parent_end;
   n.detached = r.detached;
   n.owner = owners_.hold(r.owner.id);
-  authors_.add(n.owner, r.kind);
+  put_under_owner(x);
   n.token = tokens_.hold(r.via_token_id);
+  authors_.add(n.token, n.owner, r.kind);
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   if (n.kind == quell::kind::task) {
@@ -101,6 +107,24 @@ void operation_table::put_below(index x, index parent) {
   ++p.children;
 }
 
+void operation_table::put_under_owner(index x) {
+  operation_node& n = nodes_[x];
+  if (n.owner >= owner_heads_.size()) owner_heads_.resize(n.owner + 1, none);
+  index& head = owner_heads_[n.owner];
+  n.owner_next = head;
+  if (head != none) nodes_[head].owner_previous = x;
+  head = x;
+}
+
+void operation_table::take_from_owner(index x) {
+  operation_node& n = nodes_[x];
+  if (n.owner_previous != none)
+    nodes_[n.owner_previous].owner_next = n.owner_next;
+  else
+    owner_heads_[n.owner] = n.owner_next;
+  if (n.owner_next != none) nodes_[n.owner_next].owner_previous = n.owner_previous;
+}
+
 void operation_table::remove(index x) {
   operation_node& n = nodes_[x];
   assert(n.live_below == 1 && !n.is_held());
@@ -119,7 +143,8 @@ void operation_table::remove(index x) {
       p.first_child = n.next_sibling;
     if (n.next_sibling != none) nodes_[n.next_sibling].previous_sibling = n.previous_sibling;
   }
-  authors_.remove(n.owner, n.kind);
+  authors_.remove(n.token, n.owner, n.kind);
+  take_from_owner(x);
   owners_.release(n.owner);
   tokens_.release(n.token);
   if (n.waiting != none) reasons_.release(n.waiting);

@@ -1,9 +1,9 @@
 // The table of live operations: the nodes, their index by id, and every list and count that contains them.
 //
 // A node is in several lists at once: the children of its parent, the operations of its scope (the stopped ones apart),
-// the operations that its worker holds, and those that share its supersede key. This type alone changes these links and
-// the counts that follow from them; the fields that carry them can be read in any node (`owned`). It decides nothing:
-// which moves are legal and what a removal causes is for the ledger.
+// the operations that its worker holds, those of its owner, and those that share its supersede key. This type alone
+// changes these links and the counts that follow from them; the fields that carry them can be read in any node
+// (`owned`). It decides nothing: which moves are legal and what a removal causes is for the ledger.
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ struct freed_slots {
 ///  - exactly the held nodes are in the list of their worker, whose counts are theirs; so are the counts of workers in
 ///  a
 ///    scope, and those below an operation through edges that are not detached;
+///  - a node is once in the list of its owner;
 ///  - the operations with a supersede key are listed under it once each, oldest first;
 ///  - the counts by kind and status, by owner and by token are those of the nodes.
 class operation_table {
@@ -69,7 +70,8 @@ class operation_table {
     return by_kind_[static_cast<std::size_t>(what)][static_cast<std::size_t>(in)];
   }
   std::size_t started_with(const std::string& token) const; ///< live ones
-  const author_counts& authors() const { return authors_; } ///< by owner
+  /// What lives of this author's that was started with this token.
+  author_share share_of(const std::string& token, const std::string& author) const;
   template <class Visit>
   void each_in_scope(index scope, const Visit& visit) const; ///< in and below it
 
@@ -113,6 +115,12 @@ class operation_table {
 
   // ---- owners, which cancels name, too
   index find_owner(const std::string& owner) const { return owners_.find(owner); }
+  /// Calls `visit` with each live operation of this owner.
+  template <class Visit>
+  void each_of_owner(index owner, const Visit& visit) const {
+    for (index x = owner < owner_heads_.size() ? owner_heads_[owner] : none; x != none; x = nodes_[x].owner_next)
+      visit(x);
+  }
   index hold_owner(const std::string& owner) { return owners_.hold(owner); }
   void release_owner(index owner) { owners_.release(owner); }
   const std::string& owner_name(index owner) const { return owners_[owner]; }
@@ -134,6 +142,8 @@ class operation_table {
   }
   requirement requirement_of(const records::operation_record& r) const;
   void put_below(index x, index parent);
+  void put_under_owner(index x);
+  void take_from_owner(index x);
   void pass_on_children(index x);
   void put_in_list(index x);
   void take_from_list(index x);
@@ -151,8 +161,9 @@ class operation_table {
   slab<operation_node> nodes_;
   id_index by_id_;
   interner<std::string> owners_;
-  author_counts authors_;        ///< by interned owner
-  interner<std::string> tokens_; ///< by id; the holders of one are its live operations
+  std::vector<index> owner_heads_; ///< the newest operation of each interned owner
+  author_counts authors_;          ///< by interned token and owner
+  interner<std::string> tokens_;   ///< by id; the holders of one are its live operations
   interner<requirement> needs_;
   interner<waiting_reason> reasons_;
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker
@@ -168,7 +179,8 @@ void operation_table::each_in_scope(index scope, const Visit& visit) const {
     inner.pop_back();
     for (const index head : {node.plain.head, node.stopped.head})
       for (index x = head; x != none; x = nodes_[x].scope_next) visit(x);
-    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling) inner.push_back(child);
+    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling)
+      if (scopes_[child].live > 0) inner.push_back(child);
   }
 }
 

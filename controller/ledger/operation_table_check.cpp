@@ -153,21 +153,39 @@ void operation_table::check_keys(std::vector<std::string>& broken) const {
 
 void operation_table::check_counts(std::vector<std::string>& broken) const {
   decltype(by_kind_) by_kind{};
-  std::map<index, std::uint32_t> live_of, turns_of, by_token, by_reason;
+  std::map<index, std::uint32_t> live_of, by_token, by_reason;
+  std::map<std::pair<index, index>, author_share> shares;
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const operation_node& n = nodes_[x];
     if (n.seq == 0) continue;
     const status now = n.now;
     ++by_kind[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(now)];
     ++live_of[n.owner];
-    if (n.kind == quell::kind::turn) ++turns_of[n.owner];
+    author_share& share = shares[{n.token, n.owner}];
+    ++share.live;
+    if (n.kind == quell::kind::turn) ++share.turns;
     ++by_token[n.token];
     if (n.waiting != none) ++by_reason[n.waiting];
   }
   if (by_kind != by_kind_) broken.push_back("the operations of some kind and status are miscounted");
+  std::map<index, std::uint32_t> listed_of;
+  for (index owner = 0; owner < owner_heads_.size(); ++owner) {
+    index before = none;
+    each_of_owner(owner, [&](index x) {
+      ++listed_of[owner];
+      if (nodes_[x].seq == 0 || nodes_[x].owner != owner || nodes_[x].owner_previous != before)
+        broken.push_back(name_of_slot(x) + " is wrongly listed under its owner");
+      before = x;
+    });
+  }
+  if (listed_of != live_of) broken.push_back("the owners do not list each of their operations once");
   for (const auto& [owner, live] : live_of)
-    if (authors_.live(owner) != live || authors_.turns(owner) != turns_of[owner] || owners_.holders(owner) < live)
+    if (owners_.holders(owner) < live)
       broken.push_back("the operations of owner " + owners_[owner] + " are miscounted");
+  for (const auto& [whose, share] : shares)
+    if (authors_.of(whose.first, whose.second) != share)
+      broken.push_back("the operations that a token started for owner " + owners_[whose.second] + " are miscounted");
+  if (authors_.size() != shares.size()) broken.push_back("an author's share is kept for nobody");
   for (const auto& [token, live] : by_token)
     if (tokens_.holders(token) != live)
       broken.push_back("the operations of token " + tokens_[token] + " are miscounted");

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 #include "controller/ledger/slab.hpp"
 #include "controller/orders.hpp"
@@ -13,26 +13,36 @@
 
 namespace quell::controller::live {
 
-/// Counts by the index of the interned author; an index is reused only when its counts are 0.
+/// The live operations of one author, as one token names them: a token can name any author, so what it starts in
+/// somebody's name must not count against that person behind another token.
+struct author_share {
+  std::uint32_t live = 0, turns = 0;
+  friend bool operator==(const author_share&, const author_share&) = default;
+};
+
+/// Shares by the indices of the interned token and author, which are reused only when their counts are 0.
 class author_counts {
  public:
-  void add(index author, quell::kind what) {
-    if (author >= counts_.size()) counts_.resize(author + 1);
-    ++counts_[author].live;
-    if (what == quell::kind::turn) ++counts_[author].turns;
+  void add(index token, index author, quell::kind what) {
+    author_share& s = shares_[key(token, author)];
+    ++s.live;
+    if (what == quell::kind::turn) ++s.turns;
   }
-  void remove(index author, quell::kind what) {
-    --counts_[author].live;
-    if (what == quell::kind::turn) --counts_[author].turns;
+  void remove(index token, index author, quell::kind what) {
+    const auto at = shares_.find(key(token, author));
+    if (what == quell::kind::turn) --at->second.turns;
+    if (--at->second.live == 0) shares_.erase(at);
   }
-  std::size_t live(index author) const { return author < counts_.size() ? counts_[author].live : 0; }
-  std::size_t turns(index author) const { return author < counts_.size() ? counts_[author].turns : 0; }
+  author_share of(index token, index author) const {
+    const auto at = shares_.find(key(token, author));
+    return at == shares_.end() ? author_share{} : at->second;
+  }
+  std::size_t size() const { return shares_.size(); }
 
  private:
-  struct of_author {
-    std::uint32_t live = 0, turns = 0;
-  };
-  std::vector<of_author> counts_;
+  static std::uint64_t key(index token, index author) { return (std::uint64_t{token} << 32U) | author; }
+
+  std::unordered_map<std::uint64_t, author_share> shares_;
 };
 
 /// Whether a token has a limited share. Whoever owns the machine has no limit, nor has quell's own work, nor has work

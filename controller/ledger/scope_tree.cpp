@@ -35,7 +35,16 @@ bool scope_tree::is_at_or_below(index scope, index other) const {
 }
 
 void scope_tree::count_live(index scope, std::int64_t change) {
-  for (index at = scope; at != none; at = nodes_[at].parent) nodes_[at].live += static_cast<std::uint64_t>(change);
+  for (index at = scope; at != none; at = nodes_[at].parent) {
+    scope_node& node = nodes_[at];
+    const bool was_live = node.live > 0;
+    node.live += static_cast<std::uint64_t>(change);
+    if (at == root || was_live == (node.live > 0)) continue;
+    if (was_live)
+      live_by_text_.erase(node.path.text());
+    else
+      live_by_text_.emplace(by_text_.find(node.path.text())->first, at);
+  }
 }
 
 void scope_tree::count_stopping(index scope, std::int64_t change) {

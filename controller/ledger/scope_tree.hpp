@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/ledger/operation.hpp"
@@ -47,10 +48,13 @@ class scope_tree {
   /// Frees the scope, and those above it, as far as nothing holds them.
   void release_unused(index scope);
   const std::map<std::string, index, std::less<>>& by_text() const { return by_text_; }
+  /// Those with live work in or below them: a reader of these pays nothing for scopes that keep only a cutoff.
+  const std::map<std::string_view, index>& live_by_text() const { return live_by_text_; }
 
  private:
   slab<scope_node> nodes_;
   std::map<std::string, index, std::less<>> by_text_;
+  std::map<std::string_view, index> live_by_text_; ///< the keys lie in `by_text_`
   std::uint32_t generations_ = 0;
 };
 

@@ -33,8 +33,8 @@ std::optional<found_stop> live_ledger::stop_of(index x) const {
         for (const cancel_run* run : scopes_[scope].cancels)
           if (n.as_of <= run->record.cutoff && n.seq < run->record.seq)
             consider(run->record.seq, stop_cause::cancel, run->record.id);
-    for (const cancel_run* run : runs_.broad())
-      if (runs_.broad_matches(*run, at)) consider(run->record.seq, stop_cause::cancel, run->record.id);
+    runs_.each_broad_of(at,
+                        [&](const cancel_run& run) { consider(run.record.seq, stop_cause::cancel, run.record.id); });
     const index parent = operation_parent(at);
     if (parent == none) break;
     if (parent_end_stops(parent, at))

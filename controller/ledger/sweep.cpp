@@ -36,7 +36,7 @@ std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, moment now) {
       if (scopes_[top.at].generation != top.guard) break;
       s.stack.push_back({sweep::visit::scope_list, top.at, top.guard});
       for (index c = scopes_[top.at].first_child; c != none; c = scopes_[c].next_sibling)
-        s.stack.push_back({sweep::visit::scope, c, scopes_[c].generation});
+        if (scopes_[c].live > 0) s.stack.push_back({sweep::visit::scope, c, scopes_[c].generation});
       break;
     }
     case sweep::visit::scope_list: {

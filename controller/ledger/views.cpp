@@ -44,9 +44,10 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
   return v;
 }
 
-std::uint64_t live_ledger::stopping_in(index scope) const {
+std::uint64_t live_ledger::stopping_in(index scope, std::size_t& looks) const {
   const std::uint64_t counted = scopes_[scope].stopping;
-  if (sweeps_.empty()) return counted;
+  if (sweeps_.empty() || scopes_[scope].live > looks) return counted;
+  looks -= scopes_[scope].live;
   std::uint64_t derived = 0;
   operations_.each_in_scope(scope, [&](index x) {
     if (!operations_[x].is_stopped() && stop_of(x)) ++derived;
@@ -54,28 +55,37 @@ std::uint64_t live_ledger::stopping_in(index scope) const {
   return counted + derived;
 }
 
+template <class Scopes>
+void live_ledger::list_scopes(const Scopes& all, const std::optional<scope_path>& prefix, const scope_path* after,
+                              std::size_t limit, std::vector<scope_view>& found) const {
+  std::size_t looks = most_looks;
+  const auto add = [&](index scope) {
+    if (scopes_[scope].live > 0 || scopes_[scope].cutoff > 0) found.push_back(view_of_scope(scope, looks));
+  };
+  if (prefix && (after == nullptr || after->text() < prefix->text()))
+    if (const auto own = all.find(prefix->text()); own != all.end()) add(own->second);
+  const std::string below = prefix ? prefix->text() + "/" : std::string();
+  auto at = after != nullptr && after->text() >= below ? all.upper_bound(after->text()) : all.lower_bound(below);
+  for (; at != all.end() && found.size() < limit && std::string_view(at->first).starts_with(below); ++at)
+    add(at->second);
+}
+
 std::vector<scope_view> live_ledger::scopes(const std::optional<scope_path>& prefix, bool only_live,
                                             const scope_path* after, std::size_t limit) const {
   std::vector<scope_view> found;
-  const auto& all = scopes_.by_text();
-  auto at = prefix ? all.lower_bound(prefix->text()) : all.begin();
-  if (after != nullptr && (at == all.end() || at->first <= after->text())) at = all.upper_bound(after->text());
-  for (; at != all.end() && found.size() < limit; ++at) {
-    if (prefix && !std::string_view(at->first).starts_with(prefix->text())) break;
-    const scope_node& node = scopes_[at->second];
-    if (prefix && !node.path.is_at_or_below(*prefix)) continue;
-    if (node.live == 0 && (only_live || node.cutoff == 0)) continue;
-    found.push_back(view_of_scope(at->second));
-  }
+  if (only_live)
+    list_scopes(scopes_.live_by_text(), prefix, after, limit, found);
+  else
+    list_scopes(scopes_.by_text(), prefix, after, limit, found);
   return found;
 }
 
-scope_view live_ledger::view_of_scope(index scope) const {
+scope_view live_ledger::view_of_scope(index scope, std::size_t& looks) const {
   const scope_node& node = scopes_[scope];
   scope_view v;
   v.scope = node.path;
   v.live = node.live;
-  v.cancelling = stopping_in(scope);
+  v.cancelling = stopping_in(scope, looks);
   v.cutoff_seq = node.cutoff;
   if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
   return v;
@@ -97,6 +107,11 @@ std::vector<cancel_view> live_ledger::open_cancels(moment now) const {
   std::vector<cancel_view> all;
   for (const auto& [seq, run] : runs_) all.push_back(view_of(run, now));
   return all;
+}
+
+open_cancel_summary live_ledger::summary_of_open_cancels() const {
+  if (runs_.empty()) return {};
+  return {runs_.size(), runs_.begin()->second.record.created_at};
 }
 
 std::map<std::string, std::uint64_t> live_ledger::live_by_status() const {

@@ -104,7 +104,31 @@ TEST_CASE("a run of an owner covers that owner's operations and what hangs on th
   CHECK(run.remaining == 2);
   CHECK(w.runs.covers(run, b));
   CHECK_FALSE(w.runs.covers(run, c));
-  CHECK(w.runs.broad() == std::vector<cancel_run*>{&run});
+  const auto named = [&](live::index x) {
+    std::vector<cancel_run*> found;
+    w.runs.each_broad_of(x, [&](cancel_run& one) { found.push_back(&one); });
+    return found;
+  };
+  CHECK(named(a) == std::vector<cancel_run*>{&run});
+  CHECK(named(b).empty()); // it hangs on what is named
+  cancel_run& all = w.cancel(records::target_everything{*scope_path::parse("team")});
+  CHECK(named(a) == std::vector<cancel_run*>{&all, &run});
+  CHECK(named(c) == std::vector<cancel_run*>{&all});
+  CHECK(w.broken().empty());
+}
+
+TEST_CASE("a run of an owner finds what is below that owner's operations once, and not what is detached or elsewhere") {
+  runs_world w;
+  const live::index a = w.operation("team/x", live::none, false, "alice"), b = w.operation("team/x", a, false, "alice");
+  const live::index deep = w.operation("team/x", b, false, "bob"), apart = w.operation("team/x", a, true, "bob");
+  w.operation("other", live::none, false, "alice");
+  cancel_run& run = w.cancel(records::target_owner{"alice", *scope_path::parse("team")});
+  CHECK(w.runs.covered_list(run) == std::vector<live::index>{a, b, deep});
+  CHECK_FALSE(w.runs.covers(run, apart));
+  CHECK(w.broken().empty());
+  w.end(deep);
+  w.end(b);
+  CHECK(w.runs.covered_list(run) == std::vector<live::index>{a});
   CHECK(w.broken().empty());
 }
 

@@ -312,6 +312,25 @@ TEST_CASE("a dry run changes nothing and lists what the cancel then stops") {
   CHECK(w.core->scopes({}, false, nullptr, 100).size() == 2);
 }
 
+TEST_CASE("a dry run of much work counts all of it and names the oldest") {
+  world w;
+  const auto before = w.task("before", in("other"));
+  std::vector<operation_id> oldest;
+  for (int i = 0; i < 1200; ++i) {
+    const auto id = w.task(std::to_string(i), in(i % 3 == 0 ? "s" : i % 3 == 1 ? "s/a" : "s/b"));
+    if (i < 1000) oldest.push_back(id);
+  }
+  auto o = w.order(records::target_scope{in("s")});
+  o.mode = cancel_mode::dry_run;
+  const auto dry = w.cancel(o);
+  CHECK(dry.record.report.operations == 1200);
+  CHECK(dry.truncated);
+  CHECK(dry.would_stop == oldest);
+  o.target = records::target_everything{};
+  CHECK(w.cancel(o).record.report.operations == 1201);
+  CHECK(w.cancel(o).would_stop.front() == before);
+}
+
 TEST_CASE("an unreachable worker does not hold up signalled, and its work stays unproven with a dead-by") {
   world w;
   w.task("here", in("s"));

@@ -22,6 +22,13 @@ ledger_settings with(std::size_t per_author, std::size_t per_scope, std::size_t 
   return s;
 }
 
+caller by_token(const std::string& token) {
+  caller by;
+  by.role = role::chat;
+  by.token_id = by.token_name = token;
+  return by;
+}
+
 } // namespace
 
 TEST_CASE("an author has so many live operations and no more, and others are not held up", "[quotas]") {
@@ -37,6 +44,25 @@ TEST_CASE("an author has so many live operations and no more, and others are not
   w.cancel_task("a1");
   w.roll_out();
   CHECK(refused(w.try_task("a4", {.scope = in("s"), .owner = "alice"})) == "");
+}
+
+TEST_CASE("what another token starts in an author's name takes nothing of that author's share", "[quotas]") {
+  world w(with(2, 0, 1));
+  const auto makes = [&](const std::string& name, const std::string& token, kind what) {
+    return refused(w.try_task(name, {.scope = in("s"), .owner = "alice", .what = what, .by = by_token(token)}));
+  };
+  CHECK(makes("f1", "stranger", kind::turn).empty());
+  CHECK(makes("f2", "stranger", kind::task).empty());
+  CHECK(makes("f3", "stranger", kind::task) == "too_many_operations");
+  CHECK(makes("t1", "chat", kind::turn).empty());
+  CHECK(makes("t2", "chat", kind::turn) == "too_many_operations");
+  w.restart();
+  CHECK(makes("t3", "chat", kind::task).empty());
+  CHECK(makes("t4", "chat", kind::task) == "too_many_operations");
+  w.cancel_task("f2");
+  w.roll_out();
+  CHECK(makes("t5", "chat", kind::task) == "too_many_operations");
+  CHECK(makes("f4", "stranger", kind::task).empty());
 }
 
 TEST_CASE("a scope and what lies below it share one limit", "[quotas]") {

@@ -92,6 +92,35 @@ TEST_CASE("progress is told at most once a second, and settled cancels are forgo
                                           "cancel_settled"});
 }
 
+TEST_CASE("scopes that keep only a cutoff are not among the live ones, nor are namesakes below a scope") {
+  world w;
+  w.task("a", in("team/build"));
+  w.task("b", in("team-2/build"));
+  w.cancel_scope("team-1");
+  w.cancel_scope("team/idle");
+  const auto named = [&](const std::optional<scope_path>& prefix, bool only_live, const scope_path* after = nullptr) {
+    std::vector<std::string> names;
+    for (const auto& s : w.core->scopes(prefix, only_live, after, 100)) names.push_back(s.scope.text());
+    return names;
+  };
+  using texts = std::vector<std::string>;
+  CHECK(named({}, true) == texts{"team", "team-2", "team-2/build", "team/build"});
+  CHECK(named(in("team"), true) == texts{"team", "team/build"});
+  CHECK(named(in("team"), false) == texts{"team", "team/build", "team/idle"});
+  const scope_path own = in("team"), deep = in("team/build");
+  CHECK(named(own, false, &own) == texts{"team/build", "team/idle"});
+  CHECK(named(own, false, &deep) == texts{"team/idle"});
+  CHECK(named(in("nobody"), true).empty());
+  w.cancel_task("a");
+  w.roll_out();
+  CHECK(named(in("team"), true).empty());
+  CHECK(named(in("team"), false) == texts{"team/idle"});
+  w.task("c", in("team/idle"));
+  CHECK(named(in("team"), true) == texts{"team", "team/idle"});
+  CHECK(w.core->branches({.what = branches_of::scope, .operation = {}, .scope = in("team"), .after = {}, .limit = 9})
+            .scopes.size() == 1);
+}
+
 TEST_CASE("scopes are listed with what lives in and below them") {
   world w;
   w.task("a", in("team/build"));

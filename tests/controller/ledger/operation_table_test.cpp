@@ -175,7 +175,8 @@ TEST_CASE("counts by kind and status, by owner and by token follow every change"
   CHECK(w.table.count(kind::task, status::running) == 1);
   CHECK(w.table.started_with("laptop") == 2);
   CHECK(w.table.started_with("nobody") == 0);
-  CHECK(w.table.authors().live(w.table.find_owner("alice")) == 2);
+  CHECK(w.table.share_of("laptop", "alice").live == 2);
+  CHECK(w.table.share_of("phone", "alice").live == 0);
   w.table.remove(b);
   CHECK(w.table.started_with("laptop") == 1);
   CHECK(w.broken().empty());
