@@ -54,19 +54,25 @@ export function run_command(op: Operation): string {
   return [...words, '--', command_line(task.command)].join(' ');
 }
 
-export function stop_command(target: StopTarget): string {
+function target_flags(target: StopTarget): string {
   switch (target.what) {
     case 'operation':
-      return `quell cancel ${target.id}`;
+      return target.id;
     case 'operations':
-      return `quell cancel ${target.ids.join(' ')}`;
+      return target.ids.join(' ');
     case 'scope':
-      return `quell cancel --scope ${quoted(target.scope)}`;
+      return `--scope ${quoted(target.scope)}`;
     case 'owner':
-      return `quell cancel --owner ${quoted(target.owner)}${target.scope ? ` --scope ${quoted(target.scope)}` : ''}`;
+      return `--owner ${quoted(target.owner)}${target.scope ? ` --scope ${quoted(target.scope)}` : ''}`;
     case 'everything':
-      return 'quell cancel --everything --yes';
+      return '--everything --yes';
   }
+}
+
+/** The same stop, as it was chosen. null: the command line cannot leave out what began since, so its stop would be a larger one. */
+export function stop_command(target: StopTarget, choice: { reason: string; at_once: boolean; only_seen: boolean }): string | null {
+  if (choice.only_seen) return null;
+  return ['quell cancel', target_flags(target), ...(choice.reason.trim() ? ['--reason', quoted(choice.reason)] : []), ...(choice.at_once ? ['--kill'] : [])].join(' ');
 }
 
 export function target_name(target: StopTarget): string {

@@ -7,7 +7,7 @@ import { stop_command, target_name } from '../model/command.ts';
 import { shown } from '../model/format.ts';
 import { preview_of } from '../model/preview.ts';
 import { waiting_words } from '../model/unanswered.ts';
-import { bodies_of, close_stop, give_up, send_stop, stopping, type Stopping } from '../state/stopping.ts';
+import { bodies_of, close_stop, give_up, send_stop, stopping, type StopChoice, type Stopping } from '../state/stopping.ts';
 import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
@@ -39,6 +39,11 @@ function usePreview(asked: Stopping, only_seen: boolean) {
   return { text, some };
 }
 
+function CopyCommand({ asked, choice }: { asked: Stopping; choice: StopChoice }) {
+  const command = stop_command(asked.target, choice);
+  return command && <Copy text={command} label="Copy as quell command" />;
+}
+
 function Ask({ asked }: { asked: Stopping }) {
   const [reason, set_reason] = useState(asked.choice.reason);
   const [at_once, set_at_once] = useState(asked.choice.at_once);
@@ -63,7 +68,7 @@ function Ask({ asked }: { asked: Stopping }) {
       <label class="check"><input type="checkbox" disabled={asked.seen_seq === 0} checked={only_seen} onChange={(e) => set_only_seen(e.currentTarget.checked)} /> {asked.seen_seq === 0 ? 'Only what I see: this page has shown no operation yet' : 'Only what I see: leave what began since'}</label>
       <Trouble words={asked.trouble} />
       <div class="dialog-foot">
-        <Copy text={stop_command(asked.target)} label="Copy as quell command" />
+        <CopyCommand asked={asked} choice={{ reason, at_once, only_seen }} />
         <span class="grow" />
         <button type="button" class="button" onClick={close_stop}>{asked.phase === 'sent' ? 'Close, and go on' : 'Keep it running'}</button>
         <button autofocus ref={button} type="submit" class="button danger" disabled={asked.phase === 'sent'}>{asked.phase === 'sent' ? 'Sending…' : asked.phase === 'failed' ? 'Try again' : 'Stop'}</button>
@@ -80,7 +85,7 @@ function Unanswered({ asked }: { asked: Stopping }) {
       <p class="faint">Keep this page: nobody else knows of this stop. Sending it again stops nothing twice.</p>
       {asked.cancels.map((c) => <LiveReport key={c.id} id={c.id ?? ''} first={c} with_link />)}
       <div class="dialog-foot">
-        <Copy text={stop_command(asked.target)} label="Copy as quell command" />
+        <CopyCommand asked={asked} choice={asked.choice} />
         <span class="grow" />
         <button type="button" class="button" onClick={() => give_up(asked)}>Give up</button>
         <button type="button" class="button" onClick={close_stop}>Close, and go on</button>
