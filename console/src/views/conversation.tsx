@@ -75,9 +75,9 @@ function Kept({ message, is_gone, used, calls, actions }: { message: Message; is
   return (
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
       <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
+      {message.text && <p class="said">{message.text}</p>}
       {message.tool_calls.map((c) => <div key={c.call} class="tool"><Dot status={calls.get(c.call ?? '') ?? 'running'} />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : visible_json(r.result)}</pre></details>)}
-      {message.text && <p class="said">{message.text}</p>}
       {actions}
     </article>
   );

@@ -77,7 +77,7 @@ export function TokensView() {
             {value.tokens.map((t) => (
               <tr key={t.id}>
                 <td>{t.name}</td><td>{t.role}</td><td>{t.scope ?? <span class="faint">all</span>}</td><td>{t.owner.name || t.owner.id}</td>
-                <td><When at={t.created_at} /></td><td><When at={t.last_used_at} /></td><td><When at={t.expires_at} /></td>
+                <td><When at={t.created_at} /></td><td>{t.last_used_at ? <When at={t.last_used_at} /> : <span class="faint">never</span>}</td><td>{t.expires_at ? <When at={t.expires_at} /> : <span class="faint">never</span>}</td>
                 <td class="end"><button type="button" class="button quiet" disabled={is_busy} onClick={() => void once(() => revoke(t))}>Revoke</button></td>
               </tr>
             ))}
