@@ -7,8 +7,12 @@ from harness.browser import Browser  # noqa: E402
 from harness.turns import TurnCluster  # noqa: E402
 from harness.waiting import until  # noqa: E402
 
-SCRIPT = [{"when": {"user": "deploy"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "kubectl rollout restart deployment/api --namespace=production"}}]}]}, {"text": "Done."}]
-CONFIG = '[[approval]]\ntool = "exec"\n'
+SCRIPT = [
+    {"when": {"user": "deploy"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "kubectl rollout restart deployment/api --namespace=production", "env": {"KUBECONFIG": "/etc/kube/prod"}}}]}]},
+    {"when": {"user": "flaky", "round": 1}, "steps": [{"delay_ms": 700}, {"text": "I run it twice and compare."}, {"calls": [{"name": "exec", "input": {"command": "sleep 1.2; echo 41 passed"}}, {"name": "exec", "input": {"command": "sleep 0.8; echo 1 failed; exit 1"}}]}]},
+    {"when": {"result": ""}, "steps": [{"delay_ms": 500}, {"text": "The second run failed once: test_upload waits for a port that another test may hold."}]},
+]
+CONFIG = '[[approval]]\ntool = "exec"\nmatch = "kubectl *"\n'
 WORK = r"""printf '\033[1mcrawl\033[0m of \033[36mdocs.example.org\033[0m, 48 pages\n'; for i in $(seq 1 48); do
 printf '\033[90m%02d/48\033[0m \033[32m200\033[0m /guide/%s \033[90m%d ms\033[0m\n' $i page-$i $((RANDOM % 90 + 20)); done; printf '\033[33mwarning\033[0m 2 links point nowhere\n'; sleep 1000"""
 
@@ -36,6 +40,8 @@ def main(folder):
             b("await page.waitForTimeout(600); await page.screenshot({ path: args.path })", path=os.path.join(os.path.abspath(folder), name + ".png"))
         crawl = fleet(c)
         c.post("ops/deploy", "deploy")
+        answer = c.say("chat/mia", "Is test_upload flaky?")
+        c.ended(answer)
         b.sign_in(c)
         b.go("/")
         b.sees("kubectl", ".command")
@@ -52,6 +58,12 @@ def main(folder):
         b.go(f"/operations/{crawl['id']}")
         b.sees("warning", ".output")
         shot("operation")
+        b.go(f"/operations/{answer}")
+        b.sees("model call", ".legend")
+        shot("timeline")
+        b.go("/conversation?scope=chat/mia")
+        b.sees("waits for a port", ".message")
+        shot("conversation")
         b.go("/tree?scope=team/research")
         b.press("Open lead: compare the vendors")
         b.press("Stop team/research…")
@@ -64,8 +76,7 @@ def main(folder):
         b.go("/workers")
         b.sees("w3", ".worker")
         shot("workers-dark")
-        b.go("/cluster")
-        b("await page.waitForTimeout(12000)")
+        b("await page.getByRole('link', { name: 'Cluster' }).click(); await page.waitForTimeout(25000)")
         shot("cluster")
         c.cancel(everything=True)
 
