@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
 constexpr auto fence_timeout = 5s;  ///< for the `cancelled` that a connection owes at its end
+constexpr auto remainder_time = 2s; ///< between two parts of an answer that a brain gives sentence by sentence
 constexpr auto rest_time = 50ms;    ///< much longer than a frame of a brain is on its way
 constexpr auto words_timeout = 15s; ///< for a recogniser that possibly has to start first
 constexpr std::size_t most_stops = 64;
@@ -43,7 +44,7 @@ void session::begin() {
                                                if (!self) return;
                                                if (what.is_final) self->is_behind_ = false;
                                                if (self->gateway_.on_recognised(what) && what.is_final)
-                                                 self->words_due_.reset();
+                                                 self->words_.due.reset();
                                                self->perform();
                                              },
                                              [weak](const std::string& why) {
@@ -170,7 +171,7 @@ void session::perform(const does::hear& e) { hear(e.samples); }
 
 void session::perform(const does::end_of_speech&) {
   hear(std::string(2 * voices::pause_samples, '\0'));
-  expect_words();
+  call_in(words_timeout, &session::words_, &voices::gateway_side::words_overdue);
 }
 
 void session::hear(const std::string& samples) {
@@ -189,19 +190,22 @@ void session::after(std::chrono::milliseconds wait, std::function<void(session&)
   });
 }
 
-/// One timer at a time, however many pauses a client sends: it looks again at the time of the last one.
-void session::expect_words() {
-  words_due_ = context_->work->core.now().boot + words_timeout;
-  if (!std::exchange(is_waiting_for_words_, true)) wait_for_words(words_timeout);
+/// One timer at a time, however often a call is put off: it looks again at the time that was named last.
+void session::call_in(std::chrono::milliseconds wait, late_call session::*which, void (voices::gateway_side::*what)()) {
+  auto& call = this->*which;
+  call.due = context_->work->core.now().boot + wait;
+  if (!std::exchange(call.has_timer, true)) wait_for(wait, which, what);
 }
 
-void session::wait_for_words(std::chrono::milliseconds wait) {
-  after(wait, [](session& self) {
+void session::wait_for(std::chrono::milliseconds wait, late_call session::*which,
+                       void (voices::gateway_side::*what)()) {
+  after(wait, [which, what](session& self) {
     using std::chrono::milliseconds;
-    const auto left = self.words_due_ ? *self.words_due_ - self.context_->work->core.now().boot : milliseconds{0};
-    if (self.words_due_ && left > milliseconds{0}) return self.wait_for_words(std::chrono::ceil<milliseconds>(left));
-    self.is_waiting_for_words_ = false;
-    if (std::exchange(self.words_due_, std::nullopt)) self.gateway_.words_overdue();
+    auto& call = self.*which;
+    const auto left = call.due ? *call.due - self.context_->work->core.now().boot : milliseconds{0};
+    if (call.due && left > milliseconds{0}) return self.wait_for(std::chrono::ceil<milliseconds>(left), which, what);
+    call.has_timer = false;
+    if (std::exchange(call.due, std::nullopt)) (self.gateway_.*what)();
   });
 }
 
@@ -359,6 +363,10 @@ void session::perform(const does::retract& e) {
 
 void session::perform(const does::linger& e) {
   after(linger_time, [n = e.n](session& self) { self.gateway_.lingered(n); });
+}
+
+void session::perform(const does::await_remainder&) {
+  call_in(remainder_time, &session::remainder_, &voices::gateway_side::remainder_over);
 }
 
 void session::perform(const does::rest&) {

@@ -41,8 +41,15 @@ class session : public std::enable_shared_from_this<session> {
   void end();
   void acknowledge(const records::event_record& e);
   void hear(const std::string& samples);
-  void expect_words();
-  void wait_for_words(std::chrono::milliseconds wait);
+  /// A call of the gateway's side that can be put off, or taken back.
+  struct late_call {
+    std::optional<boot_time> due;
+    bool has_timer = false;
+  };
+  void call_in(std::chrono::milliseconds wait, late_call session::*which,
+               void (integrations::voice::gateway_side::*what)());
+  void wait_for(std::chrono::milliseconds wait, late_call session::*which,
+                void (integrations::voice::gateway_side::*what)());
   void cancel_unanswered(const operation_id& exchange);
   turns::message_order words_for_decision(const integrations::voice::gateway_effects::decide_speech& e,
                                           const operation_id& exchange) const;
@@ -64,6 +71,7 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::delay& e);
   void perform(const integrations::voice::gateway_effects::retract& e);
   void perform(const integrations::voice::gateway_effects::linger& e);
+  void perform(const integrations::voice::gateway_effects::await_remainder& e);
   void perform(const integrations::voice::gateway_effects::rest& e);
   void perform(const integrations::voice::gateway_effects::await_answers& e);
   void perform(const integrations::voice::gateway_effects::refuse_brain& e) {
@@ -100,9 +108,9 @@ class session : public std::enable_shared_from_this<session> {
   std::map<integrations::voice::exchange_number, operation_id> finishing_; ///< their ends are on their way
   /// Stops from this session whose end was not said yet, with the state that was said last.
   std::map<cancel_id, std::string> stops_;
-  std::optional<boot_time> words_due_; ///< of what was said before the last pause; absent: a transcript came
-  bool is_waiting_for_words_ = false;  ///< a timer runs
-  bool is_behind_ = false;             ///< the recogniser, and the client was told so since its last transcript
+  late_call words_;        ///< overdue, of what was said before the last pause; not due: a transcript came
+  late_call remainder_;    ///< of an answer that was talked over
+  bool is_behind_ = false; ///< the recogniser, and the client was told so since its last transcript
   bool is_over_ = false, is_released_ = false, is_performing_ = false, has_parted_ = false;
 };
 

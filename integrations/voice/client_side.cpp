@@ -14,7 +14,7 @@ void client_side::open(voice::menu which) {
 /// Drops everything that belongs to the exchange.
 void client_side::forget() {
   if (is_playing_ || is_replaying_) effect(client_effects::silence{});
-  has_spoken_ = is_requested_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
+  has_spoken_ = is_requested_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = drops_speech_ = false;
   open(menu::none);
 }
 
@@ -30,6 +30,7 @@ void client_side::begin_talking() {
     send(tag::interrupt_speech);
     effect(client_effects::silence{});
     is_playing_ = false;
+    drops_speech_ = !is_whole_;
   }
   if (is_replaying_) effect(client_effects::silence{});
   is_replaying_ = false;
@@ -116,14 +117,14 @@ void client_side::on_gateway_message(const frame& f) {
   case tag::text:
     return on_text(f.payload);
   case tag::speech:
-    if (owed_ > 0) return;
+    if (owed_ > 0 || drops_speech_) return;
     if (!is_playing_ || is_whole_) answer_.clear();
     is_playing_ = true;
     is_requested_ = is_whole_ = false;
     answer_ += f.payload;
     return effect(client_effects::play{f.payload});
   case tag::speech_end:
-    if (owed_ > 0) return;
+    if (owed_ > 0 || std::exchange(drops_speech_, false)) return;
     is_requested_ = false;
     is_whole_ = true;
     return;

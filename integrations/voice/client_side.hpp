@@ -105,6 +105,7 @@ class client_side {
   bool is_replaying_ = false;
   bool is_whole_ = false;     ///< the speech that is playing, or was played, is complete
   bool has_answered_ = false; ///< the last exchange was spoken, and has not been cancelled since
+  bool drops_speech_ = false; ///< the user talks over a speech: what is on its way of it, up to its 84, is not played
   unsigned owed_ = 0;         ///< number of `cancelled` still to come
 };
 

@@ -11,6 +11,7 @@ void gateway_side::cancel_all() {
   effect(does::to_brain{{tag::brain_cancel}});
   discard_utterance();
   is_brain_late_ = true;
+  is_talked_over_ = false;
   rest();
   drop_held(std::nullopt);
   owed_notice due;

@@ -141,6 +141,10 @@ void gateway_side::on_brain_message(const frame& f) {
 /// been heard belong to it.
 void gateway_side::answered(const frame& f) {
   if (is_brain_late_) return;
+  if (is_talked_over_) {
+    expect_remainder();
+    return end_unspoken(1);
+  }
   auto at = at_brain();
   if (at == live_.end()) at = unasked();
   if (!has_room_for(f.payload))
@@ -213,7 +217,7 @@ void gateway_side::ask_next() {
   next->phase = phase::requested;
   next->is_brains = true;
   last_answered_.reset();
-  is_brain_late_ = false;
+  is_brain_late_ = is_talked_over_ = false;
   effect(does::to_brain{{tag::transcript, next->transcript}});
 }
 
@@ -274,8 +278,7 @@ void gateway_side::finish(place at, const std::string& failure) {
 /// Sends exactly one 84 for every answer that was accepted, spoken or not. While another exchange is spoken, the client
 /// would take it for the end of that speech: then it follows that end. A speech that was handed over has had its 84.
 void gateway_side::silence(exchange& e) {
-  ends_due_ += static_cast<unsigned>(e.answers.size());
-  e.answers.clear();
+  const auto unspoken = std::exchange(e.answers, {}).size();
   if (e.sounds) {
     drop_held(e.n);
     effect(does::hush{*e.sounds});
@@ -288,8 +291,18 @@ void gateway_side::silence(exchange& e) {
     show_at_once(tag::speech_end);
     e.open.reset();
   }
+  end_unspoken(unspoken);
+}
+
+void gateway_side::end_unspoken(std::size_t answers) {
+  ends_due_ += static_cast<unsigned>(answers);
   if (speaking()) return;
   for (; ends_due_ > 0; --ends_due_) show_at_once(tag::speech_end);
+}
+
+void gateway_side::expect_remainder() {
+  is_talked_over_ = true;
+  effect(does::await_remainder{});
 }
 
 /// The user speaks over the answer: that speech ends, and nothing else does. Two can be audible: the end of one, and
@@ -300,6 +313,7 @@ void gateway_side::interrupt() {
     silence(e);
     e.phase = phase::interrupted;
     effect(does::linger{e.n});
+    if (e.is_brains || e.is_unasked) expect_remainder();
   }
 }
 

@@ -105,6 +105,11 @@ struct linger {
   exchange_number n = 0;
   friend bool operator==(const linger&, const linger&) = default;
 };
+/// A brain may give its answer in parts. Call `remainder_over` some seconds after the last of these: what it sends
+/// until then, or until it is asked again, is the rest of an answer that was talked over.
+struct await_remainder {
+  friend bool operator==(const await_remainder&, const await_remainder&) = default;
+};
 /// Call `rested` shortly: an answer of the brain to the cancelled exchange can be on its way, and would be taken for
 /// one to the next words.
 struct rest {
@@ -130,8 +135,8 @@ using gateway_effect =
                  gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::decide_speech,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
                  gateway_effects::hush, gateway_effects::delay, gateway_effects::retract, gateway_effects::linger,
-                 gateway_effects::rest, gateway_effects::await_answers, gateway_effects::refuse_brain,
-                 gateway_effects::close>;
+                 gateway_effects::await_remainder, gateway_effects::rest, gateway_effects::await_answers,
+                 gateway_effects::refuse_brain, gateway_effects::close>;
 
 /// A transcript from the recogniser.
 struct recognised {
@@ -190,6 +195,7 @@ class gateway_side {
   /// Everything that was given of it has been heard, as far as that is known. After `speech_over`.
   void speech_played(speech_number speech);
   void lingered(exchange_number n);
+  void remainder_over() { is_talked_over_ = false; }
   /// The cancels of a connection that is over were not fenced in time, or nobody can read the answers: it ends without
   /// their `cancelled`.
   void waited();
@@ -255,6 +261,8 @@ class gateway_side {
   void ask_next();
   void speak_next();
   void silence(exchange& e);
+  void end_unspoken(std::size_t answers);
+  void expect_remainder();
   void drop_held(std::optional<exchange_number> n);
   void release_held();
   void end_handed_over();
@@ -307,6 +315,7 @@ class gateway_side {
   bool is_silent_since_cut_ = false; ///< it got no audio behind a cancel
   bool is_ended_ = true;             ///< the audio that it got last was followed by silence
   bool is_brain_late_ = false;       ///< its next frames answer a cancelled exchange
+  bool is_talked_over_ = false;      ///< its next answers are the rest of one that was talked over
   unsigned resting_ = 0;             ///< words wait that long for the brain
   std::optional<frame> farewell_;    ///< the error behind the last `cancelled` of a connection that is over
   bool is_over_ = false, is_finished_ = false;

@@ -156,6 +156,7 @@ struct course {
       return w.run();
     case step::linger:
       w.gateway.lingered(some_exchange());
+      if (*rc::gen::arbitrary<bool>()) w.gateway.remainder_over();
       return w.run();
     case step::decide_speech:
       if (w.judging.empty()) return;

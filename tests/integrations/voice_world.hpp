@@ -308,6 +308,7 @@ struct world {
       retracting.push_back(e.n);
   }
   void perform(const gateway_effects::linger&) {}
+  void perform(const gateway_effects::await_remainder&) {}
   void perform(const gateway_effects::rest&) {
     if (rests_at_once)
       gateway.rested();

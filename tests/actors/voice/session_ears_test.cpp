@@ -16,6 +16,23 @@ TEST_CASE("a session waits for words with one timer, however many pauses come", 
   CHECK(w.loop->timers() == before + 1);
 }
 
+TEST_CASE("the rest of an answer that is talked over is awaited with one timer, 2 s behind its last part", "[voice]") {
+  session_world w;
+  w.speak_and_end();
+  w.pass(0ms); // a 07 would have come
+  const auto before = w.loop->timers();
+  for (int i = 0; i < 1000; ++i) w.brain_says("And one more.");
+  CHECK(w.loop->timers() == before);
+  w.now.boot = w.now.boot + 1s;
+  w.brain_says("And the last one.");
+  w.pass(1s);
+  w.brain_says("Really the last one.");
+  CHECK(w.ends_of_speech() == 1003);
+  w.pass(2s);
+  w.brain_says("By the way.");
+  CHECK(w.ends_of_speech() == 1003);
+}
+
 TEST_CASE("nothing was recognised 15 s after the last pause", "[voice]") {
   session_world w;
   w.speak();

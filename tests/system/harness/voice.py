@@ -53,7 +53,9 @@ class Peer:
     """One end of a frame connection."""
 
     def __init__(self, address):
-        if isinstance(address, str) and address.startswith("unix:"):
+        if isinstance(address, socket.socket):
+            self.socket = address
+        elif address.startswith("unix:"):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.connect(address[5:])
         else:
@@ -126,6 +128,33 @@ class Client(Peer):
         return (time.monotonic() - began) * 1000
 
 
+class PlayedGateway:
+    """A voice gateway that the test plays, for `quell talk --voice ADDRESS`."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.clients = []
+
+    def accept(self):
+        """The next client, which has said hello and is told that the gateway is ready."""
+        def look():
+            try:
+                return self.listener.accept()[0]
+            except BlockingIOError:
+                return None
+        client = Peer(until(look, "a client to connect"))
+        self.clients.append(client)
+        client.wait(HELLO)
+        client.send(READY)
+        return client
+
+    def close(self):
+        for one in [*self.clients, self.listener]:
+            one.close()
+
+
 def ready_client(cluster, scope):
     client = cluster.client(scope)
     client.wait(READY)
@@ -148,9 +177,10 @@ class VoiceCluster(TurnCluster):
         for name, text in (("ear.py", LETTER_EAR), ("mouth.py", LETTER_MOUTH)):
             with open(os.path.join(self.directory, name), "w") as f:
                 f.write(text)
-        command = lambda given, name: json.dumps(given or ["/usr/bin/python3", os.path.join(self.directory, name)])
+        here = lambda words: [word.replace("DIRECTORY", self.directory) for word in words]
+        command = lambda given, name: json.dumps(here(given or ["/usr/bin/python3", f"DIRECTORY/{name}"]))
         with open(self.config, "a") as f:
-            f.write(f'{config}\n[voice]\nlisten = "127.0.0.1:0"\n{voice.replace("DIRECTORY", self.directory)}\n')
+            f.write(f'{config}\n[voice]\nlisten = "127.0.0.1:0"\n{here([voice])[0]}\n')
             if hear != "default":
                 f.write(f'[voice.hear]\ncommand = {command(hear, "ear.py")}\n')
             if speak != "default":
