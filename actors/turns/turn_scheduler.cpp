@@ -166,12 +166,27 @@ void real_turn_scheduler::stop() {
   models.swap(runtime_->models);
 }
 
+/// A voice session ends with its process. Its recogniser does not: it is nobody's child, its worker keeps it, and it
+/// would wait for sound for ever. Read before this life has any of its own.
+static std::vector<operation_id> left_recognisers(store_reader& store) {
+  records::operation_filter live;
+  live.scopes = {*scope_path::parse("quell/voice")};
+  live.want_ended = false;
+  live.limit = 1'000;
+  std::vector<operation_id> left;
+  if (const auto rows = store.operations(live))
+    for (const auto& row : *rows) left.push_back(row.id);
+  return left;
+}
+
 result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_options o) {
   auto runtime = std::make_shared<agent_runtime>();
+  std::vector<operation_id> left;
   std::unique_ptr<blocking_executor> repeats;
   for (auto* each : {&runtime->background_reads, &runtime->priority_reads, &runtime->speech_work, &repeats}) {
     auto store = o.open_store();
     if (!store) return tl::unexpected(store.error());
+    if (each == &runtime->background_reads) left = left_recognisers(**store);
     *each = o.executor(std::move(*store));
   }
   auto models = integrations::model_client::make();
@@ -195,6 +210,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   runtime->project = std::make_shared<project_memory>();
   runtime->searches = std::make_shared<integrations::search_client>();
   runtime->background_reads->run([runtime](store_reader& store) { clear_workspace_rows(runtime, store); });
+  if (!left.empty()) runtime->core.execute({commands::stop_local{std::move(left), stop_cause::superseded}, {}});
   return make(std::move(runtime), std::move(repeats));
 }
 

@@ -2,11 +2,14 @@
 // own, so that a stop does not deafen the conversation to the words behind it.
 #include "actors/voice/ears.hpp"
 
+#include <algorithm>
+
 namespace quell::controller::voice {
 
 namespace {
 constexpr const char* recogniser_scope = "quell/voice";
-}
+constexpr std::chrono::seconds first_wait{1}, longest_wait{30};
+} // namespace
 
 void ears::warm_up() {
   if (!task_) begin(0);
@@ -37,8 +40,10 @@ void ears::begin(std::size_t samples) {
                {[] {},
                 [on_loop](std::string_view bytes) {
                   on_loop([text = std::string(bytes)](ears& self) {
-                    for (const auto& r : self.lines_.read(text))
+                    for (const auto& r : self.lines_.read(text)) {
+                      self.wait_ = {};
                       if (self.hooks_.on_recognised) self.hooks_.on_recognised(r);
+                    }
                   });
                 },
                 [on_loop, which = task_.get()](const std::string& why, bool was_stopped) {
@@ -51,10 +56,16 @@ void ears::over(const turns::piped_task* which, const std::string& why, bool was
   if (task_.get() != which) return;
   context_->recognisers.erase(task_->id());
   task_.reset();
-  if (!was_stopped && hooks_.failed) hooks_.failed("the recogniser (" + context_->settings.hear.front() + ") " + why);
+  if (was_stopped) return;
+  may_begin_ = context_->work->core.now().boot + wait_;
+  const auto again =
+      wait_.count() == 0 ? std::string() : "; it begins again in " + std::to_string(wait_.count()) + " s";
+  wait_ = std::clamp(2 * wait_, first_wait, longest_wait);
+  if (hooks_.failed) hooks_.failed("the recogniser (" + context_->settings.hear.front() + ") " + why + again);
 }
 
 bool ears::hear(const std::string& samples) {
+  if (!task_ && context_->work->core.now().boot < may_begin_) return true;
   if (!task_) begin(samples.size() / 2);
   return task_->write(samples);
 }

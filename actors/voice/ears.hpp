@@ -1,7 +1,9 @@
 // Speech to text: one recogniser per session, a task on a worker that is kept warm. If it ends, the next words start
-// another. On the loop's thread.
+// another, and some seconds later if it has reported nothing: a command that cannot run must not run for each piece of
+// sound. On the loop's thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,7 +28,8 @@ class ears : public std::enable_shared_from_this<ears> {
       : context_(std::move(house)), scope_(std::move(scope)), hooks_(std::move(h)) {}
 
   void warm_up();
-  /// False: it is so far behind that these samples are lost.
+  /// False: it is so far behind that these samples are lost. They are lost, too, while no other may begin yet: `failed`
+  /// has said so.
   bool hear(const std::string& samples);
   /// The session has ended: no more audio will come.
   void close();
@@ -40,6 +43,8 @@ class ears : public std::enable_shared_from_this<ears> {
   hooks hooks_;
   std::shared_ptr<turns::piped_task> task_;
   integrations::voice::transcript_reader lines_;
+  std::chrono::seconds wait_{0}; ///< before the one after the next
+  boot_time may_begin_{};
 };
 
 } // namespace quell::controller::voice

@@ -1,9 +1,13 @@
 """The frames that a brain and the built-in brain seldom use, and what the recogniser and the voice of a session are started with."""
+import datetime
 import json
+import signal
 
 import pytest
 
-from harness.voice import A0, A1, A3, A8, A9, CANCEL, ERROR, NOTICE, PAUSE, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, VoiceCluster, connected_brain, encoded, ready_client
+from harness import processes
+from harness.cluster import marker
+from harness.voice import A0, A1, A3, A8, A9, AUDIO, CANCEL, ERROR, NOTICE, PAUSE, RESUME, SPEECH, SPEECH_END, SUMMARY, SUMMARY_REQUEST, TEXT, VoiceCluster, connected_brain, encoded, ready_client
 from harness.waiting import until
 
 # A tenth of a second of sound, whatever the text is.
@@ -144,3 +148,37 @@ def test_the_recogniser_of_a_session_ends_with_it(builtin):
     client.close()
     one = until(lambda: (lambda o: o if o["ended_at"] else None)(builtin.operation(mine)), "the recogniser to end")
     assert one["status"] in ("completed", "cancelled"), one
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_the_recogniser_of_a_session_does_not_outlive_the_restart_of_quelld(how):
+    m = marker()
+    with VoiceCluster(SCRIPT, hear=["/usr/bin/python3", "DIRECTORY/ear.py", m]) as c:
+        client = ready_client(c, "brain/restart")
+        client.say("hello")
+        client.wait(TEXT, "AI: You said hello.")
+        before, = c.operations(scope="quell/voice", kind="task", status="live")
+        c.kill_controller(how)
+        c.start_controller()
+        one = until(lambda: (lambda o: o if o["ended_at"] else None)(c.operation(before["id"])), "the recogniser of the earlier life to end")
+        assert one["status"] == "cancelled" and one["stop"]["cause"] == "superseded" and one["stop"]["proof"] not in (None, "none"), one
+        assert not processes.marked(m)
+        again = ready_client(c, "brain/restart")
+        again.say("hello again")
+        again.wait(TEXT, "AI: You said hello again.")
+        again.close()
+
+
+def test_a_recogniser_that_cannot_run_is_not_run_for_each_piece_of_sound():
+    with VoiceCluster(SCRIPT, hear=["false"]) as c:
+        client = ready_client(c, "brain/deaf")
+
+        def talk():
+            client.send(AUDIO, b"u" * 640)
+            return len([t for t in client.texts(NOTICE) if t.startswith("the recogniser (false) exited with status 1")]) >= 3
+        until(talk, "the third recogniser to end")
+        told = [t for t in client.texts(NOTICE) if t.startswith("the recogniser")]
+        assert told[1].endswith("; it begins again in 1 s") and told[2].endswith("; it begins again in 2 s"), told
+        began = sorted(datetime.datetime.fromisoformat(o["created_at"].replace("Z", "+00:00")) for o in c.operations(scope="quell/voice", kind="task"))
+        assert len(began) == 3 and (began[2] - began[1]).total_seconds() >= 0.9, began
+        client.close()
