@@ -28,7 +28,7 @@ CANCEL = re.compile(rf"^(?:{LEADS} )*{WORD}(?: (?:it|that|this|please|now))*$")
 
 def spoken(text, voice, speed):
     made = subprocess.run(["espeak-ng", "-v", voice, "-s", str(speed), "--stdout", text], stdout=subprocess.PIPE, check=True).stdout
-    raw = ["sox", "-q", "--ignore-length", "-t", "wav", "-", "-t", "raw", "-r", "16000", "-e", "signed", "-b", "16", "-c", "1", "-"]
+    raw = ["sox", "-R", "-q", "--ignore-length", "-t", "wav", "-", "-t", "raw", "-r", "16000", "-e", "signed", "-b", "16", "-c", "1", "-"]
     return subprocess.run(raw, input=made, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -64,18 +64,19 @@ def main():
     given = flags.parse_args()
     ear = Ear(given.ear)
     ways = list(itertools.product(VOICES[:given.voices], SPEEDS[:given.speeds]))
-    print("| | said | taken for a stop | |\n|---|---|---|---|")
+    print("| | said | taken for a stop | | of these in noise |\n|---|---|---|---|---|")
     for name, texts in (("words that stop", STOPS), ("near misses and other sentences", NEAR)):
-        said, stops, wrong = 0, 0, []
+        said, stops, in_noise, wrong = 0, 0, 0, []
         for i, ((voice, speed), text) in enumerate(itertools.product(ways, texts[::given.every])):
             samples = spoken(text, voice, speed)
             heard = ear.hear(noisy(samples, i) if i % 2 else samples)
             said += 1
             if CANCEL.match(heard):
                 stops += 1
+                in_noise += i % 2
                 if texts is NEAR:
                     wrong.append(f"{voice} {speed}: {text!r} was heard as {heard!r}")
-        print(f"| {name} | {said} | {stops} | {100 * stops / said:.1f} % |", flush=True)
+        print(f"| {name} | {said} | {stops} | {100 * stops / said:.1f} % | {in_noise} |", flush=True)
         for line in wrong:
             print("  " + line)
 

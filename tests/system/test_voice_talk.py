@@ -255,8 +255,8 @@ def test_an_answer_that_says_stop_into_its_own_microphone_stops_nothing():
             exchange, = until(lambda: c.operations(scope="talk/loop", kind="exchange", status="ended"), "the exchange to end")
             assert exchange["status"] == "completed" and exchange["exchange"]["spoken"] is True, exchange
             assert not c.api("GET", "/v1/cancels?scope=talk/loop").json["cancels"]
-            sound.play(heard.samples[began:], sink="speaker")  # the same sound, now that nothing plays: it can be heard
-            until(lambda: t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 180)
+            said = heard.samples[began:]  # the same sound, now that nothing plays: it can be heard, unless a busy machine leaves gaps in it
+            until(lambda: sound.play(said, sink="speaker") or t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 180)
 
 
 # ---- TLS -------------------------------------------------------------------------------------------------------------
