@@ -3,6 +3,7 @@
 // flag before each write.
 #include "gateway/guarded_stream.hpp"
 
+#include "gateway/file_sending.hpp"
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -74,12 +75,17 @@ class stream_guard {
 };
 
 /// Passes writes on until the token ends; from then on the client counts as disconnected.
-class guarded_writer final : public stream_writer {
+class guarded_writer final : public stream_writer, public file_writer {
  public:
   guarded_writer(io_context& here, stream_guard& guard, stream_writer& to) : here_(here), guard_(guard), to_(to) {}
   awaitable<bool> write(std::string bytes) override {
     if (guard_.has_ended()) co_return false;
     const bool alive = co_await to_.write(std::move(bytes));
+    co_return alive;
+  }
+  awaitable<bool> write_file(thread_context& here, file_range bytes) override {
+    if (guard_.has_ended()) co_return false;
+    const bool alive = co_await http::write_file(to_, here, std::move(bytes));
     co_return alive;
   }
   bool closed() const override { return guard_.has_ended() || to_.closed(); }

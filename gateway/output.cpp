@@ -1,6 +1,8 @@
 // GET /v1/operations/{id}/output: raw bytes of one stream, as stored or followed.
 #include <algorithm>
 
+#include "controller/stored_output.hpp"
+#include "gateway/file_sending.hpp"
 #include "gateway/output_reading.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/query_reader.hpp"
@@ -49,11 +51,35 @@ result<output_store::slice> slice_of(output_store& output, operation_id id, stre
   return read;
 }
 
+/// As much of a file as one look at the store finds, so that long output is not looked up for each part.
+constexpr std::size_t most_located_bytes = 8 * 1024 * 1024;
+
 /// True for an operation that was not sent to a worker yet: it has no stream that could have ended.
 awaitable<bool> has_no_stream(thread_context& gw, operation_id id, const output_store::slice& slice) {
   if (!slice.end || slice.size > 0) co_return false;
   const auto row = co_await find_row(gw, id);
   co_return row && !is_terminal(row->hot.now);
+}
+
+/// The same, but many bytes stay in their file. On a reader's thread.
+result<located_output> locate(output_store& output, operation_id id, stream which, std::uint64_t offset,
+                              std::size_t limit) {
+  if (auto* files = dynamic_cast<stored_output*>(&output)) return files->locate(id, which, offset, limit);
+  auto read = slice_of(output, id, which, offset, limit);
+  if (!read) return tl::unexpected(read.error());
+  return located_output{std::move(*read), std::nullopt};
+}
+
+awaitable<located_output> locate_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
+                                        std::size_t limit) {
+  auto& output = gw.output;
+  const auto job = [&output, id, which, offset, limit](store_reader&) {
+    return locate(output, id, which, offset, limit);
+  };
+  auto found = co_await gw.read<located_output>(job);
+  const bool never_ran = co_await has_no_stream(gw, id, found.about);
+  if (never_ran) found.about.end = false;
+  co_return found;
 }
 
 /// The range that the head of an answer gives, with its first bytes.
@@ -87,6 +113,35 @@ result<beginning> begin_of(output_store& output, operation_id id, const output_r
   return b;
 }
 
+void cut_end(located_output& found, std::uint64_t bytes) {
+  const auto kept = found.length() - std::min(bytes, found.length());
+  if (found.stored)
+    found.stored->length = kept;
+  else
+    found.about.bytes.resize(kept);
+}
+
+/// Bytes in a file are written in parts, so that no reader's thread is kept for long. False if the client has gone,
+/// or if quelld ends.
+awaitable<bool> write_located(thread_context& gw, located_output found, stream_writer& to) {
+  if (!found.stored) {
+    const bool alive = co_await to.write(std::move(found.about.bytes));
+    co_return alive;
+  }
+  constexpr std::uint64_t part_bytes = 1024 * 1024;
+  auto rest = std::move(*found.stored);
+  while (rest.length > 0) {
+    if (gw.stopping) co_return false;
+    auto part = rest;
+    part.length = std::min(rest.length, part_bytes);
+    rest.from += part.length;
+    rest.length -= part.length;
+    const bool alive = co_await write_file(to, gw, std::move(part));
+    if (!alive) co_return false;
+  }
+  co_return true;
+}
+
 /// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
 /// confirms. A followed answer without the trailer was cut (a gap, a stop of quelld), and the client must request the
 /// rest.
@@ -97,25 +152,26 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
   const auto ticket = gw.hub.watch(id, wake);
   idle_output idle_wait(gw, id);
   while (!to.closed() && !gw.stopping) {
-    const auto want = follow ? output_slice_bytes : std::min<std::uint64_t>(output_slice_bytes, until - offset);
+    const auto want = follow ? most_located_bytes : std::min<std::uint64_t>(most_located_bytes, until - offset);
     if (want == 0) co_return;
-    auto slice = co_await read_output(gw, id, which, offset, want);
-    if (!slice.bytes.empty()) {
+    auto found = co_await locate_output(gw, id, which, offset, want);
+    const bool is_end = found.about.end;
+    if (found.length() > 0) {
       // Bytes are missing here. A following client requests again from its offset and learns of the gap from
       // Quell-Offset.
-      if (follow && slice.offset > offset) co_return;
-      offset = slice.offset + slice.bytes.size();
-      if (!follow && offset > until)
-        slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
-      const bool alive = co_await to.write(std::move(slice.bytes));
-      if (!alive) co_return;
-      if (slice.end && follow) break;
+      if (follow && found.about.offset > offset) co_return;
+      offset = found.about.offset + found.length();
+      if (!follow && offset > until) cut_end(found, offset - until);
+      const bool written = co_await write_located(gw, std::move(found), to);
+      if (!written && gw.stopping) break; // what was written must not look whole
+      if (!written) co_return;
+      if (is_end && follow) break;
       if (!follow && offset >= until) co_return;
       idle_wait.progress();
       continue;
     }
     if (!follow) co_return;
-    if (slice.end) break;
+    if (is_end) break;
     const bool over = co_await idle_wait.is_over();
     if (over) break;
     constexpr auto unseen = std::numeric_limits<std::uint64_t>::max(); // the other stream does not matter here

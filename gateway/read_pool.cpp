@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ constexpr unsigned brief_threads = 2;
 
 /// The processor time of this thread, as a point in time.
 clock::time_point processor_now() { return clock::time_point(processor_time()); }
+
+/// A client that goes while a file is sent to it is an error of that call, whatever the program does about SIGPIPE.
+void block_broken_pipes() {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
 
 struct queued_list {
   read_pool::list_job read;
@@ -198,7 +207,10 @@ result<std::unique_ptr<read_pool>> read_pool::open(const open_limited_store& ope
   const auto add = [&](auto serve) -> result<void> {
     auto opened = open_store();
     if (!opened) return tl::unexpected(opened.error());
-    t.all.emplace_back([serve, store = std::shared_ptr<limited_store_reader>(std::move(*opened))] { serve(*store); });
+    t.all.emplace_back([serve, store = std::shared_ptr<limited_store_reader>(std::move(*opened))] {
+      block_broken_pipes();
+      serve(*store);
+    });
     return {};
   };
   const auto rows_of = [&](lane where) {

@@ -25,6 +25,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <spdlog/spdlog.h>
 
+#include "gateway/chunk_writer.hpp"
 #include "gateway/client_link.hpp"
 #include "gateway/hangup.hpp"
 #include "gateway/head_check.hpp"
@@ -240,7 +241,11 @@ class session_loop final : public client_link {
   awaitable<bool> write_all(std::string bytes) {
     beast::error_code error;
     beast::get_lowest_layer(stream_).expires_after(io_timeout());
-    co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), token(error));
+    // Asio's own condition passes the kernel at most 64 KiB at a time.
+    const auto as_much_as_goes = [](const beast::error_code& failed, std::size_t) -> std::size_t {
+      return failed ? 0 : 1024 * 1024;
+    };
+    co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), as_much_as_goes, token(error));
     beast::get_lowest_layer(stream_).expires_never();
     co_return !error;
   }
@@ -265,31 +270,6 @@ class session_loop final : public client_link {
     const bool alive = co_await write_all(std::move(text));
     co_return alive&& keep_alive;
   }
-
-  class chunk_writer : public stream_writer {
-   public:
-    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end)
-        : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
-    awaitable<bool> write(std::string bytes) override {
-      if (end_->gone) co_return false;
-      if (bytes.empty()) co_return true;
-      if (chunked_) bytes = as_chunk(bytes);
-      const bool alive = co_await loop_.write_all(std::move(bytes));
-      if (!alive) end_->gone = true;
-      co_return alive;
-    }
-    bool closed() const override { return end_->gone; }
-    bool made_room() const override { return end_->made_room; }
-    void wake_on_close(std::shared_ptr<signal> wake) override { end_->wake = std::move(wake); }
-    void end_with(std::string name, std::string value) override { trailer_ += name + ": " + value + "\r\n"; }
-    const std::string& trailer() const { return trailer_; }
-
-   private:
-    std::string trailer_;
-    session_loop& loop_;
-    bool chunked_;
-    std::shared_ptr<hangup> end_;
-  };
 
   std::shared_ptr<hangup> start_watch(io_context& here) {
     constexpr bool is_tls = !std::is_same_v<Stream, movable_stream>;
@@ -317,6 +297,12 @@ class session_loop final : public client_link {
     co_return complete&& is_back&& keep_alive && !gw_->stopping;
   }
 
+  chunk_writer::link link_to_client() {
+    const bool is_plain = std::is_same_v<Stream, movable_stream>;
+    return {[this](std::string bytes) { return write_all(std::move(bytes)); },
+            is_plain ? beast::get_lowest_layer(stream_).socket().native_handle() : -1, io_timeout()};
+  }
+
   /// On the thread of the stream, which has the socket now. True if the stream came to its end and is marked as whole.
   awaitable<bool> stream_there(thread_context& here, const response& answer, bool chunked, std::shared_ptr<stay> at) {
     const auto end = start_watch(*here.io);
@@ -329,7 +315,7 @@ class session_loop final : public client_link {
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
-      chunk_writer writer(*this, chunked, end);
+      chunk_writer writer(link_to_client(), chunked, end);
       try {
         co_await answer.stream(here, writer);
         complete = true;
