@@ -48,7 +48,7 @@ def stop(c, client, tree, trees, scope):
 
 
 def main(rounds, trees, workers):
-    ways, fenced, answered, dead, settled = [], [], [], [], []
+    ways, contained, fenced, answered, dead, settled = [], [], [], [], [], []
     with Cluster(workers=workers, slots=-(-trees // workers)) as c:
         client, tree = Client(c), os.path.join(c.directory, "tree.sh")
         with open(tree, "w") as script:
@@ -56,17 +56,20 @@ def main(rounds, trees, workers):
         os.chmod(tree, 0o755)
         for i in range(rounds + 1):
             limits = bare_kill(trees, EACH, tree)
+            own = bare_kill(trees, EACH, tree, "contained")
             answered_ms, dead_ms, report = stop(c, client, tree, trees, f"bench/t{i}")
-            say(f"    bare {limits[0]:.1f} and {limits[1]:.1f} ms; fenced {report['fenced_ms']:.2f}, answered {answered_ms:.2f}, signalled {report['signalled_ms']:.2f}, "
+            say(f"    bare {limits[0]:.1f} and {limits[1]:.1f}, contained {own[0]:.1f} and {own[1]:.1f} ms; fenced {report['fenced_ms']:.2f}, answered {answered_ms:.2f}, signalled {report['signalled_ms']:.2f}, "
                 f"last dead {dead_ms:.1f}, settled {report['settled_ms']:.1f} ms")
             if i > 0:
-                ways.append(limits)
+                ways.append(limits), contained.append(own)
                 fenced.append(report["fenced_ms"]), answered.append(answered_ms), dead.append(dead_ms), settled.append(report["settled_ms"])
-    bare = fastest(list(zip(*ways)))
+    bare, same = fastest(list(zip(*ways))), fastest(list(zip(*contained)))
     name = f"stop of {trees * EACH:,} processes in {trees} trees"
     compare(f"{name}: answer to the client", answered, fenced, "fenced", 2)
     compare(f"{name}: last process dead", dead, bare, "bare kill", 1.2)
     compare(f"{name}: settled", settled, bare, "bare kill", 1.3)
+    compare(f"{name}: last process dead, beside the same containment", dead, same, "contained bare kill", 1.2)
+    compare(f"{name}: settled, beside the same containment", settled, same, "contained bare kill", 1.3)
 
 
 if __name__ == "__main__":

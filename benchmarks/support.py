@@ -112,11 +112,12 @@ class BareHttp(Stepper):
             self.port = int(self.process.stdout.readline())
 
 
-def bare_kill(groups, each, program=None):
-    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap."""
+def bare_kill(groups, each, program=None, *contained):
+    """Milliseconds to kill as many processes, by each way: one write for each group and all reaped, or one write for all and none left to reap.
+    With "contained": in the PID and mount namespaces, and with the proof, that tasks have."""
     times = []
     for way in ("each", "whole"):
-        done = subprocess.run([helper("bare_kill"), str(groups), str(each), program or helper("crowd"), way], capture_output=True, text=True)
+        done = subprocess.run([helper("bare_kill"), str(groups), str(each), program or helper("crowd"), way, *contained], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
     return times
