@@ -1,7 +1,7 @@
 // Questions of running calls to humans, as the ledger keeps them. Part of the pure core, like `ledger`.
 //
-// A call that asks is paused although it has begun: its row records that, and after a restart it has ended like any
-// running call, outcome unknown. A call that only waits for approval has not begun and keeps waiting.
+// A call that asks is paused although it has begun: its row records that. After a restart a server's question has ended
+// with its call, outcome unknown. An agent's own question (ask_user) waits on, like a call that waits for approval.
 #pragma once
 
 #include <string>

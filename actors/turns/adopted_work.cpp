@@ -2,6 +2,7 @@
 // order of the writes of one file.
 #include "actors/turns/adopted_work.hpp"
 
+#include "actors/turns/ask_user.hpp"
 #include "actors/turns/endings.hpp"
 #include "actors/turns/live_output.hpp"
 #include "actors/turns/mcp_host.hpp"
@@ -110,6 +111,8 @@ std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_i
       now_.current_tool = what.name;
     }
   }
+  if (!remote_task.empty() && tool.how == tool_definition::runs::question)
+    return make_ask_user_work(shared_from_this(), call, tool, what, remote_task);
   if (!remote_task.empty()) return runtime_->mcp->work_for(shared_from_this(), call, tool, what, remote_task);
   {
     const std::lock_guard lock(guard_);

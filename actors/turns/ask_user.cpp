@@ -1,5 +1,5 @@
 // ask_user: a model's question to the people of its conversation. The call is paused until one of them answers, says
-// no, or stops it; it asks nothing twice.
+// no, or stops it; it asks nothing twice. A question without an answer outlives the process, under its id.
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/ask_user.hpp"
@@ -16,7 +16,9 @@ std::string answer_form(const json& input) {
   json field{{"type", "string"}, {"title", "Answer"}};
   if (input.contains("choices")) field["enum"] = input.at("choices");
   if (input.contains("default")) field["default"] = input.at("default");
-  return json_text({{"type", "object"}, {"properties", {{"answer", field}}}, {"required", {"answer"}}});
+  // `asked_by` tells the ledger that the question outlives the process.
+  return json_text(
+      {{"type", "object"}, {"asked_by", "agent"}, {"properties", {{"answer", field}}}, {"required", {"answer"}}});
 }
 
 namespace {
@@ -25,8 +27,10 @@ using integrations::mcp_answer;
 
 class ask_user_work final : public actors::tool_work {
  public:
-  ask_user_work(std::shared_ptr<turn_port> port, const operation_id& call, tool_definition tool, tool_call what)
-      : port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)) {}
+  ask_user_work(std::shared_ptr<turn_port> port, const operation_id& call, tool_definition tool, tool_call what,
+                std::string question)
+      : port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)),
+        question_(std::move(question)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
     const auto input = read_input(tool_, what_.input);
@@ -43,8 +47,9 @@ class ask_user_work final : public actors::tool_work {
             if (const auto held = state.lock()) held->finish({true, result_of(given_answer)});
           });
     }
-    state_->questions->ask({1, std::string(utf8_prefix(given.at("question").get<std::string>(), most_question_bytes)),
-                            answer_form(given)});
+    const auto text = utf8_prefix(given.at("question").get<std::string>(), most_question_bytes);
+    const auto id = operation_id::parse(question_);
+    state_->questions->ask({1, std::string(text), answer_form(given)}, id ? *id : operation_id::fresh());
   }
 
   void stop(const std::string&) override {
@@ -74,14 +79,16 @@ class ask_user_work final : public actors::tool_work {
   operation_id call_;
   tool_definition tool_;
   tool_call what_;
+  std::string question_; ///< the id of the open question of an earlier life; "" = none
   std::shared_ptr<asking_call> state_ = std::make_shared<asking_call>();
 };
 
 } // namespace
 
 std::unique_ptr<actors::tool_work> make_ask_user_work(std::shared_ptr<turn_port> port, const operation_id& call,
-                                                      const tool_definition& tool, const tool_call& what) {
-  return std::make_unique<ask_user_work>(std::move(port), call, tool, what);
+                                                      const tool_definition& tool, const tool_call& what,
+                                                      const std::string& open_question) {
+  return std::make_unique<ask_user_work>(std::move(port), call, tool, what, open_question);
 }
 
 } // namespace quell::controller::turns

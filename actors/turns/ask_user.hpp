@@ -13,7 +13,9 @@ namespace quell::controller::turns {
 /// The form of the question, from the checked input of a call: one text, or one of `choices`.
 std::string answer_form(const nlohmann::json& input);
 
+/// `open_question`: the id of the one that an earlier life of this process asked; "" = none.
 std::unique_ptr<actors::tool_work> make_ask_user_work(std::shared_ptr<turn_port> port, const operation_id& call,
-                                                      const tool_definition& tool, const tool_call& what);
+                                                      const tool_definition& tool, const tool_call& what,
+                                                      const std::string& open_question = {});
 
 } // namespace quell::controller::turns

@@ -7,11 +7,11 @@
 
 namespace quell::controller::turns {
 
-void call_questions::ask(integrations::mcp_call_events::question what) {
+void call_questions::ask(integrations::mcp_call_events::question what, const operation_id& id) {
   {
     const std::lock_guard lock(guard_);
     if (is_closed_) return;
-    waiting_.push_back(std::move(what));
+    waiting_.push_back({id, std::move(what)});
   }
   ask_next();
 }
@@ -21,7 +21,7 @@ void call_questions::ask_next() {
   {
     const std::lock_guard lock(guard_);
     if (is_closed_ || open_ || waiting_.empty()) return;
-    open_ = open_question{operation_id::fresh(), std::move(waiting_.front())};
+    open_ = std::move(waiting_.front());
     waiting_.pop_front();
     next = *open_;
     // Added here, so that a close cannot come before it.
@@ -60,7 +60,7 @@ void call_questions::take_back(std::uint64_t number) {
   operation_id open;
   {
     const std::lock_guard lock(guard_);
-    std::erase_if(waiting_, [&](const auto& q) { return q.number == number; });
+    std::erase_if(waiting_, [&](const auto& q) { return q.what.number == number; });
     if (!open_ || open_->what.number != number) return;
     open = open_->id;
   }

@@ -22,7 +22,8 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
       : port_(std::move(port)), call_(call), what_(std::move(what)), server_(std::move(server)),
         tell_(std::move(tell)) {}
 
-  void ask(integrations::mcp_call_events::question what);
+  /// `id`: by which people know the question.
+  void ask(integrations::mcp_call_events::question what, const operation_id& id = operation_id::fresh());
   void take_back(std::uint64_t number);
   /// The call has ended or is being stopped: no further question is asked, and open ones stay unanswered.
   void close();
@@ -43,7 +44,7 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
   const std::string server_;
   const answer tell_;
   std::mutex guard_;
-  std::deque<integrations::mcp_call_events::question> waiting_;
+  std::deque<open_question> waiting_;
   std::optional<open_question> open_;
   bool is_closed_ = false;
 };

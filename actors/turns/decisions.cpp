@@ -75,12 +75,33 @@ void decide_call(const runtime_ref& runtime, operation_id call, decision d, repl
   });
 }
 
-/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
-/// answer counts.
-void answer_question(const runtime_ref& runtime, operation_id call, human_answer given,
-                     reply<outcome<operation_id>> done) {
+namespace {
+
+void answer_soon(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
+                 reply<outcome<operation_id>> done);
+
+/// Nobody asks this in this life. The question of an agent waits until its call has its agent again.
+void look_for_question(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
+                       reply<outcome<operation_id>> done) {
+  runtime->background_reads->run([=](store_reader& store) {
+    const auto row = store.operation(call);
+    const bool is_open = row && *row && (*row)->hot.now == status::paused &&
+                         (*row)->hot.result.find(given.question.text()) != std::string::npos;
+    if (!is_open)
+      return done(refused_with(error_code::not_paused, "operation " + call.text() + " does not ask this (any more)"));
+    if (tries == 0)
+      return done(refused_with(error_code::not_ready,
+                               "its turn is still being picked up after a restart; nothing was answered, try again"));
+    runtime->background_reads->run_after(scheduler_look_interval,
+                                         [=](store_reader&) { answer_soon(runtime, call, given, tries - 1, done); });
+  });
+}
+
+void answer_soon(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
+                 reply<outcome<operation_id>> done) {
   const auto open = runtime->questions.find(given.question);
-  if (!open || open->call != call)
+  if (!open) return look_for_question(runtime, call, std::move(given), tries, std::move(done));
+  if (open->call != call)
     return done(refused_with(error_code::not_paused, "operation " + call.text() + " does not ask this (any more)"));
   if (given.accepts) {
     auto filled = integrations::filled_form(open->form, given.values);
@@ -99,6 +120,15 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
                            if (decided) answered(given);
                            done(decided);
                          }});
+}
+
+} // namespace
+
+/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
+/// answer counts.
+void answer_question(const runtime_ref& runtime, operation_id call, human_answer given,
+                     reply<outcome<operation_id>> done) {
+  answer_soon(runtime, call, std::move(given), most_scheduler_looks, std::move(done));
 }
 
 /// A call that waits for a human has a row with its place and the author of the request.

@@ -19,6 +19,14 @@ using nlohmann::json;
 
 constexpr std::uint32_t page_size = 1'000;
 
+/// The id of the open question of an agent, from the row of a paused call; "" = none.
+std::string open_question(const std::string& result) {
+  const auto row = json::parse(result, nullptr, false);
+  const json::json_pointer agent("/asked/form/asked_by");
+  const bool is_agents = row.is_object() && row.contains(agent) && row.at(agent) == "agent";
+  return is_agents ? row.value("question", "") : "";
+}
+
 result<std::vector<records::operation_record>> children_of(store_reader& store, std::vector<operation_id> parents) {
   records::operation_filter f;
   f.parents = std::move(parents);
@@ -63,6 +71,7 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
     if (*row)
       left.calls.push_back(
           {reported.calls[i], what.call, what.name, (*row)->hot.now, {}, changed_input((*row)->call_change)});
+    if (*row && (*row)->hot.now == status::paused) left.calls.back().remote_task = open_question((*row)->hot.result);
     if (*row && (*row)->hot.now == status::running)
       if (auto why = read_remote_task(store, left.calls.back())) return why;
     parents.push_back(reported.calls[i]);
@@ -219,14 +228,21 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
   for (const auto& call : left.calls) {
     actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call), call.input};
     if (call.now == status::pending) continue;
-    if (call.now == status::paused) {
+    const auto* tool = tools.find(call.name);
+    const bool asks_people = tool && tool->how == tool_definition::runs::question && !call.remote_task.empty();
+    if (call.now == status::paused && asks_people) {
+      met.at = state::runs;
+      plan.tasks.emplace(call.operation, call.remote_task);
+      reported.past.met.push_back(std::move(met));
+      continue;
+    }
+    if (call.now == status::paused && call.remote_task.empty()) {
       met.at = state::asking;
       reported.past.met.push_back(std::move(met));
       continue;
     }
-    const auto* tool = tools.find(call.name);
     const auto* work = tool ? work_of(call, *tool) : nullptr;
-    // An MCP server may have done its call, a search may be paid for, and nobody waits for the answer to a question.
+    // An MCP server may have done its call, and a search may be paid for. A question that nobody has read is asked.
     if (tool && tool->is_remote_agent() && !call.remote_task.empty()) {
       met.at = state::runs;
       met.started = boot_of(call.remote_task_since, now);
@@ -234,9 +250,9 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
       reported.past.met.push_back(std::move(met));
       continue;
     }
-    const bool is_unknown =
-        !tool || tool->how == tool_definition::runs::mcp || tool->how == tool_definition::runs::question ||
-        tool->how == tool_definition::runs::web_search || (work && !is_adoptable(call, *tool, *work));
+    const bool is_unknown = !tool || tool->how == tool_definition::runs::mcp ||
+                            tool->how == tool_definition::runs::web_search ||
+                            (work && !is_adoptable(call, *tool, *work));
     if (is_unknown) {
       plan.unknown.push_back(call.operation);
       auto text = with_unknown_outcome(json_result_texts{}.interrupted());

@@ -1,4 +1,4 @@
-// The call pauses with its event, unless it is being stopped.
+// The call pauses with its event, unless it is being stopped. Asked again after a restart, it pauses no second time.
 #include "controller/commands/ask_question.hpp"
 
 #include "controller/commands/description.hpp"
@@ -7,6 +7,10 @@
 namespace quell::controller::commands {
 
 ask_question::answer apply(const ask_question& command, const context& with) {
+  // It waits for this answer since an earlier life of the process.
+  if (const auto call = with.operations.view(command.call, with.now);
+      call && call->hot.now == status::paused && call->hot.result.find(command.question.id.text()) != std::string::npos)
+    return true;
   if (!questions_of(with.operations).ask(command.call, command.question, with.now)) return false;
   with.operations.add_event(command.event, with.now);
   return true;

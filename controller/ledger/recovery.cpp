@@ -92,6 +92,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     if (auto open_question = n.now == status::paused ? read_question_row(hot.result) : std::nullopt) {
       d.question = std::make_unique<paused_question>(std::move(*open_question));
       d.result.clear();
+      operations_.wait_for(x, answer_reason());
     }
     if (n.kind == quell::kind::turn && !hot.self_status) {
       n.resumes = read_resumes_row(hot.result);

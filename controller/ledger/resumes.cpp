@@ -16,9 +16,19 @@ namespace {
 /// A turn that ends quelld each time it goes on must not do so for ever.
 constexpr std::uint8_t most_resumes = 3;
 
+/// In the form of a question, as `answer_form` of ask_user writes it.
+constexpr std::string_view agents_question = R"("asked_by":"agent")";
+
 bool is_actor_kind(kind what) {
   return what == kind::turn || what == kind::model_call || what == kind::tool_call || what == kind::sub_agent ||
          what == kind::exchange;
+}
+
+/// True if the call asks what a restart leaves unanswered for ever: the question of a server, whose connection is gone.
+/// One of an agent waits on.
+bool asks_for_server(const operation_node& n) {
+  return n.details && n.details->question &&
+         n.details->question->question_json.find(agents_question) == std::string::npos;
 }
 
 } // namespace
@@ -33,7 +43,7 @@ bool live_ledger::only_waits(index x) const {
     // A task needs no actor: its worker runs it.
     if (child.is_over() || !child.has_begun() || child.detached || child.kind == quell::kind::task) continue;
     const bool waits = child.kind == quell::kind::tool_call && !stop_of(c) &&
-                       (child.now == status::paused ? !asks(c) : spawned_and_waits(c));
+                       (child.now == status::paused ? !asks_for_server(child) : spawned_and_waits(c));
     if (!waits) return false;
     is_requested = true;
   }
@@ -87,8 +97,9 @@ void live_ledger::interrupt_actors(moment now) {
   for (const index x : actors) {
     const operation_node& n = operations_[x];
     const index parent = operation_parent(x);
-    const bool belongs = parent != none && kept.contains(parent) && !stop_of(x) &&
-                         (n.kind == quell::kind::sub_agent || (n.kind == quell::kind::tool_call && !asks(x)));
+    const bool belongs =
+        parent != none && kept.contains(parent) && !stop_of(x) &&
+        (n.kind == quell::kind::sub_agent || (n.kind == quell::kind::tool_call && !asks_for_server(n)));
     // Work that was still waiting in a backup can have run since, so it must not run again.
     if (goes_on(x) || belongs)
       kept.insert(x);

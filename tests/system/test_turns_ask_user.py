@@ -1,4 +1,6 @@
 """The tool ask_user: a model asks the people of its conversation, who answer, say no, or stop it; and quelld dies meanwhile."""
+import signal
+
 import pytest
 
 from harness.turns import TurnCluster
@@ -9,13 +11,15 @@ SCRIPT = [
     {"when": {"user": "choose", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": QUESTION}]}]},
     {"when": {"user": "free", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "What is its name?"}}]}]},
     {"when": {"user": "wrong", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {**QUESTION, "default": "green"}}]}]},
+    {"when": {"user": "below", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "free"}}]}]},
     {"text": "Thank you."},
 ]
+ends = pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
 
 
 @pytest.fixture(scope="module")
 def c():
-    with TurnCluster(SCRIPT, agent='tools = ["exec", "ask_user"]') as cluster:
+    with TurnCluster(SCRIPT, agent='tools = ["exec", "ask_user", "spawn_agent"]') as cluster:
         yield cluster
 
 
@@ -79,10 +83,64 @@ def test_a_stop_while_it_waits_answers_nothing_and_the_scope_goes_on(c):
     c.check_scope("ask/d")
 
 
-def test_the_death_of_quelld_while_it_waits_loses_nothing(c):
-    turn = c.say("ask/e", "free")
-    asked(c, turn)
-    c.restart()
-    assert c.ended(turn)["status"] in ("failed", "completed"), c.operation(turn)
-    c.next_message_is_taken("ask/e")
-    c.check_scope("ask/e")
+@ends
+def test_a_question_outlives_quelld_and_is_no_resume(c, sig):
+    scope = f"ask/{sig.name.lower()}"
+    turn = c.say(scope, "choose")
+    call, question = asked(c, turn)
+    for _ in range(5):  # more than a turn is resumed
+        c.kill_controller(sig)
+        c.start_controller()
+        again, same = asked(c, turn)
+        assert again["id"] == call["id"] and same == question and again["waiting_for"]["what"] == "answer", again
+        # It stands again when the call judges an answer.
+        assert answer(c, call, question=question["id"], values={"answer": "green"}).status == 422
+    assert not c.events(turn, "turn_resumed") and len(c.events(turn, "approval_required")) == 1
+    assert answer(c, call, question=question["id"], values={"answer": "the blue one"}).status == 200
+    assert c.ended(turn)["status"] == "completed"
+    assert result(c, scope, turn) == {"answered": True, "answer": "the blue one"}
+    c.check_scope(scope)
+
+
+def test_an_answer_right_behind_a_restart_counts_once(c):
+    for n in range(3):
+        scope = f"ask/behind{n}"
+        turn = c.say(scope, "free")
+        call, question = asked(c, turn)
+        c.kill_controller()
+        c.start_controller()
+        assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+        assert c.ended(turn)["status"] == "completed", c.operation(turn)
+        assert result(c, scope, turn) == {"answered": True, "answer": "Bob"}
+        assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200  # a repeat
+        c.check_scope(scope)
+
+
+def test_a_stop_of_a_question_that_a_restart_left_open(c):
+    for n, at_once in enumerate((True, False)):
+        scope = f"ask/stopped{n}"
+        turn = c.say(scope, "free")
+        call, question = asked(c, turn)
+        c.kill_controller()
+        c.start_controller()
+        if not at_once:
+            until(lambda: c.operation(turn)["turn"]["tool_calls"] == 1, "the turn to stand again")
+        assert c.post(scope, "stop").json["decision"] == "cancel"
+        assert c.ended(turn)["status"] == "cancelled"
+        assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 409
+        c.check_scope(scope)
+        c.next_message_is_taken(scope)
+
+
+def test_a_question_of_a_sub_agent_outlives_quelld(c):
+    turn = c.say("ask/below", "below")
+    call, question = asked(c, turn)
+    c.kill_controller()
+    c.start_controller()
+    again, _ = asked(c, turn)
+    assert again["id"] == call["id"]
+    assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    aside = c.messages("ask/below", sub_agent=call["parent"])
+    assert [r["result"]["result"] for m in aside for r in m["results"]] == [{"answered": True, "answer": "Bob"}], aside
+    c.check_scope("ask/below")
