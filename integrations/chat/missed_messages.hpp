@@ -29,10 +29,8 @@ class missed_messages {
         s.left_out.insert(id);
         return;
       }
-    if (!is_full()) waiting_.emplace(id, entry{scope, std::move(message)});
+    if (waiting_.size() < most) waiting_.emplace(id, entry{scope, std::move(message)});
   }
-  bool is_full() const { return waiting_.size() >= most; }
-  bool waits(const std::string& id) const { return waiting_.contains(id); }
   /// Replaces a waiting message that was edited or deleted. False: it does not wait here.
   bool change(const std::string& id, Message message) {
     const auto at = waiting_.find(id);

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from harness.slack import FakeSlack, signed
+from harness.slack import FakeSlack
 from harness.waiting import until
 from test_chat_slack import STOP, SlackCluster
 
@@ -27,11 +27,6 @@ def say(slack, c, text, **more):
     ts = slack.keep(text, **{k: v for k, v in more.items() if k != "expect"})
     slack.say(c, text, ts=ts, **more)
     return ts
-
-
-def deliver_once(slack, c, event):
-    """One delivery; the rest is Slack's to repeat."""
-    return slack.send(c, "events", json.dumps(event), signed(json.dumps(event))).status
 
 
 def answered(slack, c, text, thread=None, **more):
@@ -93,10 +88,8 @@ def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
     slack.scripted["conversations.history"].append((429, {"Retry-After": "15"}, {"ok": False, "error": "ratelimited"}))
     c.start_controller()
     until(lambda: slack.calls("conversations.history"), "the past to be asked for")
-    hello = slack.event("<@UBOT> hello", ts=slack.keep("<@UBOT> hello"))
-    assert deliver_once(slack, c, hello) == 503  # waits: a missed stop may precede it
+    say(slack, c, "<@UBOT> hello")  # waits: a missed stop may precede it
     say(slack, c, "stop")
-    assert deliver_once(slack, c, hello) == 200, "the stop has decided about it"
     say(slack, c, "<@UBOT> goodbye")
     slack.see(lambda all: any(m["text"] == "You said goodbye." for m in all), "the answer to what came after", seconds=60)
     slack.see(lambda all: any(m["text"] == "🛑 stopped before it began: 2 messages" for m in all), "what was not begun")
@@ -125,20 +118,3 @@ def test_a_reply_that_slack_did_not_take_is_sent_by_the_next_life(world):
     slack.start()
     c.start_controller()
     slack.see(lambda all: [m["text"] for m in all] == ["You said two."], "the answer, once", thread=ts, seconds=60)
-
-
-def test_a_message_that_waits_for_the_past_is_answered_when_it_is_decided(world):
-    slack, c = world
-    answered(slack, c, "<@UBOT> one")
-    c.kill_controller()
-    slack.scripted["conversations.history"].append((429, {"Retry-After": "600"}, {"ok": False, "error": "ratelimited"}))
-    c.start_controller()
-    until(lambda: slack.calls("conversations.history"), "the past to be asked for")
-    # In a thread in which the bot has not spoken: no history that quelld asks for has it.
-    two = slack.event("<@UBOT> two", thread="1500000000.000001")
-    assert deliver_once(slack, c, two) == 503
-    c.kill_controller()
-    c.start_controller()
-    assert slack.deliver(c, json.dumps(two)).status == 200  # Slack repeats it
-    slack.see(lambda all: any(m["text"] == "You said two." for m in all), "the answer", thread="1500000000.000001", seconds=60)
-    assert said(c) == ["one", "two"]

@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "integrations/chat/handled_marks.hpp"
 #include "integrations/chat/missed_messages.hpp"
@@ -82,11 +81,8 @@ class bot final : public web_connector {
   /// Called before the first delivery: from now on new messages wait for the missed ones.
   void plan_to_catch_up();
   void catch_up_next();
-  /// Takes the message if it must wait. Its delivery is answered when it is decided: until then only Slack keeps it.
-  bool holds(const message& m, const classified& what, const answer& done, delivery how);
-  struct past;
-  /// Answers the deliveries of messages that do not wait there any more.
-  static void answer_left_out(past& p);
+  /// Takes the message if it must wait.
+  bool holds(const message& m, const classified& what);
   void ask_missed(history_question q, unsigned pages, unsigned tries);
   void missed(const history_question& q, unsigned pages, unsigned tries, history_answer a);
   void hear_missed(message m);
@@ -114,14 +110,9 @@ class bot final : public web_connector {
 
   /// A channel whose history is being fetched, or will be.
   struct past {
-    struct unanswered {
-      std::vector<answer> deliveries;
-      delivery how = delivery::comes_again; ///< of the newest one
-    };
     missed_messages<message> missed_here;
-    std::map<std::string, unanswered> deliveries{}; ///< by the ts of the waiting message
-    std::deque<std::string> threads{};              ///< still to be fetched
-    bool is_waited_for = false;                     ///< somebody has written there since
+    std::deque<std::string> threads{}; ///< still to be fetched
+    bool is_waited_for = false;        ///< somebody has written there since
   };
   bool catches_up_ = false;
   std::deque<history_question> to_ask_; ///< channels

@@ -110,7 +110,7 @@ void bot::catch_up_next() {
   }
 }
 
-bool bot::holds(const message& m, const classified& what, const answer& done, delivery how) {
+bool bot::holds(const message& m, const classified& what) {
   const auto channel = scope(m.team, m.channel, "")->text();
   const auto past = pasts_.find(channel);
   if (past == pasts_.end() || what.is_cancel) return false;
@@ -118,19 +118,9 @@ bool bot::holds(const message& m, const classified& what, const answer& done, de
   if (m.what == message::news::edited) {
     auto now = m;
     now.what = message::news::posted;
-    if (!p.missed_here.change(m.ts, std::move(now))) return false;
-    p.deliveries[m.ts].deliveries.push_back(done);
-    return true;
-  }
-  if (!p.missed_here.waits(m.ts) && p.missed_here.is_full()) {
-    done({503, "too many wait\n"});
-    return true;
+    return p.missed_here.change(m.ts, std::move(now));
   }
   p.missed_here.add(what.where, m.ts, m);
-  auto& waits = p.deliveries[m.ts];
-  waits.deliveries.push_back(done);
-  waits.how = how;
-  answer_left_out(p); // a stop that came after it can cover it
   if (!std::exchange(p.is_waited_for, true))
     after(longest_wait, [this, channel] {
       if (!pasts_.contains(channel)) return;
@@ -209,33 +199,13 @@ void bot::caught_up(const std::string& channel) {
   pasts_.erase(at);
   for (const auto& s : past.missed_here.stops())
     if (!s.left_out.empty()) box.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
-  for (auto& m : past.missed_here.take()) {
-    auto waits = past.deliveries.extract(m.ts);
-    if (waits.empty()) { // it was fetched, and nobody delivered it
-      take_message(
-          std::move(m), [](const web_answer&) {}, delivery::last);
-      continue;
-    }
-    const auto all = [deliveries = std::move(waits.mapped().deliveries)](const web_answer& a) {
-      for (const auto& done : deliveries) done(a);
-    };
-    take_message(std::move(m), all, waits.mapped().how);
-  }
-}
-
-void bot::answer_left_out(past& p) {
-  std::erase_if(p.deliveries, [&](const auto& entry) {
-    if (p.missed_here.waits(entry.first)) return false;
-    for (const auto& done : entry.second.deliveries) done({200, ""});
-    return true;
-  });
+  for (auto& m : past.missed_here.take())
+    take_message(
+        std::move(m), [](const web_answer&) {}, delivery::last);
 }
 
 void bot::stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts) {
-  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) {
-    past->second.missed_here.stop(where, ts);
-    answer_left_out(past->second);
-  }
+  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) past->second.missed_here.stop(where, ts);
 }
 
 } // namespace quell::integrations::chat::slack
