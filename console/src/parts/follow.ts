@@ -11,9 +11,11 @@ export function use_end_of(box: RefObject<HTMLElement | null>, place: string, fi
   /** Where somebody who comes back was: from its end, which is where it grows. 0 = at its end. */
   const from_end = useRef(places.get(place));
   const before = useRef({ first, height: 0 });
+  const top = useRef(0); // where it stood when it was last looked at
   const put = (el: HTMLElement) => {
     from_end.current = el.scrollHeight - el.clientHeight - el.scrollTop;
     if (from_end.current < near_px) from_end.current = 0;
+    top.current = el.scrollTop;
     set_away(from_end.current > 0);
   };
   useLayoutEffect(() => {
@@ -30,10 +32,13 @@ export function use_end_of(box: RefObject<HTMLElement | null>, place: string, fi
   useLayoutEffect(() => {
     const el = box.current!;
     const { height } = before.current, grown = el.scrollHeight - height;
+    // Somebody has scrolled up, which is heard only behind this drawing.
+    if (from_end.current === 0 && el.scrollTop < top.current - near_px && el.scrollTop + el.clientHeight < height - near_px) put(el);
     if (from_end.current === 0) el.scrollTop = el.scrollHeight;
     else if (height === 0 || before.current.first === '') el.scrollTop = el.scrollHeight - el.clientHeight - from_end.current; // it is read now
     else if (before.current.first !== first) el.scrollTop += grown;
     before.current = { first, height: el.scrollHeight };
+    top.current = el.scrollTop;
   });
   return { is_away, to_end: () => void (box.current!.scrollTop = box.current!.scrollHeight) };
 }
