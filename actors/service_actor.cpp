@@ -5,7 +5,6 @@
 
 #include "actors/controller_actor.hpp"
 #include "actors/posted_command.hpp"
-#include "controller/open_cancel_counts.hpp"
 
 namespace quell::controller {
 
@@ -76,9 +75,6 @@ class actor_service final : public service {
   void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override {
     read(std::move(done), [id](const ledger& l, const fleet&, moment now) { return l.view_cancel(id, now); });
   }
-  void open_cancels(reply<std::vector<cancel_view>> done) override {
-    read(std::move(done), [](const ledger& l, const fleet&, moment now) { return l.open_cancels(now); });
-  }
   void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
               reply<std::vector<scope_view>> done) override {
     read(std::move(done), [prefix = std::move(prefix), only_live, after = std::move(after),
@@ -99,11 +95,9 @@ class actor_service final : public service {
       view.operations = l.live_by_status();
       view.operations_by_kind = l.live_by_kind();
       for (const auto& w : f.workers(now)) ++view.workers[std::string(name_of(w.status))];
-      if (const auto* counts = dynamic_cast<const open_cancel_counts*>(&l)) {
-        const auto open = counts->summary_of_open_cancels();
-        view.cancels_open = open.count;
-        if (open.oldest) view.oldest_open_cancel_ms = static_cast<double>((now.wall - *open.oldest).count());
-      }
+      const auto open = l.summary_of_open_cancels();
+      view.cancels_open = open.count;
+      if (open.oldest) view.oldest_open_cancel_ms = static_cast<double>((now.wall - *open.oldest).count());
       return view;
     });
   }

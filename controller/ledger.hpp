@@ -14,6 +14,7 @@
 #include "controller/external_operations.hpp"
 #include "controller/local_operations.hpp"
 #include "controller/model_costs.hpp"
+#include "controller/open_cancel_summary.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/entries.hpp"
 #include "controller/records/recovered_state.hpp"
@@ -169,6 +170,8 @@ class ledger {
   /// nullopt: not open (if it is settled, the store has it).
   virtual std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const = 0;
   virtual std::vector<cancel_view> open_cancels(moment now) const = 0;
+  /// A plain count: a status that listed each of them would let any number of open cancels delay the next one.
+  virtual open_cancel_summary summary_of_open_cancels() const = 0;
   virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live,
                                          const scope_path* after, std::size_t limit) const = 0;
   /// A page of the live tree. Reads at most about 20,000 operations, so a short page can still have a next one.

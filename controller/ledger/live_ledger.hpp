@@ -31,7 +31,6 @@
 #include "controller/ledger/sweep.hpp"
 #include "controller/ledger/timers.hpp"
 #include "controller/ledger/tombstones.hpp"
-#include "controller/open_cancel_counts.hpp"
 #include "controller/resumed_agents.hpp"
 
 namespace quell::controller::live {
@@ -41,8 +40,7 @@ class live_ledger final : public ledger,
                           public open_questions,
                           public resumed_agents,
                           public external_operations,
-                          public model_costs,
-                          public open_cancel_counts {
+                          public model_costs {
  public:
   live_ledger(ledger_settings s, records::recovered_state recovered, moment now);
 

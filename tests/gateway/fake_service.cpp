@@ -145,17 +145,6 @@ void fake_controller::view_cancel(cancel_id id, reply<std::optional<cancel_view>
   });
 }
 
-void fake_controller::open_cancels(reply<std::vector<cancel_view>> done) {
-  post([this, done = std::move(done)] {
-    std::vector<cancel_view> all;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [id, view] : open_) all.push_back(view);
-    }
-    done(all);
-  });
-}
-
 void fake_controller::scopes(std::optional<scope_path>, bool, std::optional<scope_path> after, std::size_t limit,
                              reply<std::vector<scope_view>> done) {
   post([after, limit, done = std::move(done)] {

@@ -1,0 +1,16 @@
+// What a status says about the open cancels.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "protocol/time.hpp"
+
+namespace quell::controller {
+
+struct open_cancel_summary {
+  std::size_t count = 0;
+  std::optional<wall_time> oldest; ///< when that with the lowest seq was accepted
+};
+
+} // namespace quell::controller
