@@ -13,6 +13,7 @@ std::vector<nlohmann::json> cancel_requests(const cancel_options& o, const std::
     common["grace_ms"] = 0;
   else if (o.grace)
     common["grace_ms"] = o.grace->count();
+  if (o.up_to_seq) common["up_to_seq"] = *o.up_to_seq;
   std::vector<nlohmann::json> out;
   const auto add = [&](const nlohmann::json& target) {
     nlohmann::json body = common;

@@ -13,6 +13,10 @@ void cancel_fields(CLI::App& app, cancel_options& o) {
   add_text(app, "--reason", o.reason, "why, for the record");
   add_duration(app, "--grace", o.grace, "time between SIGTERM and SIGKILL (default: each operation's own)");
   app.add_flag("--kill", o.kill, "kill at once (= --grace 0)");
+  app.add_option(
+         "--up-to-seq", o.up_to_seq,
+         "leave what began behind this number, unless it belongs to what began before (a dry run says the number)")
+      ->type_name("N");
   app.add_flag("--dry-run", o.dry_run, "only say what it would stop");
   app.add_flag("-q,--quiet", o.quiet, "only the cancel's id; with --dry-run those of the operations");
   // A bare --wait was changed to --wait=settled before CLI11 saw the words, so that it cannot swallow an id.

@@ -64,6 +64,7 @@ struct cancel_options {
   strings ids;
   text_option scope, owner, reason;
   std::optional<milliseconds> grace, timeout;
+  std::optional<std::uint64_t> up_to_seq;
   std::string level = "settled"; ///< fenced (= --no-wait), signalled, settled
   milliseconds reconnect{60'000};
   bool everything = false, yes = false, kill = false, dry_run = false, quiet = false;

@@ -188,6 +188,8 @@ std::string dry_run_text(const nlohmann::json& cancel, const view& v, int column
   }
   if (!rows.empty()) out += rows.text(columns, v.utf8);
   if (member(would, "truncated") == true) out += "and more: only the oldest are listed\n";
+  if (const auto seq = number_of(cancel, "up_to_seq"); seq > 0)
+    out += "to leave what begins from now on: --up-to-seq " + std::to_string(seq) + "\n";
   return out;
 }
 

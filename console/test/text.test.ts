@@ -70,9 +70,9 @@ test('a search becomes a query and words', () => {
 test('commands are quoted for a shell', () => {
   assert.equal(quoted("it's $HOME"), `'it'\\''s $HOME'`);
   const plainly = { reason: '', at_once: false, only_seen: false };
-  assert.equal(stop_command({ what: 'scope', scope: 'team/build' }, plainly), 'quell cancel --scope team/build');
-  assert.equal(stop_command({ what: 'operation', id: 'x', title: '' }, { reason: "it's wrong", at_once: true, only_seen: false }), "quell cancel x --reason 'it'\\''s wrong' --kill");
-  assert.equal(stop_command({ what: 'everything' }, { ...plainly, only_seen: true }), null, 'it would stop more than was chosen');
+  assert.equal(stop_command({ what: 'scope', scope: 'team/build' }, plainly, 7), 'quell cancel --scope team/build');
+  assert.equal(stop_command({ what: 'operation', id: 'x', title: '' }, { reason: "it's wrong", at_once: true, only_seen: false }, 7), "quell cancel x --reason 'it'\\''s wrong' --kill");
+  assert.equal(stop_command({ what: 'everything' }, { ...plainly, only_seen: true }, 7), 'quell cancel --everything --yes --up-to-seq 7');
   for (const kind of ['turn', 'external', 'model_call'] as const) assert.equal(run_command(operation('x', { kind })), 'quell show x', kind);
 });
 

@@ -98,6 +98,9 @@ TEST_CASE("each named operation is one cancel with an id of its own, and a dry r
   CHECK(bodies[0]["operation"] == a);
   CHECK(bodies[1]["id"] == "id1");
   CHECK(bodies[0]["grace_ms"] == 0);
+  CHECK_FALSE(bodies[0].contains("up_to_seq"));
+  o.up_to_seq = 7;
+  CHECK(cancel_requests(o, {a, b}, fresh)[1]["up_to_seq"] == 7);
   o.dry_run = true;
   o.scope = "team";
   const auto dry = cancel_requests(o, {}, fresh);

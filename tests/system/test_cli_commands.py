@@ -67,7 +67,12 @@ def test_the_tree_is_drawn(cluster):
     dry = cluster.quell("cancel", "--scope", "x/tree", "--dry-run", check=0).stdout.decode()
     assert root["id"][-8:] in dry and child["id"][-8:] in dry
     assert cluster.operation(root["id"])["status"] == "running"
+    _, seq = dry.rstrip().rsplit(" --up-to-seq ", 1)
+    later = cluster.start("sleep", "1000", scope="x/tree")
+    cluster.quell("cancel", "--scope", "x/tree", "--up-to-seq", seq, "-q", check=0)
+    assert [cluster.operation(o["id"])["status"] for o in (root, child, later)] == ["cancelled", "cancelled", "running"]
     cluster.quell("cancel", "--scope", "x/tree", "-q", check=0)
+    assert cluster.operation(later["id"])["status"] == "cancelled"
 
 
 def test_logs(cluster):

@@ -69,10 +69,9 @@ function target_flags(target: StopTarget): string {
   }
 }
 
-/** The same stop, as it was chosen. null: the command line cannot leave out what began since, so its stop would be a larger one. */
-export function stop_command(target: StopTarget, choice: { reason: string; at_once: boolean; only_seen: boolean }): string | null {
-  if (choice.only_seen) return null;
-  return ['quell cancel', target_flags(target), ...(choice.reason.trim() ? ['--reason', quoted(choice.reason)] : []), ...(choice.at_once ? ['--kill'] : [])].join(' ');
+/** The same stop, as it was chosen; `seen_seq` is the number up to which the page had shown operations. */
+export function stop_command(target: StopTarget, choice: { reason: string; at_once: boolean; only_seen: boolean }, seen_seq: number): string {
+  return ['quell cancel', target_flags(target), ...(choice.reason.trim() ? ['--reason', quoted(choice.reason)] : []), ...(choice.at_once ? ['--kill'] : []), ...(choice.only_seen && seen_seq ? ['--up-to-seq', seen_seq] : [])].join(' ');
 }
 
 export function target_name(target: StopTarget): string {

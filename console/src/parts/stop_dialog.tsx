@@ -40,8 +40,7 @@ function usePreview(asked: Stopping, only_seen: boolean) {
 }
 
 function CopyCommand({ asked, choice }: { asked: Stopping; choice: StopChoice }) {
-  const command = stop_command(asked.target, choice);
-  return command && <Copy text={command} label="Copy as quell command" />;
+  return <Copy text={stop_command(asked.target, choice, asked.seen_seq)} label="Copy as quell command" />;
 }
 
 function Ask({ asked }: { asked: Stopping }) {
