@@ -1,4 +1,4 @@
-// What a status says about the open cancels.
+// The open cancels, as a status counts them.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@
 
 namespace quell::controller::http {
 
-/// What a `stream_writer` is as well if bytes can go to its client straight from their file. Belongs to the thread of
-/// the stream.
+/// A second interface of a `stream_writer` whose client can be sent bytes straight from their file. Belongs to the
+/// thread of the stream.
 class file_writer {
  public:
   virtual ~file_writer() = default;

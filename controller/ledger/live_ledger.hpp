@@ -288,7 +288,7 @@ class live_ledger final : public ledger,
   std::vector<index> oldest_left(const cancel_run& run, std::size_t limit) const;
   /// The most operations or scopes that one view reads: about a millisecond.
   static constexpr std::size_t most_looks = 20'000;
-  /// What a sweep has not reached yet is counted as far as `looks` allows; then it counts once it is reached.
+  /// Operations that a sweep has not reached yet are counted as far as `looks` allows; the others once it reaches them.
   std::uint64_t stopping_in(index scope, std::size_t& looks) const;
   scope_view view_of_scope(index scope, std::size_t& looks) const;
   template <class Scopes>

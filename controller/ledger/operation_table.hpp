@@ -70,7 +70,7 @@ class operation_table {
     return by_kind_[static_cast<std::size_t>(what)][static_cast<std::size_t>(in)];
   }
   std::size_t started_with(const std::string& token) const; ///< live ones
-  /// What lives of this author's that was started with this token.
+  /// Counts this author's live operations that were started with this token.
   author_share share_of(const std::string& token, const std::string& author) const;
   template <class Visit>
   void each_in_scope(index scope, const Visit& visit) const; ///< in and below it
