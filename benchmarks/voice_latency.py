@@ -32,7 +32,7 @@ def key_to_silence(rounds):
                 t.type(" ")
                 until(lambda: t.last().startswith("["), "the level meter")
                 begin = len(heard.read())
-                sound.play(b"a long story\n")
+                sound.say("a long story")
                 until(lambda: t.text().count("You: ") > i, "the words")
                 t.type(" ")
                 heard.wait_for(b"e", since=begin)

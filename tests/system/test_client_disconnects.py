@@ -1,4 +1,5 @@
 """A client of a foreign protocol that disconnects at any moment: the turn is cancelled in the ledger, or was never begun."""
+import contextlib
 import json
 import os
 import random
@@ -118,7 +119,7 @@ def test_an_orderly_end_of_tls_is_a_disconnect_at_once(tmp_path, newest):
         one.settimeout(60)
         assert b"chat.completion.chunk" in one.recv(1 << 16) + one.recv(1 << 16)  # two records: nothing is left unread
         one.settimeout(0)
-        with pytest.raises(ssl.SSLWantReadError):
+        with contextlib.suppress(ssl.SSLWantReadError):  # unless the goodbye in return is there already
             one.unwrap()  # says goodbye, and keeps the connection
         all_stopped(c)
         one.close()

@@ -53,7 +53,7 @@ def say(t, sound, words):
     """Presses the key to talk, speaks, and presses it again."""
     t.type(" ")
     until(lambda: t.last().startswith("["), "the level meter")
-    sound.play((words + "\n").encode())
+    sound.say(words)
     t.see("You: " + words)
     t.type(" ")
 
@@ -133,14 +133,14 @@ def test_an_open_microphone_hears_and_says_that_only_the_key_stops(world, sound)
     heard = sound.record()
     with talking(world, sound, "--scope", "talk/open", "--open") as t:
         t.see("there is no echo cancellation")
-        sound.play(b"a long story\n")
+        sound.say("a long story")
         t.see("You: a long story")
         heard.wait_for(b"e")
-        sound.play(b"ignored words\n")  # while the answer plays
+        sound.say("ignored words")  # while the answer plays
         t.type("4")
         t.see("Cancelled. Listening again.")
         heard.goes_on(0.5)
-        sound.play(b"hello\n")
+        sound.say("hello")
         t.see("You: hello")
         assert "ignored" not in t.text()
         t.type("q")
@@ -179,7 +179,7 @@ def test_a_key_of_the_keyboard_talks_while_it_is_held_and_another_one_cancels(wo
         assert "KEY_F9 talks while it is held, esc or KEY_F10 cancels" in t.text(), t.text()
         keyboard.change(keyboard.F9, 1)
         until(lambda: t.last().startswith("["), "the level meter")
-        sound.play(b"a long story\n")
+        sound.say("a long story")
         keyboard.change(keyboard.F9, 2)  # it repeats
         t.see("You: a long story")
         keyboard.change(keyboard.F9, 0)

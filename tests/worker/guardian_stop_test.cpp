@@ -355,6 +355,7 @@ TEST_CASE("the guardian keeps the mounts of a task that it stops, and lets go of
     };
     const auto mark = fresh_mark();
     const auto id = w.shell("trap '' TERM; sleep 1000." + mark + " & while :; do wait; done", mark);
+    eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
     CHECK(kept() == 0);
     w.stop(id, 600000ms);
     const bool has_own = level == containment::pidns || level == containment::cgroup_pidns;

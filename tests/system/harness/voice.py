@@ -13,7 +13,7 @@ AUDIO, PAUSE, RESUME, INTERRUPT, CHOICE, SUMMARY_REQUEST, CANCEL, HELLO = range(
 READY, TEXT, ERROR, SPEECH, SPEECH_END, FEEDBACK, SUMMARY, NOTICE = range(0x80, 0x88)
 A0, A1, A2, A3, A4, A5, A6, A7, A8, A9 = range(0xA0, 0xAA)
 
-# Recognises words in the audio, one per line; skips silence.
+# Recognises words in the audio, one per line; skips silence, and forgets a line that is begun again (byte 24).
 LETTER_EAR = """
 import json, sys
 line = b""
@@ -27,6 +27,8 @@ while True:
             line = b""
         elif byte == 126:
             print(json.dumps({"text": line.decode(), "final": False}), flush=True)
+        elif byte == 24:
+            line = b""
         elif byte:
             line += bytes([byte])
 """
