@@ -205,6 +205,7 @@ class live_ledger final : public ledger,
   void put_tombstone(const records::tombstone_record& t, moment now);
 
   // progress.cpp: fenced, signalled, settled
+  void silence_exchanges(const cancel_run& run, moment now);
   void check_signalled(cancel_run& run, moment now);
   void check_settled(std::uint64_t run_seq, moment now);
   double since_received(const cancel_run& run, moment now) const;

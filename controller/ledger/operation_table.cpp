@@ -55,6 +55,7 @@ index operation_table::add(const records::operation_record& r) {
   n.since = r.created_at;
   n.grace = r.grace;
   n.kind = r.kind;
+  if (n.kind == quell::kind::exchange) exchanges_.push_back(x);
   n.on_parent_end = r.on_parent_end;
   n.detached = r.detached;
   n.owner = owners_.hold(r.owner.id);
@@ -133,6 +134,7 @@ void operation_table::remove(index x) {
   scopes_.count_live(n.scope, -1);
   if (n.is_stopped()) scopes_.count_stopping(n.scope, -1);
   --count_at(n);
+  if (n.kind == quell::kind::exchange) std::erase(exchanges_, x);
   pass_on_children(x);
   if (n.parent != none) {
     operation_node& p = nodes_[n.parent];

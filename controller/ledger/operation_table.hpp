@@ -39,6 +39,7 @@ struct freed_slots {
 ///    scope, and those below an operation through edges that are not detached;
 ///  - a node is once in the list of its owner;
 ///  - the operations with a supersede key are listed under it once each, oldest first;
+///  - the exchanges are listed once each, oldest first;
 ///  - the counts by kind and status, by owner and by token are those of the nodes.
 class operation_table {
  public:
@@ -69,6 +70,8 @@ class operation_table {
   std::uint64_t count(quell::kind what, status in) const {
     return by_kind_[static_cast<std::size_t>(what)][static_cast<std::size_t>(in)];
   }
+  /// Live ones, oldest first. No more than the voice clients can have at a time.
+  const std::vector<index>& exchanges() const { return exchanges_; }
   std::size_t started_with(const std::string& token) const; ///< live ones
   /// Counts this author's live operations that were started with this token.
   author_share share_of(const std::string& token, const std::string& author) const;
@@ -169,6 +172,7 @@ class operation_table {
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<supersede_key, std::vector<index>> superseding_; ///< oldest first
+  std::vector<index> exchanges_;
 };
 
 template <class Visit>

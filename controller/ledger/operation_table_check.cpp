@@ -155,9 +155,11 @@ void operation_table::check_counts(std::vector<std::string>& broken) const {
   decltype(by_kind_) by_kind{};
   std::map<index, std::uint32_t> live_of, by_token, by_reason;
   std::map<std::pair<index, index>, author_share> shares;
+  std::map<std::uint64_t, index> exchanges;
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const operation_node& n = nodes_[x];
     if (n.seq == 0) continue;
+    if (n.kind == quell::kind::exchange) exchanges[n.seq] = x;
     const status now = n.now;
     ++by_kind[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(now)];
     ++live_of[n.owner];
@@ -167,6 +169,9 @@ void operation_table::check_counts(std::vector<std::string>& broken) const {
     ++by_token[n.token];
     if (n.waiting != none) ++by_reason[n.waiting];
   }
+  const auto is_listed = [](const auto& one, index x) { return one.second == x; };
+  if (!std::equal(exchanges.begin(), exchanges.end(), exchanges_.begin(), exchanges_.end(), is_listed))
+    broken.push_back("the exchanges are not listed once each");
   if (by_kind != by_kind_) broken.push_back("the operations of some kind and status are miscounted");
   std::map<index, std::uint32_t> listed_of;
   for (index owner = 0; owner < owner_heads_.size(); ++owner) {

@@ -24,8 +24,21 @@ void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   run.record.report.fenced_ms = since_received(run, now);
   runs_.touch(run);
   write_event(event_type::cancel_fenced, run, now);
-  check_signalled(run, now);
-  check_settled(run.record.seq, now);
+  silence_exchanges(run, now);
+  open = runs_.find(id);
+  if (open == nullptr) return;
+  check_signalled(*open, now);
+  check_settled(open->record.seq, now);
+}
+
+/// Exchanges do not wait for the sweep, which goes on only as fast as the journal and comes to the newest operations
+/// last: the sound that leaves meanwhile cannot be taken back.
+void live_ledger::silence_exchanges(const cancel_run& run, moment now) {
+  std::vector<std::pair<index, std::uint64_t>> covered;
+  for (const index x : operations_.exchanges())
+    if (!operations_[x].is_stopped() && runs_.covers(run, x)) covered.emplace_back(x, operations_[x].seq);
+  for (const auto& [x, seq] : covered)
+    if (is_same(x, seq)) visit(x, now);
 }
 
 void live_ledger::check_signalled(cancel_run& run, moment now) {

@@ -207,6 +207,28 @@ TEST_CASE("timers that are due come in slices, one for each commit, and a cancel
   CHECK_FALSE(w.c->dirty());
 }
 
+TEST_CASE("an exchange is told at the fence of its stop, however far behind the journal is", "[core]") {
+  world w;
+  const auto exchange = operation_id::fresh();
+  commands::create_local spoken{{}, exchange};
+  spoken.order.by.role = role::admin;
+  spoken.order.kind = kind::exchange;
+  spoken.order.scope = *scope_path::parse("voice/here");
+  w.c->execute({std::move(spoken), [](outcome<created>) {}}, w.now);
+  w.c->end_burst(w.now);
+  w.commit();
+  w.cancel("voice");
+  const auto fence = w.edges.tickets;
+  for (int i = 0; i < 8; ++i) w.create("elsewhere/" + std::to_string(i)); // the disk is slow, and more comes
+  REQUIRE(w.edges.tickets > fence + 4);
+  CHECK(w.edges.signalled.empty());
+  w.c->committed({fence, {}}, w.now);
+  REQUIRE(*w.cancel_answer);
+  CHECK(w.edges.signalled == std::vector{exchange});
+  w.commit();
+  CHECK(w.edges.signalled == std::vector{exchange}); // the sweep does not tell it again
+}
+
 TEST_CASE("external work that begins as it is registered is one row", "[core]") {
   world w;
   w.edges.batches.clear();

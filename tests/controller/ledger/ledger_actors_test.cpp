@@ -277,3 +277,57 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
     RC_ASSERT(w.core->live_count() == 0U);
   }));
 }
+
+TEST_CASE("exchanges are told at the fence, before any sweep, of the stops that cover them and of no others") {
+  actors_world w;
+  for (int i = 0; i < 300; ++i) w.task("task " + std::to_string(i), in("voice/here"));
+  w.turn("older", "voice/here", false, kind::exchange);
+  w.turn("elsewhere", "voice/there", false, kind::exchange);
+  const auto told = [&w] {
+    std::vector<operation_id> all;
+    for (const auto& s : std::exchange(w.signals, {})) {
+      CHECK(s.is_fenced);
+      all.push_back(s.operation);
+    }
+    return all;
+  };
+  const auto up_to = w.core->last_seq();
+  w.turn("newer", "voice/here", false, kind::exchange);
+  told();
+  SECTION("a scope") {
+    w.cancel_scope("voice/here");
+    CHECK(told() == std::vector{w.id("older"), w.id("newer")});
+    w.cancel_scope("voice/here"); // joins the first one
+    w.cancel_scope("voice");
+    CHECK(told() == std::vector{w.id("elsewhere")});
+    w.turn("later", "voice/here", false, kind::exchange);
+    CHECK(told().empty());
+  }
+  SECTION("a scope up to a number") {
+    auto o = w.order(records::target_scope{in("voice")});
+    o.up_to_seq = up_to;
+    w.cancel(o);
+    CHECK(told() == std::vector{w.id("older"), w.id("elsewhere")});
+  }
+  SECTION("an owner") {
+    w.cancel(records::target_owner{"alice", in("voice/here")});
+    CHECK(told() == std::vector{w.id("older"), w.id("newer")});
+  }
+  SECTION("everything") {
+    w.cancel(records::target_everything{});
+    CHECK(told() == std::vector{w.id("older"), w.id("elsewhere"), w.id("newer")});
+  }
+  SECTION("one exchange") {
+    w.cancel_task("newer");
+    CHECK(told() == std::vector{w.id("newer")});
+  }
+  SECTION("one whose own work is over and that waits for its voice") {
+    w.child("voice", "older");
+    w.runs("voice", "w1");
+    REQUIRE(w.turn_ends("older"));
+    w.cancel_scope("voice/here");
+    CHECK(told() == std::vector{w.id("newer")});
+  }
+  w.roll_out();
+  for (const auto id : told()) CHECK(id != w.id("newer"));
+}
