@@ -283,7 +283,7 @@ TEST_CASE("exchanges are told at the fence, before any sweep, of the stops that 
   for (int i = 0; i < 300; ++i) w.task("task " + std::to_string(i), in("voice/here"));
   w.turn("older", "voice/here", false, kind::exchange);
   w.turn("elsewhere", "voice/there", false, kind::exchange);
-  const auto told = [&w] {
+  const auto signalled = [&w] {
     std::vector<operation_id> all;
     for (const auto& s : std::exchange(w.signals, {})) {
       CHECK(s.is_fenced);
@@ -293,41 +293,41 @@ TEST_CASE("exchanges are told at the fence, before any sweep, of the stops that 
   };
   const auto up_to = w.core->last_seq();
   w.turn("newer", "voice/here", false, kind::exchange);
-  told();
+  signalled();
   SECTION("a scope") {
     w.cancel_scope("voice/here");
-    CHECK(told() == std::vector{w.id("older"), w.id("newer")});
+    CHECK(signalled() == std::vector{w.id("older"), w.id("newer")});
     w.cancel_scope("voice/here"); // joins the first one
     w.cancel_scope("voice");
-    CHECK(told() == std::vector{w.id("elsewhere")});
+    CHECK(signalled() == std::vector{w.id("elsewhere")});
     w.turn("later", "voice/here", false, kind::exchange);
-    CHECK(told().empty());
+    CHECK(signalled().empty());
   }
   SECTION("a scope up to a number") {
     auto o = w.order(records::target_scope{in("voice")});
     o.up_to_seq = up_to;
     w.cancel(o);
-    CHECK(told() == std::vector{w.id("older"), w.id("elsewhere")});
+    CHECK(signalled() == std::vector{w.id("older"), w.id("elsewhere")});
   }
   SECTION("an owner") {
     w.cancel(records::target_owner{"alice", in("voice/here")});
-    CHECK(told() == std::vector{w.id("older"), w.id("newer")});
+    CHECK(signalled() == std::vector{w.id("older"), w.id("newer")});
   }
   SECTION("everything") {
     w.cancel(records::target_everything{});
-    CHECK(told() == std::vector{w.id("older"), w.id("elsewhere"), w.id("newer")});
+    CHECK(signalled() == std::vector{w.id("older"), w.id("elsewhere"), w.id("newer")});
   }
   SECTION("one exchange") {
     w.cancel_task("newer");
-    CHECK(told() == std::vector{w.id("newer")});
+    CHECK(signalled() == std::vector{w.id("newer")});
   }
   SECTION("one whose own work is over and that waits for its voice") {
     w.child("voice", "older");
     w.runs("voice", "w1");
     REQUIRE(w.turn_ends("older"));
     w.cancel_scope("voice/here");
-    CHECK(told() == std::vector{w.id("newer")});
+    CHECK(signalled() == std::vector{w.id("newer")});
   }
   w.roll_out();
-  for (const auto id : told()) CHECK(id != w.id("newer"));
+  for (const auto id : signalled()) CHECK(id != w.id("newer"));
 }
