@@ -10,6 +10,7 @@ import rules
 from source import ROOMS, Source, all_sources
 
 UNFINISHED = "no unfinished marks"
+BOOL_PARAMETER = re.compile(r"[(,]\s*(?:const\s+)?bool\s*&?\s*(\w+)\s*(?:=\s*\w+\s*)?(?=[,)])")
 
 
 def broken_includes(source: Source, root: pathlib.Path | None):
@@ -56,8 +57,18 @@ def broken_shape(source: Source):
         yield rules.MAX_LINES + 1, f"{len(source.lines) - 1} lines", f"a file does one thing; at most {rules.MAX_LINES} lines"
 
 
+def broken_flags(source: Source):
+    if source.room in ("tests", "benchmarks") or not source.path.endswith(".hpp"):
+        return
+    code = "\n".join(source.code)
+    for found in BOOL_PARAMETER.finditer(code):
+        name = found.group(1)
+        if not re.fullmatch(rules.BOOL_FACT, name) and name not in rules.BOOL_FACTS | rules.BOOL_FLAGS_LEFT:
+            yield code.count("\n", 0, found.start(1)) + 1, f"a flag as a bool parameter: {name}", rules.BOOL_WHY
+
+
 def check(source: Source, root: pathlib.Path | None):
-    for broken in (broken_includes(source, root), broken_words(source), broken_shape(source)):
+    for broken in (broken_includes(source, root), broken_words(source), broken_flags(source), broken_shape(source)):
         for line, what, why in broken:
             yield f"{source.path}:{line}: {what}\n    why: {why}"
 

@@ -44,6 +44,8 @@ BREAKS = [
     ("cli/x.cpp", 'constexpr int stop_patience{5};', "plain names: stop_patience"),
     ("controller/x.cpp", 'struct books {};', "plain names: books"),
     ("actors/x.hpp", '#pragma once\nstruct call_line;', "plain names: call_line"),
+    ("storage/x.hpp", '#pragma once\nvoid write(const std::string& text, bool quietly);', "a flag as a bool parameter: quietly"),
+    ("cli/x.hpp", '#pragma once\nvoid start(\n    bool gently = false, int more = 0);', "a flag as a bool parameter: gently"),
     ("worker/x.hpp", 'int a;', "no #pragma once"),
     ("worker/x.cpp", "\n" * 401, "lines"),
 ]
@@ -60,6 +62,8 @@ KEEPS = [
     ("cli/doctor.cpp", '#include "worker/guardian/client.hpp"'),
     ("cli/x.cpp", '// It was told and asked, and said so.\nauto t = row["told"]; const char* key = "heard";'),
     ("controller/x.cpp", 'auto at = record.last_heard_at; patient p; int bookmark = 0, wished = 1, asks = 2;'),
+    ("storage/x.hpp", '#pragma once\nbool quietly = true; void ended(bool was_cut, bool ok); std::function<void(bool)> f; void take(flags, bool(int));'),
+    ("storage/x.cpp", 'static void write(const std::string& text, bool quietly) {}'),
     ("tests/x.cpp", '#include "tests/patience.hpp"\nint unsaid = QUELL_TEST_PATIENCE;'),
 ]
 
