@@ -44,17 +44,21 @@ interface TurnData {
   tree?: ModelUsage; // of a turn with all its sub-agents so far
 }
 
+/** An answer can be long, and each of its words asks this: most texts have no character of two units. */
+const has_pairs = (text: string) => /[\ud800-\udbff]/.test(text);
+const points_of = (text: string) => (has_pairs(text) ? [...text].length : text.length);
+const first_points = (text: string, count: number) => (has_pairs(text) ? [...text].slice(0, count).join('') : text.slice(0, count));
+
 /** Text at an offset in code points: what comes twice is not shown twice. */
 export function splice(text: string, offset: number, more: string): string {
-  const points = [...text];
-  return offset >= points.length ? text + more : points.slice(0, offset).join('') + more;
+  return offset >= points_of(text) ? text + more : first_points(text, offset) + more;
 }
 
 /** True if words before these have not been heard. */
 export function leaves_gap(turns: ReadonlyMap<string, LiveTurn>, event: ApiEvent): boolean {
   const data = (event.data ?? {}) as TurnData;
   const turn = turns.get(turn_of(event, turns) ?? '');
-  return event.type === 'text_delta' && turn !== undefined && (data.offset ?? 0) > [...turn.text].length;
+  return event.type === 'text_delta' && turn !== undefined && (data.offset ?? 0) > points_of(turn.text);
 }
 
 /** The turn that an event belongs to: the operation itself, or, for what a tool says, its root. */
@@ -77,7 +81,7 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
       turn.text = splice(turn.text, data.offset ?? turn.text.length, data.text ?? '');
       break;
     case 'turn_resumed': // after a restart: what stood behind the offset is said anew
-      turn.text = [...turn.text].slice(0, data.offset ?? 0).join('');
+      turn.text = first_points(turn.text, data.offset ?? 0);
       break;
     case 'tool_start':
       if (!tool) turn.tools.push({ call: data.call ?? '', name: data.name ?? '', input: data.input, operation: data.operation ?? null, began_at: at, elapsed_ms: null, ok: null, note: '' });

@@ -13,6 +13,7 @@ import { asks_words } from '../model/needs.ts';
 import { link, operation_link } from '../model/route.ts';
 import { uuid7 } from '../model/uuid.ts';
 import { use_end_of } from '../parts/follow.ts';
+import { Markdown } from '../parts/markdown.tsx';
 import { Dot, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
 import { is_refusal, may_have_arrived, why_unanswered } from '../state/delivery.ts';
@@ -49,7 +50,7 @@ function Live({ turn }: { turn: LiveTurn }) {
     <article class="message of-assistant" aria-live="polite" aria-busy={turn.end === ''}>
       <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}{turn.usage && <span class="faint num"> {usage_words(turn.usage)}</span>}</header>
       {turn.tools.map((tool) => <Tool key={tool.call} tool={tool} />)}
-      <p class="said">{turn.text}{turn.end === '' && <span class="caret" aria-hidden="true" />}</p>
+      <Markdown text={turn.text} is_written={turn.end === ''} />
     </article>
   );
 }
@@ -60,7 +61,7 @@ function SummaryRow({ message, summary }: { message: Message; summary: Summary }
   return (
     <article class="message of-summary">
       <header><b>{words}</b> <span class="faint"><When at={message.at} how="clock" /></span></header>
-      {message.text && <details><summary>What it says</summary><p class="said">{message.text}</p></details>}
+      {message.text && <details><summary>What it says</summary><Markdown text={message.text} /></details>}
     </article>
   );
 }
@@ -75,7 +76,7 @@ function Kept({ message, is_gone, used, calls, actions }: { message: Message; is
   return (
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
       <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
-      {message.text && <p class="said">{message.text}</p>}
+      {message.text && (message.role === 'assistant' ? <Markdown text={message.text} /> : <p class="said">{message.text}</p>)}
       {message.tool_calls.map((c) => <div key={c.call} class="tool"><Dot status={calls.get(c.call ?? '') ?? 'running'} />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : visible_json(r.result)}</pre></details>)}
       {actions}
