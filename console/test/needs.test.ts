@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Operation } from '../src/api/types.ts';
+import type { Operation, Unproven } from '../src/api/types.ts';
 import { diagnosis } from '../src/model/doctor.ts';
 import { announced, calm_words, chats_down, needs_of, new_needs, nothing_found, number_words, tab_title, type Findings } from '../src/model/needs.ts';
 import { owner_of, parse_search } from '../src/model/search.ts';
@@ -14,6 +14,8 @@ test('needs: a stop is one once it takes long, and approvals always', () => {
   const slow = cancel({ report: report({ operations: 2, unproven_total: 1 }) });
   assert.equal(needs_of({ ...quiet, cancels: [slow] }, now).length, 1);
   assert.equal(needs_of({ ...quiet, cancels: [slow] }, now - 8000).length, 0);
+  const of_one = cancel({ target: { operation: 'id-12345678' }, report: report({ unproven: [{ operation: 'id-12345678', title: 'lead' } as Unproven] }) });
+  assert.deepEqual(needs_of({ ...quiet, cancels: [of_one, slow] }, now).map((n) => n.title), ['Not proven yet: lead (operation …12345678)', 'Not proven yet: scope s']);
   assert.equal(needs_of({ ...quiet, approvals: [operation('a', { status: 'paused' })], not_ready: 'disk' }, now).map((n) => n.weight).join(), 'bad,ask');
   assert.equal(tab_title(number_words(2, false), 'Live'), '(2) Live · quell');
   assert.deepEqual([number_words(0, false), number_words(100, true), tab_title('', '')], ['', '100+', 'quell']);

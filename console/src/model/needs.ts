@@ -52,7 +52,7 @@ export function needs_of(found: Findings, now: number): Need[] {
     const age = c.created_at ? now - Date.parse(c.created_at) : 0;
     if (age < patience_ms) continue;
     all.push({
-      key: `cancel ${c.id}`, weight: 'bad', title: `Not proven yet: ${target_words(c)}`,
+      key: `cancel ${c.id}`, weight: 'bad', title: `Not proven yet: ${unproven_words(c)}`,
       detail: `${count(c.report.unproven_total, 'operation')} after ${duration(age)}`, link: cancel_link(c.id ?? ''), since: c.created_at, approval: null,
     });
   }
@@ -70,6 +70,12 @@ export function needs_of(found: Findings, now: number): Need[] {
       approval: op,
     });
   return all;
+}
+
+/** A stop of one operation says its title while that is known. */
+function unproven_words(c: Cancel): string {
+  const title = c.report.unproven.find((one) => one.operation === c.target.operation)?.title;
+  return title ? `${shown(title)} (${target_words(c)})` : target_words(c);
 }
 
 /** A call waits for leave to begin, or for an answer. */

@@ -10,6 +10,8 @@ export interface Series {
 
 const colour_of = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const height = 140;
+/** A time of day stands below its line, half of it on each side. */
+const half_time_px = 30;
 
 const day_s = 86_400;
 const least_span_s = 60; // of moments: so much is shown, also if less is known
@@ -48,7 +50,7 @@ export function Chart({ title, times, series, unit, each = 'moment', least_top =
     const axis = { stroke: colour_of('--faint'), grid: { stroke: colour_of('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
     plot.current = new uPlot(
       {
-        ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false }, padding: [10, 12, 0, 0],
+        ...(each === 'day' ? by_days : {}), width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false }, padding: [10, each === 'day' ? 12 : half_time_px, 0, 0],
         axes: [{ ...axis, values: (_, ticks) => ticks.map(each === 'day' ? day_text : (at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28, ...(each === 'day' ? day_axis : {}) }, { ...axis, size: 62, space: 34, values: (_, ticks) => ticks.map(unit), ...(is_whole ? { incrs: whole_steps } : {}) }],
         scales: { x: { range: each === 'day' ? (_, min, max) => [min - day_s / 2, max + day_s / 2] : (u) => span_of_moments(u.data[0]) }, y: { range: (_, __, max) => [0, Math.max((max || 0) * 1.15, least_top)] } },
         series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: each === 'moment' && times.length < 3 }, ...(each === 'day' ? { fill: colour_of(s.colour), paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : {}) }))],

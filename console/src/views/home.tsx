@@ -4,6 +4,7 @@ import { money } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import type { Need } from '../model/needs.ts';
 import { Page, Trouble, When } from '../parts/small.tsx';
+import { now } from '../state/clock.ts';
 import { cost_today, watch_cost } from '../state/cost.ts';
 import { calm, findings, findings_trouble, needs, needs_number, note_seen, status } from '../state/needs.ts';
 import { notifying, notify_me, notify_no_more } from '../state/notices.ts';
@@ -49,7 +50,7 @@ export function ClusterLine() {
       {s.cancels_open !== null && <Tile name="open stops" value={String(s.cancels_open)} tone={s.cancels_open ? 'tone-stop' : ''} link="/cancels?open=1" />}
       <Tile name="workers ready" value={`${ready} / ${all}`} tone={ready < all ? 'tone-warn' : ''} link="/workers" />
       {cost_today.value !== null && <Tile name="cost today" value={money(cost_today.value)} link="/cost" />}
-      {s.oldest_open_cancel_ms !== null && <Tile name="oldest unproven" value={duration(s.oldest_open_cancel_ms)} tone="tone-stop" link="/cancels?open=1" />}
+      {s.oldest_open_cancel_ms !== null && <Tile name="oldest unproven" value={duration(s.oldest_open_cancel_ms + Math.max(0, now.value - findings.value.looked_at))} tone="tone-stop" link="/cancels?open=1" />}
     </div>
   );
 }
