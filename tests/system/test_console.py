@@ -1,17 +1,27 @@
 """The web console in a real browser, against the real programs: watch, stop with proof, approve, lose the server, be refused, be attacked."""
-import os
 import re
 
 import pytest
 
-from harness.browser import Browser
 from harness.turns import TurnCluster
 from harness.waiting import until
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}\"'>"
+EVIL_MARKDOWN = f"""{EVIL} [x](javascript:alert(3))
+
+# {EVIL} <a href="javascript:alert(5)">y</a>
+
+- {EVIL}
+  > [x](JaVaScRiPt:alert(6)) ![x](data:text/html,<script>alert(7)</script>) [x](//example.org) [x](/tokens) <javascript:alert(8)>
+
+```html" onload="alert(9)
+{EVIL}
+```
+
+[safe" onclick="alert(10)](https://example.org/"onmouseover="alert(11)) `{EVIL}` **{EVIL}** https://example.org/"onfocus="alert(12)"""
 SCRIPT = [
     {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved > " + "marker"}}]}]},
-    {"when": {"user": "evil"}, "text": EVIL + " [x](javascript:alert(3))"},
+    {"when": {"user": "evil"}, "text": EVIL_MARKDOWN},
     {"when": {"result": ""}, "text": "Done."},
     {"text": "You said {{text}}."},
 ]
@@ -189,63 +199,6 @@ def test_keys_search_and_output(cluster, browser):
     cluster.cancel(operation=op["id"])
 
 
-def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
-    browser.sign_in(cluster)
-    browser.go("/conversation?scope=chat/mia")
-    browser("await page.getByLabel('Message').fill('asks'); await page.keyboard.press('Enter')")
-    browser.sees("echo approved", ".command")
-    browser("await page.locator('.message .tool .st-paused').waitFor()")
-    assert browser.flaws() == []
-    browser("await page.keyboard.press('Escape')")
-    browser.go("/")
-    browser.sees("1 thing needs you", "h1")
-    browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")
-    browser.sees("echo approved", ".need .command")
-    assert browser.flaws() == []
-    browser.press("Approve")
-    browser.sees("Nothing needs you", "h1")
-    browser.go("/conversation?scope=chat/mia")
-    browser.sees("Done.", ".message")
-    browser("await page.locator('.message .tool .st-completed').waitFor()")
-    assert os.path.exists(os.path.join(cluster.workspace, "marker"))
-
-
-def test_an_approval_holds_for_a_while_until_it_is_revoked(cluster, browser):
-    browser.sign_in(cluster)
-    turn = cluster.say("chat/held", "asks")
-    browser.go("/conversation?scope=chat/held")
-    browser.sees("echo approved", ".command")
-    browser("await page.getByLabel('How long the approval holds').selectOption({ label: 'And for 8 hours' })")
-    assert browser.flaws() == []
-    browser.press("Approve", ".talk")
-    assert cluster.ended(turn)["status"] == "completed"
-    assert cluster.ended(cluster.say("chat/held", "asks"))["status"] == "completed", "the same call begins without asking"
-    browser.go("/")
-    browser.sees("echo approved", ".standing-rules")
-    assert browser.flaws() == []
-    browser.press("Revoke", ".standing-rules")
-    browser("await page.locator('.standing-rules').waitFor({ state: 'detached' })")
-    again = cluster.say("chat/held", "asks")
-    browser.sees("echo approved", ".need .command")
-    cluster.cancel(scope="chat/held")
-    assert cluster.ended(again)["status"] == "cancelled"
-
-
-def test_a_message_stops_the_running_answer_and_takes_its_place(cluster, browser):
-    browser.sign_in(cluster)
-    browser.go("/conversation?scope=chat/hasty")
-    send = "await page.getByLabel('Message').fill(args.text); await page.keyboard.press('Enter')"
-    browser(send, text="asks")
-    browser.sees("echo approved", ".talk .command")
-    browser("await page.getByLabel('While an answer is written').selectOption({ label: 'Stops the running answer' })")
-    assert browser.flaws() == []
-    browser(send, text="hello")
-    browser.sees("The running answer is being stopped", ".say")
-    browser.sees("You said hello.", ".message")
-    ends = lambda: [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")]
-    until(lambda: ends() == ["cancelled", "completed"], "the first answer to be stopped and the second to be complete")
-
-
 def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/tree?scope=after")
@@ -293,7 +246,11 @@ def test_no_text_becomes_code(cluster, browser):
                         ("/tree?q=" + "%3Cscript%3Ealert(4)%3C/script%3E", "Nothing matches"), ("/cluster", "Controller"), ("/workers", "w1")):
         browser.go(path)
         browser.sees(shown)
-        assert browser("return await page.locator('#app script, #app img[src=x], #app a[href^=javascript]').count()") == 0, path
+        assert browser("return await page.locator('#app script, #app img:not([src=\"/icon.svg\"]), #app iframe, #app :is(a, area, form)[href^=javascript], #app [href^=data], #app [onclick], #app [onload], #app [onmouseover], #app [onfocus]').count()") == 0, path
+        if path.startswith("/conversation"):
+            browser.sees(EVIL, ".said pre code")
+            links = browser("return await page.locator('.said a').evaluateAll((all) => all.map((a) => [new URL(a.href).origin, a.target, a.rel]))")
+            assert links and all(link == ["https://example.org", "_blank", "noopener noreferrer"] for link in links), links
     browser.go(f"/operations/{op['id']}")
     browser.sees(EVIL, ".output")
     browser.press("Stop…")
@@ -318,6 +275,8 @@ def test_every_view_stands_on_a_phone_in_the_dark_and_in_the_light(cluster, brow
         browser.sees("", "#main h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
         assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), path
-        for scheme in ("dark", "light"):
-            browser("await page.emulateMedia({ colorScheme: args.scheme })", scheme=scheme)
-            assert browser.flaws() == [], (path, scheme)
+        assert browser.flaws() == [], path
+        # Nothing but colours differs in the dark.
+        browser("await page.emulateMedia({ colorScheme: 'dark' })")
+        assert browser.flaws(["color-contrast", "link-in-text-block"]) == [], (path, "in the dark")
+        browser("await page.emulateMedia({ colorScheme: 'light' })")

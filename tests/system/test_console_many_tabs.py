@@ -54,6 +54,7 @@ def test_a_stop_finds_a_connection_beside_eight_tabs_that_all_stay_live(cluster,
     turns = [cluster.say(f"chat/{i}", "endless") for i in (1, 2)]
     noisy = cluster.start("bash", "-c", STAY, scope="many", title="noisy")
     browser.sign_in(cluster)
+    browser.go("/")
     open_tabs(browser, ["/", "/tree?scope=many", "/tree?q=scope:many", *talks, f"/operations/{noisy['id']}", "/cancels", "/workers"])
     for path in talks:
         shows(browser, path, "on and on", ".said")
@@ -73,6 +74,7 @@ def test_a_stop_finds_a_connection_beside_eight_tabs_that_all_stay_live(cluster,
 def test_hidden_tabs_hold_no_stream_and_take_up_theirs_where_it_broke_off(cluster, tap, browser):
     turn = cluster.say("chat/3", "endless")
     browser.sign_in(cluster)
+    browser.go("/")
     open_tabs(browser, ["/tree?scope=unseen", "/conversation?scope=chat/3"])
     shows(browser, "/conversation?scope=chat/3", "on and on", ".said")
     first = cluster.start("bash", "-c", STAY, scope="unseen", title="was seen")
@@ -102,6 +104,7 @@ def test_a_stop_is_sent_while_previews_of_all_tabs_hang(cluster, tap, browser):
     until(lambda: len(cluster.operations(scope="hang", status="running")) == 12, "the tasks to run")
     paths = [f"/tree?q=scope:hang/{i}" for i in range(4)]
     browser.sign_in(cluster)
+    browser.go("/")
     open_tabs(browser, paths)
     for path in paths:
         browser(TAB + "await tab(args.path).locator('.row').nth(2).waitFor()", path=path)

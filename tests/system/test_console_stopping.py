@@ -1,19 +1,19 @@
-"""A stop in the web console while it goes on: what is counted as being stopped, and which presses are a stop and which are none."""
-
+"""A stop in the web console while it goes on: what is counted as being stopped, which presses are a stop and which are none, beside a large swarm, and until somebody has seen that it has no proof."""
 import pytest
 
 from harness.turns import TurnCluster
 from harness.waiting import until
-from test_console import ASKS, SCRIPT, STAY
-
-SLOTS, WAITING = 8, 20
-DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"
+from test_console import ASKS, confirm, SCRIPT, STAY
 
 
 @pytest.fixture(scope="module")
 def cluster():
     with TurnCluster(SCRIPT, config=ASKS, workers=1, slots=SLOTS) as c:
         yield c
+
+
+SLOTS, WAITING = 8, 20
+DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"
 
 
 def counts(browser, words, where):
@@ -77,3 +77,83 @@ def test_going_back_closes_the_dialog_and_stops_nothing(cluster, browser):
     browser("await page.locator('dialog').waitFor({ state: 'detached' })")
     assert cluster.operation(op)["status"] == "running"
     cluster.cancel(operation=op)
+
+
+SWARM = 250  # more than one page
+SCOPE = "crowded"
+
+
+def swarm(cluster):
+    answer = cluster.api("POST", "/v1/operations/batch", {"operations": [{"kind": "external", "scope": SCOPE, "external": {"lease_ms": 0}, "grace_ms": 0}] * SWARM})
+    assert answer.status == 200 and all(r["status"] == 201 for r in answer.json["results"]), answer.body
+
+
+def test_an_answer_is_stopped_and_its_call_approved_beside_a_large_swarm(cluster, browser):
+    assert cluster.ended(cluster.say(SCOPE, "hello"))["status"] == "completed"
+    turns = []
+    browser.sign_in(cluster)
+    for press in ("Approve", "Stop"):
+        turns.append(cluster.say(SCOPE, "asks"))
+        until(lambda: cluster.below(turns[-1], status="paused"), "the call to ask")
+        if press == "Approve":
+            swarm(cluster)
+        browser.go(f"/conversation?scope={SCOPE}")
+        browser.sees("Answering since", ".turn-bar")
+        browser.sees("echo approved", ".talk .command")
+        assert browser("return await page.getByRole('button', { name: 'Edit…' }).first().isDisabled()"), "not while an answer is written"
+        if press == "Approve":
+            browser.press("Approve", ".talk")
+            assert cluster.ended(turns[-1])["status"] == "completed"
+        else:
+            swarm(cluster)
+            browser.go(f"/conversation?scope={SCOPE}")
+            browser.press("Stop this answer…", ".turn-bar")
+            browser.sees("Stop this answer?", "dialog h2")
+            confirm(browser)
+            browser.sees("each with proof", "dialog [data-verdict=proven]")
+            assert cluster.ended(turns[-1])["status"] == "cancelled"
+    live = cluster.operations(scope=SCOPE, kind="external", status="live")
+    assert len(live) == 2 * SWARM, "the swarm goes on"
+    answer = cluster.api("POST", "/v1/operations/end", {"items": [{"id": op["id"], "complete": {"result": 1}} for op in live]})
+    assert answer.status == 200 and all(r["status"] == 200 for r in answer.json["results"]), answer.body
+
+
+AHEAD_MS = 2 * 3_600_000
+NEWER = 110  # more than one look reads
+
+
+def external(cluster, scope, **fields):
+    answer = cluster.api("POST", "/v1/operations", {"kind": "external", "scope": scope, "external": {"lease_ms": 0}, **fields})
+    assert answer.status == 201, answer.body
+    return answer.json["id"]
+
+
+def test_a_stop_without_proof_outlives_the_clock_and_newer_stops_until_it_is_seen(cluster, browser):
+    lost = external(cluster, "far", title="far away", grace_ms=600_000)
+    stop = cluster.cancel(scope="far", wait="fenced")
+    assert cluster.api("POST", f"/v1/operations/{lost}/resolve", {"declare": "dead", "reason": "nobody knows"}).status == 200
+    until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle")
+    assert cluster.api("GET", f"/v1/cancels/{stop['id']}").json["report"]["proven"] is False
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("Settled without proof: scope far", ".need")
+    for i in range(NEWER):
+        cluster.cancel(scope=f"idle/{i}", wait="fenced")
+    newest = cluster.api("GET", "/v1/cancels?limit=100").json["cancels"]
+    assert stop["id"] not in [c["id"] for c in newest]
+    browser("""const ahead = await context.newPage();
+        await ahead.addInitScript((ms) => { const real = Date.now; Date.now = () => real() + ms; }, args.ms);
+        await ahead.goto(args.url + '/');
+        await ahead.locator('.need', { hasText: 'Settled without proof: scope far' }).waitFor();
+        await ahead.close();
+        await page.bringToFront();""", ms=AHEAD_MS)
+    # It looks again when its visibility changes.
+    browser("""const again = page.waitForResponse((one) => one.url().includes('/v1/cancels?limit=100'));
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        await again;""")
+    browser.sees("Settled without proof: scope far", ".need")
+    assert "every stop is proven" not in browser.text("main").lower()
+    browser.press("Seen", ".need")
+    browser.sees("one or more settled without proof", ".all-well")
+    browser.go("/")
+    browser.sees("one or more settled without proof", ".all-well")

@@ -1,5 +1,6 @@
 // A browser that does what it is told, a line of JSON at a time: {"code", "args"} -> {"value"} or {"error"}.
 // `code` is the body of an async function of (page, context, args). usage: driver.mjs CONSOLE PROFILE
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
@@ -27,6 +28,10 @@ const watch = (one) => {
 };
 watch(page);
 context.on('page', watch);
+
+/** For `flaws` of harness/browser.py: read once. */
+let axe = '';
+globalThis.axe_source = () => (axe ||= readFileSync(join(folder, 'node_modules/axe-core/axe.min.js'), 'utf8'));
 
 /** A step that has no limit of its own (a frame that is never drawn) ends with its words, not with the whole test. */
 const limited = (step, code) => {

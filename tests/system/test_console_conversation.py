@@ -1,0 +1,164 @@
+"""A conversation in the web console: approvals, a message that takes the place of an answer, older messages, and answers that are drawn as the Markdown that they are, also while they are written."""
+import os
+
+import pytest
+
+from harness.turns import TurnCluster
+from harness.waiting import until
+from test_console import ASKS, SCRIPT
+
+ANSWER = """## Why it is *flaky*
+
+The test **waits** for a port:
+
+1. `test_upload` binds it
+2. another one holds it
+   - for long
+
+```sh
+pytest -q  # <b>not bold</b>
+```
+
+See [the docs](https://example.org/ports)."""
+DRAWN = [
+    {"when": {"user": "grows"}, "steps": [{"text": "# Begins\n\nFirst **words**.\n\n"}, {"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
+    {"when": {"user": "whole"}, "text": ANSWER},
+]
+LAST = "page.locator('.message.of-assistant .said').last()"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with TurnCluster(DRAWN + SCRIPT, config=ASKS) as c:
+        yield c
+
+
+def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/mia")
+    browser("await page.getByLabel('Message').fill('asks'); await page.keyboard.press('Enter')")
+    browser.sees("echo approved", ".command")
+    browser("await page.locator('.message .tool .st-paused').waitFor()")
+    assert browser.flaws() == []
+    browser("await page.keyboard.press('Escape')")
+    browser.go("/")
+    browser.sees("1 thing needs you", "h1")
+    browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")
+    browser.sees("echo approved", ".need .command")
+    assert browser.flaws() == []
+    browser.press("Approve")
+    browser.sees("Nothing needs you", "h1")
+    browser.go("/conversation?scope=chat/mia")
+    browser.sees("Done.", ".message")
+    browser("await page.locator('.message .tool .st-completed').waitFor()")
+    assert os.path.exists(os.path.join(cluster.workspace, "marker"))
+
+
+def test_an_approval_holds_for_a_while_until_it_is_revoked(cluster, browser):
+    browser.sign_in(cluster)
+    turn = cluster.say("chat/held", "asks")
+    browser.go("/conversation?scope=chat/held")
+    browser.sees("echo approved", ".command")
+    browser("await page.getByLabel('How long the approval holds').selectOption({ label: 'And for 8 hours' })")
+    assert browser.flaws() == []
+    browser.press("Approve", ".talk")
+    assert cluster.ended(turn)["status"] == "completed"
+    assert cluster.ended(cluster.say("chat/held", "asks"))["status"] == "completed", "the same call begins without asking"
+    browser.go("/")
+    browser.sees("echo approved", ".standing-rules")
+    assert browser.flaws() == []
+    browser.press("Revoke", ".standing-rules")
+    browser("await page.locator('.standing-rules').waitFor({ state: 'detached' })")
+    again = cluster.say("chat/held", "asks")
+    browser.sees("echo approved", ".need .command")
+    cluster.cancel(scope="chat/held")
+    assert cluster.ended(again)["status"] == "cancelled"
+
+
+def test_a_message_stops_the_running_answer_and_takes_its_place(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/hasty")
+    send = "await page.getByLabel('Message').fill(args.text); await page.keyboard.press('Enter')"
+    browser(send, text="asks")
+    browser.sees("echo approved", ".talk .command")
+    browser("await page.getByLabel('While an answer is written').selectOption({ label: 'Stops the running answer' })")
+    assert browser.flaws() == []
+    browser(send, text="hello")
+    browser.sees("The running answer is being stopped", ".say")
+    browser.sees("You said hello.", ".message")
+    ends = lambda: [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")]
+    until(lambda: ends() == ["cancelled", "completed"], "the first answer to be stopped and the second to be complete")
+
+
+AT_ITS_END = "await page.waitForFunction(() => { const el = document.querySelector('.talk'); return el.scrollHeight > el.clientHeight && el.scrollHeight - el.clientHeight - el.scrollTop <= 2; }, null, { polling: 100 })"
+
+
+def test_older_messages_are_reached(cluster, browser):
+    turns = [cluster.say("chat/long", f"number {i}") for i in range(105)]  # each waits for its turn
+    assert cluster.ended(turns[-1], seconds=120)["status"] == "completed"
+    assert {cluster.operation(turn)["status"] for turn in turns} == {"completed"}
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/long")
+    browser.sees("You said number 104.", ".message")
+    browser(AT_ITS_END)
+    assert browser("return await page.getByText('number 0', { exact: true }).count()") == 0
+    browser.press("Older messages", ".talk")
+    browser("await page.getByText('number 0', { exact: true }).waitFor()")
+    assert browser("return await page.getByRole('button', { name: 'Older messages' }).count()") == 0
+    browser.press("To the newest", ".talk")
+    browser(AT_ITS_END)
+    assert cluster.ended(cluster.say("chat/long", "one more"))["status"] == "completed"
+    browser.sees("You said one more.", ".message")
+    browser(AT_ITS_END)
+    # Whoever has scrolled up and comes back from elsewhere is there again.
+    # The page may draw itself, and go to its end, before it hears that it was scrolled.
+    browser("""await page.waitForFunction(() => {
+          const el = document.querySelector('.talk'), is_away = [...el.querySelectorAll('button')].some((one) => one.textContent === 'To the newest');
+          if (!is_away) el.scrollTop = el.scrollHeight - el.clientHeight - 900;
+          return is_away;
+        }, null, { polling: 200 });
+        await page.getByRole('link', { name: 'Workers' }).click();
+        await page.locator('.worker').first().waitFor();
+        await page.goBack();
+        await page.waitForFunction(() => {
+          const el = document.querySelector('.talk');
+          return el && Math.abs(el.scrollHeight - el.clientHeight - el.scrollTop - 900) <= 300;
+        }, null, { polling: 100 });""")
+
+
+def test_an_answer_is_drawn_with_its_marks(cluster, browser):
+    assert cluster.ended(cluster.say("md/whole", "whole **as typed**"))["status"] == "completed"
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=md/whole")
+    browser.sees("Why it is flaky", ".said [role=heading]")
+    for where, text in (("em", "flaky"), ("strong", "waits"), ("ol > li:nth-child(1) code", "test_upload"), ("ol > li:nth-child(2) ul > li", "for long"), ("pre", "<b>not bold</b>")):
+        browser.sees(text, f".said {where}")
+    assert browser(f"return await {LAST}.locator('a').evaluateAll((all) => all.map((a) => [a.href, a.rel, a.target]))") == [["https://example.org/ports", "noopener noreferrer", "_blank"]]
+    browser.sees("whole **as typed**", ".of-user .said")
+    assert browser(f"return await {LAST}.locator('b, img, script').count()") == 0
+    assert browser.flaws() == []
+    browser("await page.emulateMedia({ colorScheme: 'dark' })")
+    assert browser.flaws(["color-contrast", "link-in-text-block"]) == []
+
+
+def test_what_stands_in_a_growing_answer_is_not_drawn_anew(cluster, browser):
+    turn = cluster.say("md/grows", "grows")
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=md/grows")
+    browser.sees("Begins", ".said [role=heading]")
+    browser.sees("on and on", ".said")
+    grown = browser(f"""const said = {LAST};
+        await said.evaluate((el) => {{
+          window.taken = [];
+          new MutationObserver((changes) => {{
+            for (const change of changes) for (const one of change.removedNodes) window.taken.push(one.textContent);
+          }}).observe(el, {{ childList: true, subtree: true }});
+          for (const one of el.children) one.is_the_same = true;
+          window.first_length = el.innerText.length;
+        }});
+        await page.waitForFunction(() => [...document.querySelectorAll('.message.of-assistant .said')].at(-1).innerText.length > window.first_length + 200, null, {{ polling: 100 }});
+        return await said.evaluate((el) => ({{ taken: window.taken, same: [...el.children].map((one) => one.is_the_same === true), tags: [...el.children].map((one) => one.tagName) }}))""")
+    assert grown["same"] == [True] * 3 and grown["taken"] == [], grown
+    cluster.cancel(operation=turn)
+    browser.sees("interrupted", ".message header")
+    browser.sees("Begins", ".said [role=heading]")
