@@ -208,7 +208,7 @@ def test_boxes_are_there_on_a_phone_without_hovering(cluster, browser, readers, 
     browser("await page.setViewportSize({ width: 390, height: 844 })")
     browser.go(path)
     browser("await page.locator('.row .choose').nth(2).waitFor()")
-    assert browser("return await page.locator('.row .choose').evaluateAll((all) => all.map((one) => [getComputedStyle(one).opacity, getComputedStyle(one).visibility]))") == [["1", "visible"]] * 3
+    assert browser("return await page.locator('.row .choose').evaluateAll((all) => all.map((one) => [getComputedStyle(one).appearance, getComputedStyle(one).visibility]))") == [["auto", "visible"]] * 3
     browser("await page.locator('.row .choose').first().check()")
     browser.sees("1 chosen", ".chosen")
 

@@ -5,17 +5,17 @@ import { is_terminal } from '../model/tree.ts';
 import { may } from '../state/session.ts';
 import { Elapsed, Id, op_title, When } from './small.tsx';
 
-export function StopButton({ name, stop }: { name: string; stop: () => void }) {
+export function stop_button(name: string, stop: () => void) {
   if (!may.cancel.value) return null;
   return <button type="button" class="stop" tabIndex={-1} aria-label={`Stop ${name}`} title={`Stop ${name}`} onClick={stop}>Stop</button>;
 }
 
-export function ChooseBox({ op, is_chosen, choose }: { op: Operation; is_chosen: boolean; choose: () => void }) {
+export function choose_box(op: Operation, is_chosen: boolean, choose: () => void) {
   return <input type="checkbox" tabIndex={-1} class="choose" aria-label={`Choose ${op_title(op)}`} checked={is_chosen} onChange={choose} />;
 }
 
 /** `when`: the time of its end, or its beginning, has a column. `stop`: null where nothing lives. */
-export function OperationColumns({ op, when = false, stop }: { op: Operation; when?: boolean; stop: (() => void) | null }) {
+export function operation_columns({ op, when = false, stop }: { op: Operation; when?: boolean; stop: (() => void) | null }) {
   return (
     <>
       <span class="col kind">{plain(op.kind)}</span>
@@ -24,8 +24,8 @@ export function OperationColumns({ op, when = false, stop }: { op: Operation; wh
       <span class="col status">{plain(op.status)}</span>
       <span class="col age"><Elapsed op={op} /></span>
       {when && <span class="col when"><When at={op.ended_at ?? op.created_at} /></span>}
-      <span class="col short"><Id id={op.id} /></span>
-      {stop && (is_terminal(op.status) ? <span class="stop-room" /> : <StopButton name={op_title(op)} stop={stop} />)}
+      <span class="col short">{Id({ id: op.id })}</span>
+      {stop && (is_terminal(op.status) ? <span class="stop-room" /> : stop_button(op_title(op), stop))}
     </>
   );
 }

@@ -16,7 +16,7 @@ export function StatusBadge({ status }: { status: OperationStatus | string }) {
 }
 
 export function Dot({ status }: { status: string }) {
-  return <span class={`dot st-${status}`} title={plain(status)}><span class="hidden">{plain(status)}</span></span>;
+  return <span class={`dot st-${status}`} role="img" aria-label={plain(status)} title={plain(status)} />;
 }
 
 /** A time as people say it; the exact one on hover. */

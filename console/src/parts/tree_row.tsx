@@ -4,7 +4,7 @@ import { plain } from '../model/format.ts';
 import { outcome_words } from '../model/outcome.ts';
 import { link, operation_link } from '../model/route.ts';
 import { beside, is_terminal, type TreeNode } from '../model/tree.ts';
-import { ChooseBox, OperationColumns, StopButton } from './columns.tsx';
+import { choose_box, operation_columns, stop_button } from './columns.tsx';
 import { Dot, op_title } from './small.tsx';
 
 interface RowProps {
@@ -14,7 +14,9 @@ interface RowProps {
   stop: () => void;
 }
 
-function Twist({ node, toggle, name }: { node: TreeNode; toggle: () => void; name: string }) {
+// What a row is made of are functions, not components: a list that is scrolled makes a thousand of them a second, and each component keeps books.
+
+function twist(node: TreeNode, toggle: () => void, name: string) {
   if (node.operation && node.children === 0 && node.nodes.length === 0) return <span class="twist" />;
   return <button type="button" class="twist" tabIndex={-1} aria-label={`${node.is_open ? 'Close' : 'Open'} ${name}`} onClick={toggle}>{node.is_open ? '▾' : '▸'}</button>;
 }
@@ -25,7 +27,7 @@ export function row_id(key: string): string {
 }
 
 /** `is_chosen`: undefined for what nobody can choose. */
-function Row({ node, is_focused, is_chosen, classes, children }: { node: TreeNode; is_focused: boolean; is_chosen?: boolean; classes: string; children: ComponentChildren }) {
+function row({ node, is_focused, is_chosen, classes }: { node: TreeNode; is_focused: boolean; is_chosen?: boolean; classes: string }, children: ComponentChildren) {
   const has_more = !node.operation || node.children > 0 || node.nodes.length > 0;
   return (
     <div
@@ -40,16 +42,16 @@ function Row({ node, is_focused, is_chosen, classes, children }: { node: TreeNod
 
 export function ScopeRow({ node, is_focused, toggle, stop }: RowProps) {
   const name = node.scope.slice(node.scope.lastIndexOf('/') + 1);
-  return (
-    <Row node={node} is_focused={is_focused} classes="row-scope">
-      <Twist node={node} toggle={toggle} name={node.scope} />
+  return row({ node, is_focused, classes: 'row-scope' }, (
+    <>
+      {twist(node, toggle, node.scope)}
       <a class="row-title" href={link('/tree', { scope: node.scope })} title={node.scope}>{name}</a>
       <span class="grow" />
       {node.cancelling > 0 && <span class="pill st-cancelling">{node.cancelling.toLocaleString('en')} cancelling</span>}
       <span class="pill num">{node.children.toLocaleString('en')} live</span>
-      <StopButton name={`scope ${node.scope}`} stop={stop} />
-    </Row>
-  );
+      {stop_button(`scope ${node.scope}`, stop)}
+    </>
+  ));
 }
 
 /** `choose`: null for whoever may not stop. */
@@ -58,16 +60,16 @@ export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose
   const title = op_title(op);
   const over = is_terminal(op.status);
   const detail = op.status === 'cancelling' ? `${plain(op.stop?.cause ?? 'cancel')}, not proven yet` : op.unreachable ? 'worker silent' : outcome_words(op);
-  return (
-    <Row node={node} is_focused={is_focused} {...(choose ? { is_chosen } : {})} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
-      <Twist node={node} toggle={toggle} name={title} />
-      {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
-      <Dot status={op.status} />
+  return row({ node, is_focused, ...(choose ? { is_chosen } : {}), classes: `row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}` }, (
+    <>
+      {twist(node, toggle, title)}
+      {choose && choose_box(op, is_chosen, choose)}
+      {Dot({ status: op.status })}
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       {node.children > 0 && <span class="pill num">{node.below.toLocaleString('en')} below</span>}
       <span class="row-detail" title={detail}>{detail}</span>
       <span class="grow" />
-      <OperationColumns op={op} stop={stop} />
-    </Row>
-  );
+      {operation_columns({ op, stop })}
+    </>
+  ));
 }

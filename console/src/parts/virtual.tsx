@@ -26,7 +26,7 @@ export interface VirtualProps {
   wide?: boolean;
 }
 
-const spare = 8;
+const spare = 4;
 
 export function Virtual(p: VirtualProps) {
   const box: Ref<HTMLDivElement> = useRef(null);

@@ -5,7 +5,7 @@ import { marked_words, outcome_words } from '../model/outcome.ts';
 import { operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
-import { ChooseBox, OperationColumns } from '../parts/columns.tsx';
+import { choose_box, operation_columns } from '../parts/columns.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
 import { Dot, Empty, Loading, op_title, Trouble, When } from '../parts/small.tsx';
@@ -33,13 +33,13 @@ function ListRow({ op, is_focused, is_chosen, choose, place, of, is_past }: RowP
   const outcome = outcome_words(op);
   return (
     <div class={`row row-op${is_past ? ' row-past' : ''} is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place} {...(is_focused ? { 'aria-current': 'true' as const } : {})}>
-      {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
-      <Dot status={op.status} />
+      {choose && choose_box(op, is_chosen, choose)}
+      {Dot({ status: op.status })}
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       <span class="col scope" title={op.scope}>{op.scope}</span>
       <span class="row-detail" title={outcome}>{outcome}</span>
       <span class="grow" />
-      <OperationColumns op={op} when={is_past} stop={choose && (() => stop_one(op))} />
+      {operation_columns({ op, when: is_past, stop: choose && (() => stop_one(op)) })}
     </div>
   );
 }
