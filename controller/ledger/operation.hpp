@@ -99,6 +99,7 @@ struct operation_node {
   of_table<live::phase> phase{live::phase::ready}; ///< of its own work; moved by `live_ledger::enter_phase`
   std::uint8_t depth = 1;
   std::uint8_t resumes = 0; ///< of a turn: how often it went on after a restart
+  std::uint8_t waits = 0;   ///< of a turn: starts of quelld since it last had an agent, in which it only waited
   bool detached : 1 = false;
   bool was_approved : 1 = false; ///< a human was asked and is not asked again
 

@@ -38,7 +38,7 @@ records::operation_hot live_ledger::hot_of(index x) const {
   if (n.worker != none) hot.worker = workers_[n.worker];
   if (n.has_begun()) hot.started_at = n.since;
   if (n.is_over()) hot.self_status = n.self_status;
-  if (n.resumes > 0 && !n.is_over()) hot.result = resumes_row(n.resumes);
+  if (n.resumes + n.waits > 0 && !n.is_over()) hot.result = resumes_row({n.resumes, n.waits});
   if (!n.details) return hot;
   const operation_details& d = *n.details;
   hot.deadline_at = d.deadline_at;

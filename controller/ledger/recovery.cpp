@@ -95,7 +95,9 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
       operations_.wait_for(x, answer_reason());
     }
     if (n.kind == quell::kind::turn && !hot.self_status) {
-      n.resumes = read_resumes_row(hot.result);
+      const auto counted = read_resumes_row(hot.result);
+      n.resumes = counted.resumes;
+      n.waits = counted.waits;
       d.result.clear();
     }
     d.deadline_at = hot.deadline_at;

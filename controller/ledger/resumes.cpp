@@ -15,6 +15,9 @@ namespace {
 
 /// A turn that ends quelld each time it goes on must not do so for ever.
 constexpr std::uint8_t most_resumes = 3;
+/// Nor must one that only waits, and ends quelld before it has its agent again. Far more than the kills from outside
+/// that come so early.
+constexpr std::uint8_t most_waits = 30;
 
 /// In the form of a question, as `answer_form` of ask_user writes it.
 constexpr std::string_view agents_question = R"("asked_by":"agent")";
@@ -61,27 +64,34 @@ bool live_ledger::spawned_and_waits(index call) const {
   return waits;
 }
 
-/// Whether the turn goes on in this life; counts that, durably, before its agent runs.
+/// Whether the turn goes on in this life; counts that, durably, before its agent runs. A wait is not a resume, however
+/// often the process ends before the turn has its agent again.
 bool live_ledger::goes_on(index turn) {
   operation_node& n = operations_[turn];
   if (n.kind != quell::kind::turn || !n.has_begun() || n.is_over() || stop_of(turn)) return false;
   // Work of a restored backup can have gone on elsewhere since. Nobody listens to an exchange that broke.
   const index above = operation_parent(turn);
   if (n.seq < restored_below_ || (above != none && operations_[above].kind == quell::kind::exchange)) return false;
-  if (n.resumes >= most_resumes) return false;
-  ++n.resumes;
+  if (only_waits(turn)) {
+    if (n.waits >= most_waits) return false;
+    ++n.waits;
+  } else {
+    if (n.resumes >= most_resumes) return false;
+    ++n.resumes;
+    n.waits = 0;
+  }
   write_row(turn);
   return true;
 }
 
 bool live_ledger::resume(const operation_id& id) {
   const index x = find(id);
-  if (x == none || !only_waits(x)) return true;
+  if (x == none) return true;
   operation_node& n = operations_[x];
-  if (n.resumes > 0) {
-    --n.resumes;
-    write_row(x);
-  }
+  if (n.kind != quell::kind::turn) return !only_waits(x);
+  if (n.waits == 0) return true;
+  n.waits = 0; // what it waited for may be over by now: it lost nothing all the same
+  write_row(x);
   return false;
 }
 

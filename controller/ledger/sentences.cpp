@@ -154,16 +154,26 @@ std::optional<paused_question> read_question_row(const std::string& result) {
 }
 
 namespace {
-constexpr std::string_view resumes_begin = R"({"resumes":)";
+constexpr std::string_view resumes_begin = R"({"resumes":)", waits_begin = R"(,"waits":)";
+
+std::uint8_t number_in(std::string_view text) {
+  unsigned number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return static_cast<std::uint8_t>(std::min(number, 255U));
+}
 } // namespace
 
-std::string resumes_row(std::uint8_t times) { return std::string(resumes_begin) + std::to_string(times) + "}"; }
+std::string resumes_row(counted_resumes times) {
+  return std::string(resumes_begin) + std::to_string(times.resumes) +
+         (times.waits > 0 ? std::string(waits_begin) + std::to_string(times.waits) : "") + "}";
+}
 
-std::uint8_t read_resumes_row(const std::string& result) {
-  if (!result.starts_with(resumes_begin)) return 0;
-  unsigned times = 0;
-  std::from_chars(result.data() + resumes_begin.size(), result.data() + result.size(), times);
-  return static_cast<std::uint8_t>(std::min(times, 255U));
+counted_resumes read_resumes_row(const std::string& result) {
+  if (!result.starts_with(resumes_begin)) return {};
+  const std::string_view rest = std::string_view(result).substr(resumes_begin.size());
+  const auto waits = rest.find(waits_begin);
+  return {number_in(rest),
+          waits == std::string_view::npos ? std::uint8_t{0} : number_in(rest.substr(waits + waits_begin.size()))};
 }
 
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {

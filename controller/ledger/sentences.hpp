@@ -42,10 +42,13 @@ std::string dropped_question(const operation_id& call, const std::optional<opera
 /// from one that has not begun. And the reverse.
 std::string question_row(const paused_question& what);
 std::optional<paused_question> read_question_row(const std::string& result);
-/// How often a turn went on after a restart, as the `result` of its row while its own work has not ended; and the
-/// reverse, 0 for any other text.
-std::string resumes_row(std::uint8_t times);
-std::uint8_t read_resumes_row(const std::string& result);
+/// How often a turn went on after a restart, and waited (`operation_node::waits`), as the `result` of its row while its
+/// own work has not ended; and the reverse, 0 for any other text.
+struct counted_resumes {
+  std::uint8_t resumes = 0, waits = 0;
+};
+std::string resumes_row(counted_resumes times);
+counted_resumes read_resumes_row(const std::string& result);
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
 } // namespace quell::controller::live

@@ -144,3 +144,16 @@ def test_a_question_of_a_sub_agent_outlives_quelld(c):
     aside = c.messages("ask/below", sub_agent=call["parent"])
     assert [r["result"]["result"] for m in aside for r in m["results"]] == [{"answered": True, "answer": "Bob"}], aside
     c.check_scope("ask/below")
+
+
+def test_a_turn_that_waits_outlives_any_number_of_kills(c):
+    """Each kill comes as soon as quelld answers, often before the turn has its agent again."""
+    turn = c.say("ask/kills", "free")
+    call, question = asked(c, turn)
+    for _ in range(6):
+        c.kill_controller()
+        c.start_controller()
+    assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    assert result(c, "ask/kills", turn) == {"answered": True, "answer": "Bob"}
+    c.check_scope("ask/kills")

@@ -92,6 +92,38 @@ TEST_CASE("a turn that only waits for humans, in a sub-agent too, is not counted
   }
 }
 
+TEST_CASE("a turn that waits is not counted before it has its agent again either, nor after three resumes") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("first", "turn"));
+  REQUIRE(w.begin("first"));
+  for (int i = 0; i < 3; ++i) w.restart();
+  REQUIRE(w.ends("first"));
+  REQUIRE(w.call("call", "turn"));
+  REQUIRE(w.pause("call"));
+  for (int i = 0; i < 10; ++i) w.restart();
+  CHECK(w.status_of("turn") == "running");
+  CHECK(w.status_of("call") == "paused");
+  REQUIRE(w.decide("call", true)); // its agent comes behind the decision
+  CHECK_FALSE(w.goes_on("turn"));
+  w.restart(); // and is under way now, for the fourth time
+  w.roll_out();
+  CHECK(w.status_of("turn") == "failed");
+  CHECK(w.row("turn").error->code == "interrupted");
+}
+
+TEST_CASE("a turn that ends the process before it has its agent again does not do so for ever") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("call", "turn"));
+  REQUIRE(w.pause("call"));
+  int starts = 0;
+  while (w.status_of("turn") == "running" && starts < 100) w.restart(), ++starts;
+  CHECK(starts > 20);
+  CHECK(w.status_of("turn") == "failed");
+  ends_once(w, "call");
+}
+
 TEST_CASE("what was stopped before a crash does not go on, whatever lies between") {
   for (const auto* target : {"turn", "spawn", "agent", "exec", "scope"}) {
     CAPTURE(target);
