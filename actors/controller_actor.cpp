@@ -18,6 +18,7 @@ struct controller_state {
   std::optional<boot_time> timer_at;
   bool turn_over_sent = false;
   std::function<void()> when_down;
+  std::shared_ptr<core_activity> activity;
 };
 
 using controller_pointer = actors::controller_actor::stateful_pointer<controller_state>;
@@ -43,6 +44,7 @@ void arm(controller_pointer self, std::optional<boot_time> next, moment now) {
 
 void tick(controller_pointer self) {
   const auto now = clock_now();
+  self->state.activity->note();
   self->state.timer_at.reset();
   arm(self, self->state.gate->tick(now), now);
 }
@@ -66,8 +68,10 @@ void finish(controller_pointer self) {
   std::exchange(s.when_down, nullptr)();
 }
 
-actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
+actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make,
+                                                   const std::shared_ptr<core_activity>& activity) {
   take_short_turns(turns_of::deciding);
+  self->state.activity = activity;
   self->state.gate = make(clock_now());
   // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.
   ::malloc_trim(0);
@@ -76,6 +80,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       [self](const actors::execute_command& m) {
         m.posted->mark.received();
         if (m.posted->claim && !m.posted->claim->take()) return;
+        self->state.activity->note();
         self->state.gate->execute(std::move(m.posted->request), clock_now());
         after(self);
       },
@@ -85,6 +90,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       },
       [self](const actors::frames_arrived& m) {
         const auto now = clock_now();
+        self->state.activity->note();
         for (const auto& f : m.from->take()) {
           if (f.unsupported_version)
             self->state.gate->unsupported_version(f.route, f.public_key, f.unsupported_version, now);
@@ -96,6 +102,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
         after(self);
       },
       [self](const actors::batch_committed& m) {
+        self->state.activity->note();
         records::commit_notice notice{m.ticket, {}};
         if (m.failed) notice.failure = fault{m.code, m.detail, {}};
         self->state.gate->committed(notice, clock_now());
@@ -104,6 +111,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       },
       [self](const actors::shut_down& m) {
         const auto now = clock_now();
+        self->state.activity->note();
         self->state.gate->workers().hand_over(now);
         self->state.gate->end_burst(now);
         self->state.when_down = m.done;
@@ -116,6 +124,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
         self->state.turn_over_sent = false;
         // Ends a burst: places pending tasks, then submits.
         const auto now = clock_now();
+        self->state.activity->note();
         arm(self, self->state.gate->end_burst(now), now);
         after(self);
       },
@@ -124,8 +133,9 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
 
 } // namespace
 
-actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make) {
-  return system.spawn<caf::detached>(controller, std::move(make));
+actors::controller_actor spawn_controller(caf::actor_system& system, std::shared_ptr<core_activity> activity,
+                                          core_maker make) {
+  return system.spawn<caf::detached>(controller, std::move(make), std::move(activity));
 }
 
 } // namespace quell::controller

@@ -6,6 +6,7 @@
 
 #include "actors/interfaces.hpp"
 #include "controller/commit_gate.hpp"
+#include "controller/core_activity.hpp"
 #include "controller/service.hpp"
 #include "protocol/clock_now.hpp"
 
@@ -14,8 +15,10 @@ namespace quell::controller {
 /// Makes the core on the actor's own thread. `edges` must outlive the actor.
 using core_maker = std::function<std::unique_ptr<commit_gate>(moment now)>;
 
-/// Starts the actor on its own thread, so that no other actor's work delays a cancel.
-actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make);
+/// Starts the actor on its own thread, so that no other actor's work delays a cancel. It counts what it applies in
+/// `activity`, which must not be null.
+actors::controller_actor spawn_controller(caf::actor_system& system, std::shared_ptr<core_activity> activity,
+                                          core_maker make);
 
 /// The service over the actor, for any thread. `journal_low` says whether starts must be refused for lack of space.
 std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low,

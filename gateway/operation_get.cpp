@@ -14,8 +14,11 @@ awaitable<response> get_operation(exchange& x) {
   if (wait && *wait != "ended") query.complain("wait", "must be ended");
   const auto wait_ms = query.number("wait_ms", 0, static_cast<std::uint64_t>(max_wait.count())).value_or(30'000);
   query.finish();
-  if (const auto* known = gw.known.find(id); known && known->text && sees_at_once(x, known->row))
-    co_return json_answer(*known->text); // it has ended
+  if (const auto* known = gw.known.find(id); known && sees_at_once(x, known->row)) {
+    const auto* text = gw.known.text_of(*known); // a wait is for what is not over
+    if (text && (!wait || known->text)) co_return json_answer(*text);
+  }
+  const auto activity = gw.known.activity();
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   auto wake = std::make_shared<signal>(*gw.io);
   std::shared_ptr<void> ticket, held;
@@ -31,6 +34,7 @@ awaitable<response> get_operation(exchange& x) {
   }
   auto text = operation_text(gw, shown);
   if (depends_on_row_alone(shown)) gw.known.keep_text(shown.row, text);
+  if (!wait && depends_on_core_alone(shown)) gw.known.keep_live_text(id, text, activity);
   co_return json_answer(std::move(text));
 }
 

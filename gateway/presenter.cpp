@@ -179,6 +179,13 @@ bool depends_on_row_alone(const shown_operation& op) {
          (!row.hot.stop || !row.hot.stop->cancel || op.stop_by);
 }
 
+bool depends_on_core_alone(const shown_operation& op) {
+  const auto& row = op.row;
+  const bool has_output = row.kind == kind::task && row.hot.started_at;
+  return !is_terminal(row.hot.now) && (row.kind == kind::task || row.kind == kind::external) && !has_output &&
+         !row.hot.stop;
+}
+
 std::string operation_text(const thread_context& gw, const shown_operation& op) {
   json_writer to;
   write_operation(to, op, gw.options.worker_lease);

@@ -25,6 +25,9 @@ awaitable<std::vector<records::operation_record>> find_rows(thread_context& gw, 
 std::string operation_text(const thread_context& gw, const shown_operation& op);
 /// True if the text of this operation changes only with its row: it has ended, and nothing else is shown with it.
 bool depends_on_row_alone(const shown_operation& op);
+/// True if the text of this operation changes only with its row and with the core: it is live, and neither files nor
+/// other parts of the program are asked for it.
+bool depends_on_core_alone(const shown_operation& op);
 
 /// The present state of a cancel: the controller's view while it is open, else the committed row; nullopt if there is
 /// none.

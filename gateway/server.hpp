@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/core_activity.hpp"
 #include "controller/records/records.hpp"
 #include "controller/row_changes.hpp"
 #include "controller/service.hpp"
@@ -38,8 +39,9 @@ struct gateway_options {
   std::string unix_path;         ///< a second listener, used by the relay; "" = none. Replaced if it exists, 0600
   std::string state_directory;   ///< of the file with sessions of browsers, and of the sizes that metrics show
   open_limited_store open_store; ///< one more reader of the store; must not be empty
-  std::shared_ptr<const row_changes> changes; ///< as the store's writer counts them; null: no row is kept
-  std::string admin_token;                    ///< the bootstrap token in plain text; "" = none
+  std::shared_ptr<const row_changes> changes;    ///< as the store's writer counts them; null: no row is kept
+  std::shared_ptr<const core_activity> activity; ///< as the core counts it; null: no answer of the core is kept
+  std::string admin_token;                       ///< the bootstrap token in plain text; "" = none
   records::person admin_owner{"admin", "admin"};
   std::string task_token_key;                ///< HMAC key of QUELL_TOKEN; must not be empty
   std::vector<records::token_record> tokens; ///< as recovered

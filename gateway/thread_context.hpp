@@ -39,7 +39,7 @@ struct thread_context {
   thread_context(std::shared_ptr<shared_state> s, std::shared_ptr<io_context> context, lane rows_from)
       : shared(std::move(s)), options(shared->options), controller(shared->controller), output(shared->output),
         store(shared->store), stopping(shared->stopping), io(std::move(context)), rows(rows_from),
-        hub(*io, options.max_lag_events), externals(*io), known(options.changes) {}
+        hub(*io, options.max_lag_events), externals(*io), known(options.changes, options.activity) {}
   thread_context(const thread_context&) = delete;
   thread_context& operator=(const thread_context&) = delete;
 

@@ -42,6 +42,8 @@ class real_edges final : public commit_gate_edges {
 
   /// Counted by the journal's writer, asked by the gateway.
   const std::shared_ptr<row_changes> changes = std::make_shared<row_changes>();
+  /// Counted by the core's thread, asked by the gateway.
+  const std::shared_ptr<core_activity> activity = std::make_shared<core_activity>();
   journal_meter meter;
   command_counts commands;
   std::atomic<std::uint64_t> forbidden_moves{0};

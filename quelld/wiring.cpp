@@ -217,12 +217,11 @@ void process::start_actor() {
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
   c.token_for = [key = secrets_.task_token_key](const operation_id& id) { return mint_task_token(id, key); };
-  const auto cluster = recovered_.cluster;
-  const auto epoch = recovered_.epoch;
+  const auto [cluster, epoch] = std::pair(recovered_.cluster, recovered_.epoch);
   auto state = std::make_shared<records::recovered_state>(std::move(recovered_));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
   system_->await_actors_before_shutdown(false); // an agent that starts in the last moment must not delay the end
-  handle_ = spawn_controller(*system_, [this, c, state](moment now) {
+  handle_ = spawn_controller(*system_, edges_.activity, [this, c, state](moment now) {
     return std::make_unique<commit_gate>(c, std::move(*state), edges_, now);
   });
   handle_promise_.set_value(handle_);
@@ -293,6 +292,7 @@ result<void> process::start_gateway() {
   gateway_options g;
   set_options(g, s);
   g.changes = edges_.changes;
+  g.activity = edges_.activity;
   g.admin_token = secrets_.admin_token;
   g.task_token_key = secrets_.task_token_key;
   g.tokens = tokens_;

@@ -112,3 +112,73 @@ TEST_CASE("a kept text is not for callers who may not see the operation") {
   CHECK(refused.status == 404);
   CHECK(refused.code() == "operation_not_found");
 }
+
+TEST_CASE("the text of a live operation is kept until something happens in the core") {
+  const auto changes = std::make_shared<row_changes>();
+  const auto core = std::make_shared<core_activity>();
+  known_rows rows(changes, core);
+  const auto id = operation_id::fresh();
+  const auto before = rows.activity();
+  rows.keep_live_text(id, "nobody knows the row", before);
+  CHECK_FALSE(rows.find(id));
+  rows.keep(row_of(id, "one"), rows.changes_of(id));
+  CHECK_FALSE(rows.text_of(*rows.find(id)));
+  rows.keep_live_text(id, "live", before);
+  REQUIRE(rows.text_of(*rows.find(id)));
+  CHECK(*rows.text_of(*rows.find(id)) == "live");
+  core->note();
+  CHECK_FALSE(rows.text_of(*rows.find(id)));
+  rows.keep_live_text(id, "asked before that", before);
+  CHECK_FALSE(rows.text_of(*rows.find(id)));
+  rows.keep_live_text(id, "asked since", rows.activity());
+  REQUIRE(rows.text_of(*rows.find(id)));
+  changes->note(id);
+  CHECK_FALSE(rows.find(id));
+}
+
+TEST_CASE("an operation that waits is answered alike until something happens in the core") {
+  const auto core = std::make_shared<core_activity>();
+  gateway_world world([&](gateway_options& o) { o.activity = core; });
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
+  const auto id = *operation_id::parse(made["id"].get<std::string>());
+  const auto path = "/v1/operations/" + id.text();
+  const auto since = [&](const std::string& query) { return world.get(path + query).json()["waiting_for"]; };
+  const auto waits_for = [&](std::string what) {
+    world.controller->change_operation(id, [&](live_view& v) { v.waiting = waiting_for{"slot", {}, what}; });
+  };
+  waits_for("one");
+  core->note();
+  CHECK(since("")["detail"] == "one");
+  waits_for("two"); // of which the core has told nobody
+  CHECK(since("")["detail"] == "one");
+  CHECK(since("?wait=ended&wait_ms=0")["detail"] == "two");
+  core->note();
+  CHECK(since("")["detail"] == "two");
+  const auto outside = world.token("observer", "other");
+  CHECK(world.ask("GET", path, gateway_world::with(outside)).status == 404);
+}
+
+TEST_CASE("an operation that is stopped, or has output, is asked for each time") {
+  const auto core = std::make_shared<core_activity>();
+  gateway_world world([&](gateway_options& o) { o.activity = core; });
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","scope":"team","task":{"command":["true"]}})").json();
+  const auto id = *operation_id::parse(made["id"].get<std::string>());
+  const auto path = "/v1/operations/" + id.text();
+  const auto change = [&](const std::function<void(live_view&)>& how) { world.controller->change_operation(id, how); };
+  const auto detail = [&] { return world.get(path).json()["waiting_for"]["detail"]; };
+  const auto expect_fresh = [&] {
+    change([](live_view& v) { v.waiting = waiting_for{"slot", {}, "before"}; });
+    CHECK(detail() == "before");
+    change([](live_view& v) { v.waiting = waiting_for{"slot", {}, "after"}; });
+    CHECK(detail() == "after");
+  };
+  change([](live_view& v) { v.hot.started_at = wall_time{}; });
+  expect_fresh();
+  change([](live_view& v) {
+    v.hot.started_at.reset();
+    v.hot.stop = records::stop_state{};
+  });
+  expect_fresh();
+}
