@@ -1,8 +1,10 @@
 // A cancel: the caller's rights, its target, whether it joins an open cancel, and its acceptance: one row, one cutoff,
 // one stop per worker concerned.
 #include <algorithm>
+#include <chrono>
 
 #include "controller/ledger/live_ledger.hpp"
+#include "controller/ledger/quotas.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/refused_with.hpp"
 
@@ -100,6 +102,16 @@ outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fr
     view.record.outcome = cancel_outcome::joined;
     return view;
   }
+  if (covered == 0 && run.is_scope() && scopes_[run.scope].cutoff == 0 && has_used_up_cutoffs(order.by_token)) {
+    runs_.drop(run);
+    return refused_with(error_code::too_many_operations,
+                        "this token has cancelled " + std::to_string(most_cutoffs_per_token) +
+                            " scopes, which is the limit of those that are remembered for it, and nothing runs in this "
+                            "one; they are forgotten after " +
+                            std::to_string(std::chrono::floor<std::chrono::hours>(settings_.tombstone_keep).count()) +
+                            " h",
+                        "/scope");
+  }
   run.record.outcome = covered > 0 ? cancel_outcome::stopping : cancel_outcome::nothing_live;
   return view_of(accept(std::move(run), covered, now), now);
 }
@@ -186,16 +198,32 @@ cancel_run& live_ledger::accept(cancel_run draft, std::uint64_t covered, moment 
 
 void live_ledger::raise_cutoff(const cancel_run& run, moment now) {
   if (!run.is_scope() || run.record.cutoff <= scopes_[run.scope].cutoff) return;
-  scope_node& node = scopes_[run.scope];
-  node.cutoff = run.record.cutoff;
-  node.cutoff_cancel = run.record.id;
-  effects_.journal.emplace_back(records::put_cutoff{{node.path, node.cutoff, run.record.id}});
-  expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
+  const auto& by = run.record.via_token_id;
+  keep_cutoff(run.scope, run.record.cutoff, run.record.id, has_share(by) ? cutoff_tokens_.hold(by) : none, now);
+  effects_.journal.emplace_back(records::put_cutoff{{scopes_[run.scope].path, run.record.cutoff, run.record.id}});
+}
+
+/// `token`: held for it, or none. A scope has one expiry at a time, however often it is cancelled.
+void live_ledger::keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, index token, moment now) {
+  scope_node& node = scopes_[scope];
+  if (node.cutoff_token != none) cutoff_tokens_.release(node.cutoff_token);
+  const bool is_first = node.cutoff == 0;
+  node.cutoff = cutoff;
+  node.cutoff_cancel = cancel;
+  node.cutoff_token = token;
+  node.cutoff_until = now.boot + settings_.tombstone_keep;
+  if (is_first) expiries_.push({node.cutoff_until, {}, scope, node.generation});
+}
+
+/// Cancels of scopes in which work lives are never refused, and count.
+bool live_ledger::has_used_up_cutoffs(const caller& by) const {
+  const index token = has_share(by.token_id) ? cutoff_tokens_.find(by.token_id) : none;
+  return token != none && cutoff_tokens_.holders(token) >= most_cutoffs_per_token;
 }
 
 void live_ledger::put_tombstone(const records::tombstone_record& t, moment now) {
   tombstones_.put(t);
-  expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
+  expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0});
   effects_.journal.emplace_back(records::put_tombstone{t});
 }
 

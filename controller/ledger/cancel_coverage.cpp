@@ -14,8 +14,11 @@ bool cancel_runs::broad_matches(const cancel_run& run, index x) const {
 void cancel_runs::covering(index x, std::vector<cancel_run*>& out) const {
   out.clear();
   if (runs_.empty()) return;
+  ++visits_;
   const auto add = [&](cancel_run* run) {
-    if (operations_[x].seq < run->record.seq && std::find(out.begin(), out.end(), run) == out.end()) out.push_back(run);
+    if (operations_[x].seq >= run->record.seq || run->visit == visits_) return;
+    run->visit = visits_;
+    out.push_back(run);
   };
   for (index at = x; at != none; at = operations_.parent_of(at)) {
     const operation_node& n = operations_[at];
@@ -70,12 +73,35 @@ std::vector<index> cancel_runs::covered_list(const cancel_run& run) const {
     });
     std::erase_if(found, [&](index x) { return operations_[x].seq >= run.record.seq; });
   } else if (run.scope != none) {
-    operations_.each_in_scope(run.scope, [&](index x) {
-      if (covers(run, x)) found.push_back(x);
-    });
+    add_of_scopes(run, found);
   }
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+/// Operations that came after the cutoff are at the end of their scope's list, and are not read: they can be covered
+/// only as children, or, if the scope holds deferred ones at all, by their as_of. Those that are being stopped are in
+/// no order.
+void cancel_runs::add_of_scopes(const cancel_run& run, std::vector<index>& found) const {
+  const std::uint64_t cutoff = run.record.cutoff;
+  std::vector<index> inner{run.scope};
+  while (!inner.empty()) {
+    const scope_node& node = scopes_[inner.back()];
+    inner.pop_back();
+    for (index x = node.plain.head; x != none; x = operations_[x].scope_next) {
+      if (operations_[x].seq > cutoff && node.deferred == 0) break;
+      if (covers(run, x)) found.push_back(x);
+    }
+    for (index x = node.stopped.head; x != none; x = operations_[x].scope_next)
+      if (covers(run, x)) found.push_back(x);
+    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling)
+      if (scopes_[child].live > 0) inner.push_back(child);
+  }
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (index c = operations_[found[i]].first_child; c != none; c = operations_[c].next_sibling)
+      if (!operations_[c].detached && operations_[c].seq > cutoff && operations_[c].seq < run.record.seq)
+        found.push_back(c);
 }
 
 std::vector<index> cancel_runs::oldest_covered(const cancel_run& run, std::uint64_t next_seq, std::size_t most) const {

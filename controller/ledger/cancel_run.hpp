@@ -24,6 +24,7 @@ struct cancel_run {
   of_runs<bool> is_dirty{false};       ///< the row must be written with the next effects
   of_runs<bool> has_progress{false};   ///< counts changed since the last progress event
   boot_time last_progress{};
+  std::uint64_t visit = 0;    ///< the last search that found it
   std::vector<index> awaited; ///< workers that have not applied it yet
 
   index operation = none; ///< target_operation: the operation, while it lives

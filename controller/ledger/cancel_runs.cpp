@@ -133,8 +133,10 @@ std::vector<cancel_run*> cancel_runs::count_end(index x, receipt how, proof evid
     --run->remaining;
     ++run->record.report.receipts[static_cast<std::size_t>(how)];
     ++run->record.report.proofs[static_cast<std::size_t>(evidence)];
-    run->has_progress = true;
-    progressing_.insert(run->record.seq);
+    if (!run->has_progress) {
+      run->has_progress = true;
+      progressing_.insert(run->record.seq);
+    }
     touch(*run);
     if (run->operation == x) { // the last of its target: no further operation can be found from there
       std::erase(operations_.details(x).targets, run);
@@ -162,6 +164,7 @@ void cancel_runs::settle(cancel_run& run) {
 }
 
 void cancel_runs::touch(cancel_run& run) {
+  if (run.is_dirty) return;
   run.is_dirty = true;
   dirty_.insert(run.record.seq);
 }

@@ -107,6 +107,7 @@ class cancel_runs {
 
  private:
   bool is_full(const cancel_run& run, std::uint64_t next_seq) const;
+  void add_of_scopes(const cancel_run& run, std::vector<index>& found) const;
   void enter(cancel_run& run);
   void leave(cancel_run& run);
   bool is_entered_once(const cancel_run& run) const;
@@ -119,6 +120,7 @@ class cancel_runs {
   std::map<std::pair<index, index>, std::vector<cancel_run*>> broad_;
   std::set<std::uint64_t> progressing_; ///< whose counts changed since their last progress event
   std::size_t scope_cancels_ = 0;       ///< open ones of scopes
+  mutable std::uint64_t visits_ = 0;    ///< searches for the runs that cover an operation
   std::set<std::uint64_t> dirty_;       ///< with those that have settled since
   std::set<cancel_id> changed_;
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;

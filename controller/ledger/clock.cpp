@@ -1,6 +1,7 @@
 // Effects of time: timeouts, the bounds of operations that are not processes of ours, expiries, and the progress of
 // open cancels once a second.
 #include <algorithm>
+#include <utility>
 
 #include "controller/ledger/live_ledger.hpp"
 
@@ -74,21 +75,24 @@ void live_ledger::expire(moment now, std::size_t most) {
         tombstones_.drop(*due.tombstone);
         effects_.journal.emplace_back(records::drop_tombstone{*due.tombstone});
       } else if (left) { // renewed, or the wall clock was set back
-        expiries_.push({now.boot + std::min<std::chrono::nanoseconds>(*left, look_again), due.tombstone, none, 0, 0});
+        expiries_.push({now.boot + std::min<std::chrono::nanoseconds>(*left, look_again), due.tombstone, none, 0});
       }
       continue;
     }
     scope_node& node = scopes_[due.scope];
     if (node.generation != due.generation || node.cutoff == 0) continue;
-    // A later cancel of the same scope has its own expiry, which is not earlier than this one.
-    if (node.cutoff != due.cutoff) continue;
+    if (node.cutoff_until > now.boot) { // a later cancel of the same scope
+      expiries_.push({node.cutoff_until, {}, due.scope, due.generation});
+      continue;
+    }
     if (node.live > 0 || node.holders > 0) {
-      expiries_.push({now.boot + look_again, {}, due.scope, due.generation, due.cutoff});
+      expiries_.push({now.boot + look_again, {}, due.scope, due.generation});
       continue;
     }
     effects_.journal.emplace_back(records::drop_cutoff{node.path});
     node.cutoff = 0;
     node.cutoff_cancel = {};
+    if (node.cutoff_token != none) cutoff_tokens_.release(std::exchange(node.cutoff_token, none));
     scopes_.release_unused(due.scope);
   }
 }

@@ -1,6 +1,8 @@
 // Asks each table of the ledger for the invariants that it states.
 #include "controller/ledger/invariants.hpp"
 
+#include <map>
+
 #include "controller/ledger/live_ledger.hpp"
 
 namespace quell::controller {
@@ -13,6 +15,13 @@ std::vector<std::string> live_ledger::broken_invariants() const {
   runs_.check(broken);
   leases_.check(broken);
   tombstones_.check(broken);
+  std::map<index, std::uint32_t> cutoffs;
+  for (const auto& [text, scope] : scopes_.by_text())
+    if (const index token = scopes_[scope].cutoff_token; token != none) ++cutoffs[token];
+  for (const auto& [token, count] : cutoffs)
+    if (cutoff_tokens_.holders(token) != count)
+      broken.push_back("the cutoffs of token " + cutoff_tokens_[token] + " are miscounted");
+  if (cutoffs.size() != cutoff_tokens_.size()) broken.push_back("the cutoffs of a token are kept for nobody");
   return broken;
 }
 

@@ -200,6 +200,8 @@ class live_ledger final : public ledger,
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
   void raise_cutoff(const cancel_run& run, moment now);
+  void keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, index token, moment now);
+  bool has_used_up_cutoffs(const caller& by) const;
   void queue_sweep(const cancel_run& run);
   void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
   void put_tombstone(const records::tombstone_record& t, moment now);
@@ -337,6 +339,7 @@ class live_ledger final : public ledger,
   tombstones tombstones_{settings_.max_tombstones_per_token};
   soonest_first<timer> timers_;
   soonest_first<expiry> expiries_;
+  interner<std::string> cutoff_tokens_; ///< held by each cutoff that takes a share
 };
 
 } // namespace quell::controller::live

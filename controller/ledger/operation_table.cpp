@@ -80,6 +80,7 @@ index operation_table::add(const records::operation_record& r) {
   }
   for (index at = parent_of(x); at != none; at = parent_of(at)) ++nodes_[at].live_below;
   put_in_list(x);
+  if (n.as_of < n.seq) ++scopes_[n.scope].deferred;
   scopes_.count_live(n.scope, 1);
   ++count_at(n);
   return x;
@@ -131,6 +132,7 @@ void operation_table::remove(index x) {
   assert(n.live_below == 1 && !n.is_held());
   for (index at = parent_of(x); at != none; at = parent_of(at)) --nodes_[at].live_below;
   take_from_list(x);
+  if (n.as_of < n.seq) --scopes_[n.scope].deferred;
   scopes_.count_live(n.scope, -1);
   if (n.is_stopped()) scopes_.count_stopping(n.scope, -1);
   --count_at(n);

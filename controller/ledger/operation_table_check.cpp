@@ -70,11 +70,12 @@ void operation_table::check_children(index x, std::vector<std::string>& broken) 
 }
 
 void operation_table::check_scopes(std::vector<std::string>& broken) const {
-  std::map<index, std::uint64_t> live, stopping;
+  std::map<index, std::uint64_t> live, stopping, deferred;
   std::map<index, counts_of_worker> workers;
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const operation_node& n = nodes_[x];
     if (n.seq == 0) continue;
+    if (n.as_of < n.seq) ++deferred[n.scope];
     for (index at = n.scope; at != none; at = scopes_[at].parent) {
       ++live[at];
       if (n.is_stopped()) ++stopping[at];
@@ -85,7 +86,8 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
   const auto check_one = [&](index scope) {
     const scope_node& node = scopes_[scope];
     const std::string name = scope == scope_tree::root ? "the root scope" : "scope " + node.path.text();
-    if (node.live != live[scope] || node.stopping != stopping[scope] || !is_same_count(node.workers, workers[scope]))
+    if (node.live != live[scope] || node.stopping != stopping[scope] || node.deferred != deferred[scope] ||
+        !is_same_count(node.workers, workers[scope]))
       broken.push_back(name + " miscounts its operations");
     for (const bool stopped : {false, true}) {
       const operation_list& list = stopped ? node.stopped : node.plain;
@@ -94,6 +96,8 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
         ++listed;
         if (nodes_[x].scope != scope || nodes_[x].is_stopped() != stopped || nodes_[x].scope_previous != before)
           broken.push_back(name_of_slot(x) + " is in the wrong list of " + name);
+        if (!stopped && before != none && nodes_[before].seq > nodes_[x].seq)
+          broken.push_back(name_of_slot(x) + " is behind a newer one in the list of " + name);
         before = x;
       }
       if (list.tail != before) broken.push_back(name + " has a list whose end is wrong");

@@ -67,7 +67,8 @@ void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
 
 void live_ledger::tally(index x, receipt how, proof evidence, moment now) {
   const std::vector<cancel_run*> counted = runs_.count_end(x, how, evidence);
-  for (const cancel_run* run : counted) check_settled(run->record.seq, now);
+  for (const cancel_run* run : counted)
+    if (run->remaining == 0) check_settled(run->record.seq, now); // which removes it, and no other one
 }
 
 void live_ledger::stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) {

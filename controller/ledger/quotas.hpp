@@ -51,6 +51,9 @@ inline bool has_share(std::string_view token) {
   return !token.empty() && token != bootstrap_token_id && token != own_token_id;
 }
 
+/// The cutoffs that one token may leave. Beyond them it can cancel only scopes in which work lives, or that have one.
+inline constexpr std::size_t most_cutoffs_per_token = 10'000;
+
 /// Whether what the caller starts below an operation takes the share of that operation's token: a task's token lives no
 /// longer than its task, and quell starts calls and sub-agents on behalf of a turn.
 inline bool takes_share_of_parent(const caller& by) { return by.task || by.token_id == own_token_id; }

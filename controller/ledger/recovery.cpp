@@ -22,14 +22,12 @@ live_ledger::live_ledger(ledger_settings s, records::recovered_state recovered, 
 void live_ledger::recover(records::recovered_state& recovered, moment now) {
   for (const auto& r : recovered.live) recover_operation(r, now);
   for (const auto& c : recovered.cutoffs) {
-    const index scope = scopes_.find_or_make(c.scope);
-    scopes_[scope].cutoff = c.cutoff;
-    scopes_[scope].cutoff_cancel = c.cancel;
-    expiries_.push({now.boot + settings_.tombstone_keep, {}, scope, scopes_[scope].generation, c.cutoff});
+    // Its row does not say which token left it.
+    keep_cutoff(scopes_.find_or_make(c.scope), c.cutoff, c.cancel, none, now);
   }
   for (const auto& t : recovered.tombstones) {
     tombstones_.put(t);
-    expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
+    expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
   for (const auto& [seq, x] : leases_.notified()) recover_grace(x, now);

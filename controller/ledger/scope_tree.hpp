@@ -10,6 +10,7 @@
 #include "controller/ledger/operation.hpp"
 #include "controller/ledger/slab.hpp"
 #include "protocol/scope.hpp"
+#include "protocol/time.hpp"
 
 namespace quell::controller::live {
 
@@ -25,8 +26,11 @@ struct scope_node {
   std::uint32_t holders = 0;    ///< open cancels that name it
   std::uint64_t live = 0;       ///< in and below it
   std::uint64_t stopping = 0;   ///< of these, with a materialised stop
+  std::uint64_t deferred = 0;   ///< live operations of exactly this scope whose as_of is older than their seq
   std::uint64_t cutoff = 0;     ///< 0 = none
   cancel_id cutoff_cancel;
+  boot_time cutoff_until{};  ///< the cutoff is kept at least until then; one expiry waits for it
+  index cutoff_token = none; ///< interned by the ledger: the token whose share it takes
   operation_list plain, stopped;
   std::vector<cancel_run*> cancels; ///< open scope cancels of exactly this scope
   worker_counts workers;

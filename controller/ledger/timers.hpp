@@ -34,7 +34,6 @@ struct expiry {
   std::optional<operation_id> tombstone;
   index scope = none;
   std::uint32_t generation = 0;
-  std::uint64_t cutoff = 0;
   friend bool operator>(const expiry& a, const expiry& b) { return a.at > b.at; }
 };
 template <class T>

@@ -119,3 +119,53 @@ TEST_CASE("a task's whole life in the ledger", "[.bench]") {
   std::printf("create, assign, started, ended: %.0f ns\n", each);
   CHECK(b.core->live_count() == 0);
 }
+
+TEST_CASE("a cancel up to a number among 100,000 live operations", "[.bench]") {
+  constexpr std::size_t count = 100'000;
+  for (const std::uint64_t up_to : {1, 50'000, 99'000}) {
+    bare b;
+    b.create(count);
+    cancel_order o;
+    o.target = records::target_scope{in("team/build")};
+    o.up_to_seq = up_to;
+    outcome<cancel_view> c;
+    const double cancel = ns_per(1, [&] { c = b.core->cancel(o, {b.fresh().bytes}, b.now); });
+    std::printf("up to %llu of %zu: %.0f us, covers %llu\n", static_cast<unsigned long long>(up_to), count,
+                cancel / 1000, static_cast<unsigned long long>(c->record.report.operations));
+  }
+}
+
+TEST_CASE("a heartbeat of a session of 100,000 live operations", "[.bench]") {
+  constexpr std::size_t count = 100'000;
+  bare b;
+  create_order o;
+  o.kind = kind::external;
+  o.scope = in("team/build");
+  o.external = {milliseconds{60'000}, "runtime"};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!b.core->create(o, b.fresh(), b.now)) FAIL("a create was refused");
+    if (i % 100 == 99) b.core->take();
+  }
+  heartbeat_answer answer;
+  const double beat = ns_per(1, [&] { answer = b.core->externals()->heartbeat({{}, {}, "runtime"}, b.now); });
+  CHECK(answer.renewed == count);
+  std::printf("a heartbeat of %zu: %.0f us\n", count, beat / 1000);
+}
+
+TEST_CASE("the ends of 2,000 operations below 1,000 overlapping cancels of one scope", "[.bench]") {
+  constexpr std::size_t cancels = 1'000, each = 2;
+  bare b;
+  std::vector<cancel_id> open;
+  for (std::size_t i = 0; i < cancels; ++i) {
+    b.create(each);
+    open.push_back(b.cancel(records::target_scope{in("team/build")}).record.id);
+  }
+  for (const auto& id : open) b.core->cancel_fenced(id, true, b.now);
+  b.core->take();
+  const double ends = ns_per(cancels * each, [&] {
+    while (b.core->step(b.now)) b.core->take();
+    b.core->take();
+  });
+  CHECK(b.core->live_count() == 0);
+  std::printf("an end below %zu overlapping cancels on average: %.0f us\n", cancels / 2, ends / 1000);
+}

@@ -1,6 +1,7 @@
 // Shares of tokens, authors and scopes: what one may have alive, and that it comes back with each end.
 #include <catch2/catch.hpp>
 
+#include "controller/ledger/invariants.hpp"
 #include "controller/local_operations.hpp"
 #include "tests/controller/ledger/world.hpp"
 
@@ -95,4 +96,42 @@ TEST_CASE("an author has so many live turns and no more; other work does not cou
   CHECK(turn("t5", "u", "alice") == "too_many_operations");
   REQUIRE(w.core->actors()->finish_local(w.id("t1"), {status::failed}, w.now));
   CHECK(turn("t6", "u", "alice").empty());
+}
+
+TEST_CASE("a token may cancel so many idle scopes, and always one in which work lives") {
+  world w;
+  w.task("work", in("busy/room"));
+  const auto cancel = [&](const std::string& scope, const char* token) {
+    auto order = w.order(records::target_scope{in(scope)});
+    order.by_token.token_id = token;
+    const auto done = w.core->cancel(order, w.next_cancel(), w.now);
+    if (done) w.core->cancel_fenced(done->record.id, true, w.now);
+    (void)w.core->take();
+    return done ? std::string() : std::string(text_of(done.error().error.code)) + done.error().error.pointer;
+  };
+  for (int i = 0; i < 10'000; ++i)
+    if (const auto refused = cancel("idle/" + std::to_string(i), "one"); !refused.empty()) FAIL(i << " " << refused);
+  CHECK(cancel("more", "one") == "too_many_operations/scope");
+  CHECK(cancel("idle/7", "one").empty()); // it is remembered already
+  CHECK(cancel("more", "other").empty());
+  CHECK(cancel("more", "one").empty()); // and counts for it now
+  auto look = w.order(records::target_scope{in("never")});
+  look.by_token.token_id = "one";
+  look.mode = cancel_mode::dry_run;
+  CHECK(w.core->cancel(look, w.next_cancel(), w.now).has_value());
+  CHECK(cancel("busy", "one").empty());
+  CHECK(cancel("never", "one") == "too_many_operations/scope");
+  for (const auto* free : {"", "bootstrap"}) CHECK(cancel(std::string("free/") + free + "x", free).empty());
+  for (const auto& sentence : broken_invariants(*w.core)) FAIL(sentence);
+}
+
+TEST_CASE("a cutoff is kept for its time behind the last cancel of its scope, however often that is cancelled") {
+  world w;
+  w.cancel_scope("s");
+  w.pass(std::chrono::hours{20});
+  for (int i = 0; i < 100; ++i) w.cancel_scope("s");
+  w.pass(std::chrono::hours{20});
+  CHECK(w.store.cutoffs.size() == 1);
+  w.pass(std::chrono::hours{4} + milliseconds{1});
+  CHECK(w.store.cutoffs.empty());
 }
