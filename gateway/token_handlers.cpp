@@ -8,6 +8,7 @@
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
 #include "gateway/small_list.hpp"
+#include "gateway/token_limits.hpp"
 
 namespace quell::controller::http {
 
@@ -47,6 +48,9 @@ awaitable<response> create_token(exchange& x) {
   auto requested = value_or_throw(read_token(x.req.body));
   if (!requested.scope) requested.scope = x.who.prefix;
   if (requested.scope) need_scope(x, *requested.scope);
+  if (auto why = token_refusal(gw.tokens.list(), requested.scope, x.who.prefix))
+    throw problem{
+        .code = error_code::too_many_operations, .detail = std::move(*why), .headers = {{"Retry-After", "60"}}};
   auto secret = fresh_token_secret();
   if (!secret) throw from_fault(secret.error());
   records::token_record record;
