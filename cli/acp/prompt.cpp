@@ -103,10 +103,11 @@ void prompt::ask_person(const json& event) {
 
 /// The person's answer. Somebody else can have decided meanwhile: then it is refused, and nothing changes.
 void prompt::decide(const permission_question& q, const json& outcome) {
-  const bool is_allowed = text_of(outcome, "optionId") == "allow";
+  const auto values = q.values.find(text_of(outcome, "optionId"));
+  const bool is_allowed = values != q.values.end() || text_of(outcome, "optionId") == "allow";
   json body = {{"reason", is_allowed ? "allowed in the editor" : "rejected in the editor"}};
   if (!q.question.empty()) body["question"] = q.question;
-  if (!q.question.empty() && is_allowed) body["values"] = json::object();
+  if (!q.question.empty() && is_allowed) body["values"] = values == q.values.end() ? json::object() : values->second;
   const auto path = "/v1/operations/" + q.operation + (is_allowed ? "/approve" : "/deny");
   keep(api_.call("POST", path, body, decision_timeout, [this](answer<json> a) {
     if (!a && a.error().code != "not_paused") tell_.warn("the decision was not taken: " + a.error().detail);

@@ -24,6 +24,7 @@ struct kind_of_tool {
 };
 constexpr auto kinds = std::to_array<kind_of_tool>({{"read", "read"},
                                                     {"list", "read"},
+                                                    {"search", "search"},
                                                     {"find", "search"},
                                                     {"grep", "search"},
                                                     {"write", "edit"},
@@ -52,6 +53,20 @@ json call_ended(const std::string& id, bool ok, const json& result) {
           {"status", ok ? "completed" : "failed"},
           {"content", json::array({{{"type", "content"}, {"content", text_block(text)}}})},
           {"rawOutput", result}};
+}
+
+/// One option for each answer that is known in advance to what an agent asks.
+json answers_of(const json& field, std::map<std::string, json>& values) {
+  auto options = json::array();
+  auto known = member(field, "enum");
+  if (!known.is_array()) known = field.contains("default") ? json::array({field["default"]}) : json::array();
+  for (const auto& one : known) {
+    if (!one.is_string()) continue;
+    const auto id = "answer-" + std::to_string(options.size() + 1);
+    values[id] = {{"answer", one}};
+    options.push_back({{"optionId", id}, {"name", one}, {"kind", "allow_once"}});
+  }
+  return options;
 }
 
 std::string behind(const std::string& text, std::uint64_t count) {
@@ -84,9 +99,19 @@ permission_question turn_updates::question(const json& event) const {
   auto call = call_shown(q.operation, text_of(data, "name"), member(data, "input"), "pending");
   call.erase("sessionUpdate");
   if (question.is_object()) call["title"] = text_of(question, "message");
-  q.params = {{"toolCall", std::move(call)},
-              {"options", json::array({{{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}},
-                                       {{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}}})}};
+  const auto& form = member(question, "form");
+  const bool is_agents = text_of(form, "asked_by") == "agent";
+  auto options = json::array();
+  if (is_agents)
+    options = answers_of(member(member(form, "properties"), "answer"), q.values);
+  else
+    options.push_back({{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}});
+  // ACP has no field for words of the person's own.
+  if (is_agents && options.empty())
+    call["title"] = text_of(question, "message") + " (answer with: quell approve " + q.operation + " --question " +
+                    q.question + " --set answer=…)";
+  options.push_back({{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}});
+  q.params = {{"toolCall", std::move(call)}, {"options", std::move(options)}};
   return q;
 }
 

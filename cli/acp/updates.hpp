@@ -18,6 +18,8 @@ struct permission_question {
   std::string operation; ///< of the call
   std::string question;  ///< the id of what a call asks that has begun; "" = it waits to begin
   json params;           ///< of `session/request_permission`, without the session's id
+  /// By `optionId`: the values that it gives to the question. Others give none.
+  std::map<std::string, json> values = {};
 };
 
 /// One turn, event by event. Events can come twice after lost contact: text counts by its offset.

@@ -48,6 +48,28 @@ TEST_CASE("a call that waits for a human is pending, and asks once it is known")
   CHECK(to.take(event("tool_start", call("op"))).at(0)["status"] == "in_progress");
 }
 
+TEST_CASE("what an agent asks offers its choices, or says how to answer in words") {
+  turn_updates to("turn");
+  auto data = call("op");
+  data["question"] = {{"id", "q"}, {"form", {{"asked_by", "agent"}}}, {"message", "Which?"}};
+  data["question"]["form"]["properties"]["answer"] = {{"type", "string"}, {"enum", {"red", "blue"}}};
+  auto question_event = event("approval_required", data);
+  const auto chosen = to.question(question_event);
+  CHECK(chosen.params["toolCall"]["title"] == "Which?");
+  REQUIRE(chosen.params["options"].size() == 3);
+  CHECK(chosen.params["options"][1]["name"] == "blue");
+  CHECK(chosen.values.at("answer-2") == json{{"answer", "blue"}});
+  CHECK(chosen.params["options"][2]["optionId"] == "reject");
+
+  question_event["data"]["question"]["form"]["properties"]["answer"] = {{"type", "string"}, {"default", "red"}};
+  CHECK(to.question(question_event).values.at("answer-1") == json{{"answer", "red"}});
+
+  question_event["data"]["question"]["form"]["properties"]["answer"] = {{"type", "string"}};
+  const auto free = to.question(question_event);
+  CHECK(free.params["options"].size() == 1);
+  CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell approve op --question q --set answer=…)");
+}
+
 TEST_CASE("a prompt's links and embedded texts become its text") {
   std::string why;
   const json blocks = {{{"type", "text"}, {"text", "look at"}},

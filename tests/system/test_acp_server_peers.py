@@ -19,6 +19,10 @@ name = "other"
 model = "script"
 workspace = "WORKSPACE"
 instructions = "other"
+[[agents]]
+name = "asker"
+model = "script"
+tools = ["ask_user"]
 [[approval]]
 tool = "write"
 """
@@ -31,6 +35,7 @@ def script(m):
         {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": run}}]}]},
         {"when": {"user": "writes"}, "steps": [{"calls": [{"name": "write", "input": {"path": "a.txt", "text": "x"}}]}]},
+        {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which?", "choices": ["red", "blue"]}}]}]},
         {"when": {"result": ""}, "text": "Done: {{results}}"},
         {"text": "You said {{text}}."},
     ]
@@ -127,6 +132,19 @@ def test_a_permission_is_an_approval(world):
         of_call = lambda: [t["status"] for t in e.tools() if t["toolCallId"] == asked["toolCall"]["toolCallId"]]
         until(lambda: of_call()[:1] == ["pending"] and of_call()[-1] == status, f"the call to be {status}; there is {of_call()}")
         assert os.path.exists(os.path.join(c.workspace, "a.txt"))
+    c.check_scope(sid)
+
+
+def test_what_an_agent_asks_is_answered_in_the_editor(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    e.call("mode", sessionId=sid, modeId="asker")
+    name = e.begin("prompt", sessionId=sid, text="asks")
+    asked = e.step("permission")
+    assert asked["toolCall"]["title"] == "Which?" and [o["name"] for o in asked["options"]] == ["red", "blue", "Reject"], asked
+    e.call("answer", index=0, outcome={"outcome": "selected", "optionId": asked["options"][1]["optionId"]})
+    assert e.done(name)["stopReason"] == "end_turn"
+    until(lambda: '"answer":"blue"' in e.texts(), "the model to be told")
     c.check_scope(sid)
 
 
