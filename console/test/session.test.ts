@@ -5,7 +5,7 @@ import { identity_words, is_same_identity } from '../src/model/identity.ts';
 import { link_in, sign_in_of } from '../src/model/sign_in.ts';
 import { not_signed_out_words } from '../src/model/sign_out.ts';
 
-const { go_on_as_other, other_session, session, session_state, sign_in, sign_in_trouble, sign_out, sign_out_trouble, visits } = await import('../src/state/session.ts');
+const { go_on_as_other, is_within, other_session, session, session_state, sign_in, sign_in_trouble, sign_out, sign_out_trouble, visits } = await import('../src/state/session.ts');
 
 const ann = { id: 's1', created_at: null, expires_at: null, token: 'ann', role: 'operator', scope: null, owner: { id: 'ann' } };
 
@@ -133,4 +133,12 @@ test('a link is known behind an address, and wherever it is pasted', () => {
   assert.deepEqual(sign_in_of('/#link=ql_a'), { link: 'ql_a' });
   assert.deepEqual(sign_in_of('ql_a'), { link: 'ql_a' });
   for (const token of ['qk_abc', 'qk_a#b', 'word']) assert.deepEqual(sign_in_of(` ${token} `), { token });
+});
+
+test('what lies outside the scope of a token is not offered to it', async () => {
+  assert.ok(['', 'team', 'other/a'].every(is_within), 'ann has no scope');
+  await sign_out();
+  comes = current = bob;
+  await sign_in({ token: 't' });
+  assert.deepEqual(['', 'team', 'team/a', 'teams', 'tea', 'other', 'other/team'].map(is_within), [true, true, true, false, false, false, false]);
 });

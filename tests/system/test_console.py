@@ -218,6 +218,7 @@ def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):
 def test_rights_shape_what_is_shown(cluster, browser):
     op = cluster.start("bash", "-c", STAY, scope="mine/a", title="theirs to see")
     other = cluster.start("bash", "-c", STAY, scope="other", title="not theirs")
+    cluster.wait_status(op["id"], "running")
     made = cluster.api("POST", "/v1/tokens", {"name": "eve", "role": "observer", "scope": "mine"}).json
     browser.sign_in(cluster, token=made["token"])
     browser.go("/tree?scope=mine/a")
@@ -228,6 +229,22 @@ def test_rights_shape_what_is_shown(cluster, browser):
     browser.sees("not for this token to see", "[role=alert]")
     browser.go("/tokens")
     browser.sees("Not with this token")
+    outside = cluster.api("POST", "/v1/tokens", {"name": "ope", "role": "operator", "scope": "mine"}).json
+    browser.forget()
+    browser.sign_in(cluster, token=outside["token"])
+    for path in ("/tree?scope=other", "/conversation?scope=other"):
+        browser.go(path)
+        browser.sees("lies outside the token's scope", "[role=alert]")
+        assert browser("return await page.getByRole('button', { name: /^(Stop|Send)/ }).count()") == 0, path
+        assert "Nothing said yet" not in browser.text("main")
+    browser.go("/tree?scope=mine/a")
+    browser.press("Stop mine/a…")
+    browser.sees("1 operation on", ".preview")
+    browser.press("Keep it running", "dialog")
+    browser.forget()
+    browser.sign_in(cluster, token=made["token"])
+    browser.go("/workers")
+    browser.sees("Workers", "h1")
     assert cluster.api("DELETE", f"/v1/tokens/{made['id']}").status == 204
     browser.go("/workers")
     browser.sees("Sign in", ".sign-in")

@@ -39,6 +39,12 @@ export const may = {
   run_cluster: computed(() => role.value === 'admin' && session.value?.scope === null),
 };
 
+/** Whether a scope lies inside the rights of who is signed in; '' = no scope is named. */
+export function is_within(scope: string): boolean {
+  const own = session.value?.scope ?? '';
+  return own === '' || scope === '' || scope === own || scope.startsWith(`${own}/`);
+}
+
 /** Says to the other tabs who is signed in now; null = nobody is, as far as this one knows. */
 const other_tabs = new BroadcastChannel('quell-session');
 other_tabs.onmessage = ({ data }: { data: Session | null }) => {

@@ -21,7 +21,7 @@ import { use_live_turns } from '../state/live_turns.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { go, route } from '../state/router.ts';
-import { may, session } from '../state/session.ts';
+import { is_within, may, session } from '../state/session.ts';
 import { ask_to_stop, saw } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
 import { HistoryActions } from './history.tsx';
@@ -179,7 +179,7 @@ function Talk({ scope }: { scope: string }) {
       <Trouble words={kept.value.trouble || waiting.value.trouble} retry={changed} />
       <div ref={talk} class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
-        {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
+        {!kept.value.is_loading && !kept.value.trouble && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
         {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
         {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} calls={calls} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
@@ -199,7 +199,7 @@ function Talk({ scope }: { scope: string }) {
         <HistoryActions scope={scope} newest={newest} is_busy={is_busy} changed={changed} />
         {cost > 0 && <a class="faint num" href={link('/cost', { scope })}>{all_turns.length < 200 ? 'cost so far' : 'cost of the last 200 turns'} {money(cost)}</a>}
       </div>
-      {may.converse.value && <Say scope={scope} is_running={running?.kind === 'turn'} said={() => (reload(), reload_waiting())} />}
+      {may.converse.value && is_within(scope) && <Say scope={scope} is_running={running?.kind === 'turn'} said={() => (reload(), reload_waiting())} />}
     </>
   );
 }

@@ -11,7 +11,7 @@ import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
 import { OperationRow, row_id, ScopeRow } from '../parts/tree_row.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { go, route, set_query } from '../state/router.ts';
-import { may } from '../state/session.ts';
+import { is_within, may } from '../state/session.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { leave_tree, take_up_tree } from '../state/kept_trees.ts';
 import { use_keys } from '../state/keys.ts';
@@ -96,7 +96,7 @@ export function TreeView() {
   const stop_owner = owned && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'owner', ...owned })}>Stop all of {owned.owner}…</button>;
   const stop_scope = scope && is_empty(search) && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {shown(scope)}…</button>;
   return (
-    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {shown(scope)}</> : 'Live'} actions={may.cancel.value && (stop_owner || stop_scope)}>
+    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {shown(scope)}</> : 'Live'} actions={may.cancel.value && is_within(scope) && (stop_owner || stop_scope)}>
       <div class="toolbar">
         <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, kind:task status:running worker:w1 owner:alice label:pr=1" />
         <div class="switch" role="group" aria-label="Tree by">
