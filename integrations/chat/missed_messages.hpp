@@ -21,15 +21,23 @@ namespace quell::integrations::chat {
 template <class Message>
 class missed_messages {
  public:
-  /// Drops the message if it already waits, if a later stop covers it, or if too many wait.
-  void add(const scope_path& scope, const std::string& id, Message message) {
-    if (waiting_.contains(id)) return;
+  /// Drops the message if it already waits, if a later stop covers it, or if too many wait. False: it does not wait.
+  bool add(const scope_path& scope, const std::string& id, Message message) {
+    if (waiting_.contains(id)) return true;
     for (auto& s : stops_)
       if (is_before(id, s.id) && scope.is_at_or_below(s.scope)) {
         s.left_out.insert(id);
-        return;
+        return false;
       }
-    if (waiting_.size() < most) waiting_.emplace(id, entry{scope, std::move(message)});
+    if (is_full()) return false;
+    waiting_.emplace(id, entry{scope, std::move(message)});
+    return true;
+  }
+  bool is_full() const { return waiting_.size() >= most; }
+  /// In its present form; nullptr = it does not wait here.
+  const Message* find(const std::string& id) const {
+    const auto at = waiting_.find(id);
+    return at == waiting_.end() ? nullptr : &at->second.message;
   }
   /// Replaces a waiting message that was edited or deleted. False: it does not wait here.
   bool change(const std::string& id, Message message) {
@@ -40,8 +48,9 @@ class missed_messages {
   }
   bool forget(const std::string& id) { return waiting_.erase(id) > 0; }
 
-  /// Somebody sent a stop there, now or while we were offline. The caller performs it.
-  void stop(const scope_path& scope, const std::string& id) {
+  /// Somebody sent a stop there, now or while we were offline. The caller performs it. The ids of the messages that do
+  /// not wait any more because of it.
+  std::set<std::string> stop(const scope_path& scope, const std::string& id) {
     missed_stop fresh{scope, id, {}};
     for (auto i = waiting_.begin(); i != waiting_.end();)
       if (is_before(i->first, id) && i->second.scope.is_at_or_below(scope)) {
@@ -50,7 +59,9 @@ class missed_messages {
       } else {
         ++i;
       }
+    auto left_out = fresh.left_out;
     if (stops_.size() < most) stops_.push_back(std::move(fresh));
+    return left_out;
   }
 
   /// The oldest first; afterwards the queue is empty.

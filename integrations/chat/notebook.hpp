@@ -27,6 +27,11 @@ class notebook {
     write(version, now, make());
     return std::nullopt;
   }
+  /// Nothing of this version is still to be written.
+  bool has(std::uint64_t version) const { return !is_kept() || version == written_; }
+  /// The next process will read what was written last. Reads it.
+  bool is_readable() const { return !is_kept() || !memory_.recall || memory_.recall() == text_; }
+
   /// Stores a changed state at once, for the shutdown.
   void close(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
     if (is_kept() && version != written_) write(version, now, make());

@@ -159,8 +159,15 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
   auto next = may_send ? box.next_at(now) : std::nullopt;
   if (const auto at = notes_.keep(version(), now, [this] { return to_keep(); }); at && (!next || *at < *next))
     next = at;
+  tell_kept();
   if (!timers_.empty() && (!next || timers_.begin()->first < *next)) next = timers_.begin()->first;
   return next;
+}
+
+void web_connector::tell_kept() {
+  if (waits_for_notes_.empty() || !notes_.has(version())) return;
+  const bool is_stored = notes_.is_readable();
+  for (const auto& then : std::exchange(waits_for_notes_, {})) then(is_stored);
 }
 
 void web_connector::perform(action a) {

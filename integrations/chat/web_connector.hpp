@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "integrations/chat/begun_turns.hpp"
 #include "integrations/chat/chat.hpp"
@@ -80,6 +81,8 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// Additional state for a restart; "" = none. `more_changes` grows whenever it changes.
   virtual std::string more_to_keep() const = 0;
   virtual std::uint64_t more_changes() const = 0;
+  /// Calls `then` once the present state is stored for the next process. `is_stored` false: it cannot be.
+  void when_kept(std::function<void(bool is_stored)> then) { waits_for_notes_.push_back(std::move(then)); }
   /// The text of `more_to_keep` from an earlier process; called before `begin`.
   virtual void recall_more(const std::string& kept) = 0;
 
@@ -94,6 +97,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   std::optional<boot_time> turn(boot_time now);
   void perform(action a);
   void finish_sending();
+  void tell_kept();
   void recall();
   /// A function, callable from any thread, that runs a job on the loop while this object lives.
   std::function<void(std::function<void()>)> runner();
@@ -110,6 +114,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   begun_turns begun_;
   missed_events missed_;
   notebook notes_;
+  std::vector<std::function<void(bool is_stored)>> waits_for_notes_;
   std::shared_ptr<std::promise<void>> idle_; ///< set while we stop: kept once nothing is under way
   bool was_idle_ = false;
   std::atomic<bool> is_stopped_{false};

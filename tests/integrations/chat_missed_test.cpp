@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/missed_messages.hpp"
+#include "integrations/chat/slack/held_messages.hpp"
 #include "integrations/chat/slack/history.hpp"
 
 using namespace quell;
@@ -60,6 +61,84 @@ TEST_CASE("what was said before a stop, where it reaches, is not begun any more"
   all.add(other, "6", "other, behind");
   CHECK(all.stops().at(1).left_out.size() == 2);
   CHECK(all.take() == std::vector<std::string>{"other, behind"});
+}
+
+TEST_CASE("a message is held in its present form, and what a stop takes away is told", "[missed]") {
+  missed_messages<std::string> all;
+  CHECK(all.add(thread, "1", "a"));
+  CHECK(all.add(other, "2", "b"));
+  CHECK(all.change("1", "edited"));
+  CHECK(all.add(thread, "1", "a")); // its delivery comes again
+  REQUIRE(all.find("1"));
+  CHECK(*all.find("1") == "edited");
+  CHECK_FALSE(all.find("3"));
+  CHECK(all.stop(thread, "5") == std::set<std::string>{"1"});
+  CHECK_FALSE(all.add(thread, "4", "before the stop"));
+  CHECK(all.stop(channel, "6") == std::set<std::string>{"2"});
+  CHECK(all.stop(channel, "7").empty());
+}
+
+TEST_CASE("what Slack's connector holds is the same in its next life", "[missed]") {
+  slack::message m;
+  m.team = "T1";
+  m.channel = "C1";
+  m.ts = "17.1";
+  m.thread = "15.0";
+  m.user = "U1";
+  m.text = "two \xff words";
+  m.attached = "a file";
+  m.stamp = "18.2";
+  m.files = {{"a.txt", "text/plain", 7, "https://files.test/a"}, {"b", "", std::nullopt, "https://files.test/b"}};
+  m.is_direct = m.is_addressed = true;
+  slack::held_messages before;
+  before.put("T1/C1/17.1", m);
+  before.put("T1/C1/16.0", m);
+  before.put("T1/C1/15.5", m);
+  before.leave_out("T1/C1/16.0");
+  before.decided("T1/C1/15.5");
+  const auto changes = before.changes();
+  before.leave_out("T1/C1/16.0"); // a second stop
+  CHECK(before.changes() == changes);
+
+  const auto text = before.to_keep().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  slack::held_messages after;
+  after.recall(nlohmann::json::parse(text));
+  REQUIRE(after.all().size() == 1);
+  const auto& same = after.all().at("T1/C1/17.1");
+  CHECK(same.team == "T1");
+  CHECK(same.channel == "C1");
+  CHECK(same.ts == "17.1");
+  CHECK(same.thread == "15.0");
+  CHECK(same.user == "U1");
+  CHECK(same.text == "two \xef\xbf\xbd words");
+  CHECK(same.attached == "a file");
+  CHECK(same.stamp == "18.2");
+  CHECK(same.files == m.files);
+  CHECK(same.is_direct);
+  CHECK(same.is_addressed);
+  CHECK(same.what == slack::message::news::posted);
+  CHECK(after.left_out().contains("T1/C1/16.0"));
+  CHECK_FALSE(after.left_out().contains("T1/C1/15.5"));
+}
+
+TEST_CASE("what Slack's connector holds is bounded, and no stored text breaks it", "[missed]") {
+  slack::held_messages all;
+  slack::message m;
+  m.ts = "1.0";
+  m.text = std::string(60 << 10, 'x');
+  int held = 0;
+  for (; held < 100 && all.has_room_for(std::to_string(held), m); ++held) all.put(std::to_string(held), m);
+  CHECK(held == 4);
+  CHECK(all.has_room_for("0", m)); // in its place
+  all.decided("0");
+  CHECK(all.has_room_for("another", m));
+  for (const auto* text : {"7", "[]", R"({"waiting":[{"ts":"1"}],"left_out":{"a":1}})",
+                           R"({"waiting":{"k":7,"l":{"ts":"","text":"x"},"m":{"ts":1}},"left_out":[1,null]})"}) {
+    slack::held_messages read;
+    read.recall(nlohmann::json::parse(text));
+    CHECK(read.all().empty());
+    CHECK(read.left_out().in_order().empty());
+  }
 }
 
 TEST_CASE("a page of Slack's history holds what people said there, and where there are threads", "[missed]") {

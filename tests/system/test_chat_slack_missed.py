@@ -1,6 +1,7 @@
 """Messages of Slack while quelld was away: fetched, a stop first, once and in order."""
 import json
 import os
+import time
 
 import pytest
 
@@ -118,3 +119,94 @@ def test_a_reply_that_slack_did_not_take_is_sent_by_the_next_life(world):
     slack.start()
     c.start_controller()
     slack.see(lambda all: [m["text"] for m in all] == ["You said two."], "the answer, once", thread=ts, seconds=60)
+
+
+AWAY = "1500000000.000001"  # a thread in which the bot has not spoken: no history that quelld asks for has what is said there
+
+
+def held_up(slack, c):
+    """A life of quelld that does not get the past, so that what is said now waits."""
+    slack.scripted["conversations.history"].append((429, {"Retry-After": "600"}, {"ok": False, "error": "ratelimited"}))
+    asked = len(slack.calls("conversations.history"))
+    c.start_controller()
+    until(lambda: len(slack.calls("conversations.history")) > asked, "the past to be asked for")
+
+
+def deliver(slack, c, event):
+    assert slack.deliver(c, json.dumps(event)).status == 200
+
+
+def edit_of(slack, event, text):
+    """What Slack delivers when the author edits that message."""
+    e = event["event"]
+    message = {"type": "message", "user": "U1", "text": text, "ts": e["ts"], "thread_ts": e["thread_ts"], "edited": {"user": "U1", "ts": slack.fresh()}}
+    return slack.event("", subtype="message_changed", message=message, user=None)
+
+
+def deletion_of(slack, event):
+    return slack.event("", subtype="message_deleted", deleted_ts=event["event"]["ts"], user=None,
+                       previous_message={"type": "message", "user": "U1", "ts": event["event"]["ts"], "thread_ts": event["event"]["thread_ts"]})
+
+
+def test_a_message_that_waits_for_the_past_survives_a_crash(world):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    held_up(slack, c)
+    two = slack.event("<@UBOT> two", ts=f"{time.time():.6f}", thread=AWAY)
+    deliver(slack, c, two)  # Slack keeps it no longer
+    c.kill_controller()
+    held_up(slack, c)
+    c.kill_controller()
+    c.start_controller()
+    slack.see(lambda all: any(m["text"] == "You said two." for m in all), "the answer", thread=AWAY)
+    deliver(slack, c, two)
+    c.restart()
+    deliver(slack, c, two)
+    answered(slack, c, "<@UBOT> three")
+    assert said(c) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("taken_back", ["by a stop", "by an edit", "by a deletion"])
+def test_what_was_taken_back_while_it_waited_does_not_begin_after_a_crash(world, taken_back):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    held_up(slack, c)
+    two = slack.event("<@UBOT> two", ts=f"{time.time():.6f}", thread=AWAY)
+    deliver(slack, c, two)
+    if taken_back == "by a stop":
+        slack.say(c, "stop", ts=f"{time.time():.6f}", thread=AWAY)
+    elif taken_back == "by an edit":
+        deliver(slack, c, edit_of(slack, two, "not for you"))
+    else:
+        deliver(slack, c, deletion_of(slack, two))
+    c.kill_controller()
+    held_up(slack, c)
+    deliver(slack, c, two)  # the answer to it was lost
+    c.kill_controller()
+    c.start_controller()
+    deliver(slack, c, two)
+    answered(slack, c, "<@UBOT> three")
+    deliver(slack, c, two)
+    answered(slack, c, "<@UBOT> four")
+    assert said(c) == ["one", "three", "four"]
+
+
+@pytest.mark.parametrize("first", ["the message", "the edit"])
+def test_the_present_form_of_a_message_that_waited_begins_after_a_crash(world, first):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    held_up(slack, c)
+    two = slack.event("<@UBOT> two", ts=f"{time.time():.6f}", thread=AWAY)
+    edit = edit_of(slack, two, "<@UBOT> a better two")
+    deliver(slack, c, two)
+    deliver(slack, c, edit)
+    c.kill_controller()
+    c.start_controller()
+    for event in (two, edit) if first == "the message" else (edit, two):
+        deliver(slack, c, event)
+    slack.see(lambda all: any(m["text"] == "You said a better two." for m in all), "the answer", thread=AWAY)
+    answered(slack, c, "<@UBOT> three")
+    assert said(c) == ["one", "a better two", "three"]

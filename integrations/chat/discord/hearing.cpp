@@ -76,7 +76,10 @@ void bot::hear_message(const std::string& data) {
   const bool stops = is_cancel(*message);
   if (is_for_another(*message, stops, data)) return ignored();
   if (settings_.only_addressed && !message->addressed.value_or(true) && !stops) return ignored();
-  if (is_held && !stops) return held->second.add(*place, id, data);
+  if (is_held && !stops) {
+    held->second.add(*place, id, data);
+    return;
+  }
   if (is_held) held->second.stop(*place, id);
   if (!settings_.only_addressed) message->addressed = true;
   attach_to(*message, data, stops);

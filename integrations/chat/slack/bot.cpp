@@ -165,20 +165,29 @@ std::optional<bot::classified> bot::classify(const message& m) const {
 void bot::take_message(message m, const answer& done, delivery how) {
   const auto first = m.team + "/" + m.channel + "/" + m.ts;
   if (m.what == message::news::deleted) {
-    if (m.channel.empty() || change_refused(first, m, false)) return done({200, ""});
+    if (m.channel.empty()) return done({200, ""});
+    leave_out_held(first);
+    if (change_refused(first, m, false)) return answer_when_kept(done);
     const auto channel = scope(m.team, m.channel, "");
     const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
-    if (past == pasts_.end() || !past->second.missed_here.forget(m.ts)) {
+    if (past != pasts_.end() && past->second.missed_here.forget(m.ts)) {
+      leave_out_for_good(first);
+    } else {
+      if (settings_.changes.deletion == on_deletion::stop && !undecided_.contains(first))
+        events_.add(first); // Slack can still bring it
       // It was answered in its thread, in a thread of its own, or in the channel.
       std::vector<scope_path> places;
       for (const auto& thread : {m.thread, m.ts, std::string()})
         if (const auto place = scope(m.team, m.channel, thread)) places.push_back(*place);
       after_words.deleted(m.channel + "/" + m.ts, std::move(places), m.ts);
     }
-    return done({200, ""});
+    return answer_when_kept(done);
   }
   const auto what = classify(m);
-  if (!what || !is_admitted(m.team, m.user)) return done({200, ""});
+  if (!what || !is_admitted(m.team, m.user)) {
+    leave_out_held(first);
+    return done({200, ""});
+  }
   if (m.what == message::news::edited && change_refused(first, m, what->is_cancel)) return done({200, ""});
   const bool is_new = m.what == message::news::posted;
   const auto key = first + (is_new ? "" : "/" + m.stamp);
@@ -187,6 +196,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   const auto ignored = [&] {
     if (is_new) mark_handled(m, what->where);
     if (is_new) leave_out(key); // refused in an earlier form
+    if (is_new) leave_out_held(key);
     done({200, ""});
   };
   // An edit that took the mention away still concerns the turn of the first form.
@@ -194,7 +204,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   if (is_for_another && is_new) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
   if (what->is_cancel) stop_refused(what->where, m.ts, posted_at(m));
-  if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
+  if (holds(m, *what, done)) return;
   incoming_message s;
   s.scope = what->where;
   s.id = m.ts;
@@ -217,7 +227,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   if (!is_new) {
     events_.add(key);
     after_words.edited(own, std::move(s), m.stamp, what->is_cancel);
-    return done({200, ""});
+    return answer_when_kept(done);
   }
   after_words.message_posted(own, s);
   undecided_.try_emplace(key);
@@ -236,9 +246,10 @@ void bot::take_message(message m, const answer& done, delivery how) {
       tell_refused(where, m.ts, not_now());
     }
     refused_.taken(key);
+    held_.decided(key);
     events_.add(key);
     mark_handled(m, where);
-    done({200, ""}); // repeating it would not help
+    what.is_cancel ? answer_when_kept(done) : done({200, ""}); // repeating it would not help
   });
 }
 

@@ -9,6 +9,7 @@
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/recent_set.hpp"
 #include "integrations/chat/refused_deliveries.hpp"
+#include "integrations/chat/slack/held_messages.hpp"
 #include "integrations/chat/slack/history.hpp"
 #include "integrations/chat/slack/read.hpp"
 #include "integrations/chat/slack/settings.hpp"
@@ -28,7 +29,7 @@ class bot final : public web_connector {
   done_how outcome_of(const action& a, const web_response& r) override;
   void say_again(incoming_message message, std::string answers) override;
   std::string more_to_keep() const override;
-  std::uint64_t more_changes() const override { return marks_.changes() + thread_marks_.changes(); }
+  std::uint64_t more_changes() const override { return marks_.changes() + thread_marks_.changes() + held_.changes(); }
   void recall_more(const std::string& kept) override;
 
  private:
@@ -81,8 +82,17 @@ class bot final : public web_connector {
   /// Called before the first delivery: from now on new messages wait for the missed ones.
   void plan_to_catch_up();
   void catch_up_next();
-  /// Takes the message if it must wait.
-  bool holds(const message& m, const classified& what);
+  /// Takes the message if it must wait: then its delivery is answered when it is stored.
+  bool holds(const message& m, const classified& what, const answer& done);
+  /// It does not begin, in this process or a later one, if it comes again.
+  void leave_out_for_good(const std::string& key);
+  /// The same, if it is held.
+  void leave_out_held(const std::string& key);
+  /// Takes up what an earlier process held.
+  void hold_again();
+  void wait_at_most(const std::string& channel);
+  /// Answers once what the delivery has changed here is stored. Otherwise Slack must bring it again.
+  void answer_when_kept(const answer& done);
   void ask_missed(history_question q, unsigned pages, unsigned tries);
   void missed(const history_question& q, unsigned pages, unsigned tries, history_answer a);
   void hear_missed(message m);
@@ -114,6 +124,7 @@ class bot final : public web_connector {
     std::deque<std::string> threads{}; ///< still to be fetched
     bool is_waited_for = false;        ///< somebody has written there since
   };
+  held_messages held_; ///< by the ids of their deliveries
   bool catches_up_ = false;
   std::deque<history_question> to_ask_; ///< channels
   std::map<std::string, past> pasts_;   ///< by the channel's scope

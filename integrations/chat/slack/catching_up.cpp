@@ -43,7 +43,9 @@ void take_over(handled_marks& marks, const json& known, const char* name,
 } // namespace
 
 std::string bot::more_to_keep() const {
-  return json{{"heard", marks_.all()}, {"threads", thread_marks_.all()}, {"nonce", nonce_}}.dump();
+  const json kept{
+      {"heard", marks_.all()}, {"threads", thread_marks_.all()}, {"nonce", nonce_}, {"held", held_.to_keep()}};
+  return kept.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 void bot::recall_more(const std::string& kept) {
@@ -51,6 +53,8 @@ void bot::recall_more(const std::string& kept) {
   if (auto nonce = text_of(known, "nonce"); !nonce.empty() && nonce.size() <= most_nonce) nonce_ = std::move(nonce);
   take_over(marks_, known, "heard", [](const std::string&) {});
   take_over(thread_marks_, known, "threads", [this](const std::string& place) { threads_.add(place); });
+  held_.recall(member(known, "held"));
+  for (const auto& key : held_.left_out().in_order()) events_.add(key);
 }
 
 void bot::comes(const message& m, const scope_path& where) {
@@ -94,6 +98,7 @@ void bot::plan_to_catch_up() {
       return handled_marks::by_number{}(b, a); // newest first
     });
   }
+  hold_again();
 }
 
 void bot::catch_up_next() {
@@ -110,24 +115,76 @@ void bot::catch_up_next() {
   }
 }
 
-bool bot::holds(const message& m, const classified& what) {
-  const auto channel = scope(m.team, m.channel, "")->text();
-  const auto past = pasts_.find(channel);
-  if (past == pasts_.end() || what.is_cancel) return false;
-  auto& p = past->second;
-  if (m.what == message::news::edited) {
-    auto now = m;
-    now.what = message::news::posted;
-    return p.missed_here.change(m.ts, std::move(now));
+void bot::wait_at_most(const std::string& channel) {
+  if (std::exchange(pasts_[channel].is_waited_for, true)) return;
+  after(longest_wait, [this, channel] {
+    if (!pasts_.contains(channel)) return;
+    log("what was said in " + channel + " while quelld was away was not to be had in time");
+    caught_up(channel);
+  });
+}
+
+void bot::hold_again() {
+  const auto all = held_.all();
+  for (const auto& [key, m] : all) {
+    const auto what = classify(m);
+    const auto channel = scope(m.team, m.channel, "");
+    if (!what || !channel || not_too_old(m.ts) != m.ts) {
+      leave_out_held(key);
+      continue;
+    }
+    wait_at_most(channel->text());
+    pasts_[channel->text()].missed_here.add(what->where, m.ts, m);
   }
-  p.missed_here.add(what.where, m.ts, m);
-  if (!std::exchange(p.is_waited_for, true))
-    after(longest_wait, [this, channel] {
-      if (!pasts_.contains(channel)) return;
-      log("what was said in " + channel + " while quelld was away was not to be had in time");
-      caught_up(channel);
-    });
+}
+
+bool bot::holds(const message& m, const classified& what, const answer& done) {
+  const auto channel = scope(m.team, m.channel, "")->text();
+  const auto key = m.team + "/" + m.channel + "/" + m.ts;
+  auto now = m;
+  now.what = message::news::posted;
+  const bool is_edit = m.what == message::news::edited;
+  const auto past = pasts_.find(channel);
+  if (past == pasts_.end() || what.is_cancel) {
+    // Its present form, if a crash comes before quelld has decided about the first one.
+    if (is_edit && what.is_cancel)
+      leave_out_held(key);
+    else if (is_edit && held_.contains(key) && held_.has_room_for(key, now))
+      held_.put(key, std::move(now));
+    return false;
+  }
+  auto& p = past->second;
+  if (is_edit && !p.missed_here.find(m.ts)) return false;
+  if (!held_.has_room_for(key, m) || (p.missed_here.is_full() && !p.missed_here.find(m.ts))) {
+    done({503, "too many messages wait for what was said before; repeat it\n"});
+    return true;
+  }
+  if (is_edit)
+    p.missed_here.change(m.ts, now);
+  else if (!p.missed_here.add(what.where, m.ts, m)) { // a stop that came before it covers it
+    leave_out_for_good(key);
+    answer_when_kept(done);
+    return true;
+  }
+  held_.put(key, *p.missed_here.find(m.ts)); // possibly a later form, which was fetched
+  wait_at_most(channel);
+  answer_when_kept(done);
   return true;
+}
+
+void bot::leave_out_for_good(const std::string& key) {
+  held_.leave_out(key);
+  events_.add(key);
+}
+
+void bot::leave_out_held(const std::string& key) {
+  if (held_.contains(key)) leave_out_for_good(key);
+}
+
+void bot::answer_when_kept(const answer& done) {
+  when_kept([done](bool is_stored) {
+    done(is_stored ? web_answer{200, ""} : web_answer{503, "it cannot be stored for the moment; repeat it\n"});
+  });
 }
 
 void bot::ask_missed(history_question q, unsigned pages, unsigned tries) {
@@ -171,7 +228,9 @@ void bot::hear_missed(message m) {
         std::move(m), [](const web_answer&) {}, delivery::last);
   threads_.add(what->where.text()); // every answer there is meant for us
   const auto ts = m.ts;
-  past->second.missed_here.add(what->where, ts, std::move(m));
+  const auto key = m.team + "/" + m.channel + "/" + ts;
+  if (!past->second.missed_here.add(what->where, ts, std::move(m)) && !past->second.missed_here.is_full())
+    leave_out_for_good(key);
 }
 
 void bot::go_on(const history_question& last) {
@@ -205,7 +264,11 @@ void bot::caught_up(const std::string& channel) {
 }
 
 void bot::stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts) {
-  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) past->second.missed_here.stop(where, ts);
+  const auto past = pasts_.find(channel.text());
+  const auto texts = texts_of(channel);
+  if (past == pasts_.end() || !texts) return;
+  for (const auto& id : past->second.missed_here.stop(where, ts))
+    leave_out_for_good((*texts)[1] + "/" + (*texts)[2] + "/" + id); // Slack can bring it for five minutes
 }
 
 } // namespace quell::integrations::chat::slack

@@ -20,12 +20,16 @@ const std::string& bot::posted_at(const message& m) { return m.stamp.empty() ? m
 
 void bot::stop_refused(const scope_path& where, const std::string& answers, const std::string& posted) {
   const auto covered = refused_.stop(where, posted);
-  for (const auto& key : covered.keys) events_.add(key);
+  for (const auto& key : covered.keys) {
+    leave_out_held(key);
+    events_.add(key);
+  }
   if (covered.requests > 0) box.note(where, not_begun_text(covered.requests), answers, web_loop::now());
 }
 
 bool bot::leave_out(const std::string& key) {
   if (!refused_.leave_out(key)) return false;
+  leave_out_held(key);
   events_.add(key);
   return true;
 }

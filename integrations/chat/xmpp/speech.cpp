@@ -98,7 +98,10 @@ void session::take_message_element(const element& e, reception when, boot_time n
   if (r.gone) { // a cancel word takes effect at once; all else waits for earlier messages
     const auto number =
         std::to_string(when == reception::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
-    if (!is_stop(split, names)) return r.gone->missed_here.add(*place, number, e);
+    if (!is_stop(split, names)) {
+      r.gone->missed_here.add(*place, number, e);
+      return;
+    }
     r.gone->missed_here.stop(*place, number);
   }
   const auto mark = take(*place, split, by, std::move(id), std::move(names), now);
