@@ -6,7 +6,7 @@
 
 #include "actors/handoff_for_tsan.hpp"
 #include "actors/messages.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
 #include "controller/order_claim.hpp"
 
 namespace quell::actors {

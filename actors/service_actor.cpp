@@ -5,6 +5,26 @@
 
 #include "actors/controller_actor.hpp"
 #include "actors/posted_command.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/create_operations.hpp"
+#include "controller/commands/declare_dead.hpp"
+#include "controller/commands/declare_worker_dead.hpp"
+#include "controller/commands/drain_worker.hpp"
+#include "controller/commands/drop_old_rows.hpp"
+#include "controller/commands/drop_token.hpp"
+#include "controller/commands/end_externals.hpp"
+#include "controller/commands/enrol_worker.hpp"
+#include "controller/commands/find_external_stop.hpp"
+#include "controller/commands/find_session_stops.hpp"
+#include "controller/commands/heartbeat_externals.hpp"
+#include "controller/commands/note_late_report.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/commands/put_token.hpp"
+#include "controller/commands/remove_worker.hpp"
+#include "controller/commands/resize_terminal.hpp"
+#include "controller/commands/resume_worker.hpp"
+#include "controller/commands/start_external.hpp"
+#include "controller/commands/write_audit.hpp"
 
 namespace quell::controller {
 

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/order_cancel.hpp"
 #include "controller/commit_gate.hpp"
 
 namespace {

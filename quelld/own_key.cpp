@@ -3,7 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/announce_controller_key.hpp"
+#include "controller/commands/command_request.hpp"
 #include "quelld/secrets.hpp"
 
 namespace quell::controller {

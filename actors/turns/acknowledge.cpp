@@ -8,7 +8,9 @@
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/stop_names.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/publish_event.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {

@@ -7,7 +7,8 @@
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
 
 namespace quell::controller::turns {
 

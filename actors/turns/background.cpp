@@ -12,7 +12,8 @@
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/start_background.hpp"
 #include "protocol/note.hpp"
 #include "protocol/utf8.hpp"
 

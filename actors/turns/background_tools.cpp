@@ -7,7 +7,8 @@
 #include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/order_cancel.hpp"
 
 namespace quell::controller::turns {
 

@@ -4,7 +4,9 @@
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/answer_question.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/decide_call.hpp"
 #include "controller/refused_with.hpp"
 #include "integrations/mcp/form.hpp"
 

@@ -14,7 +14,10 @@
 #include "actors/turns/steering.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/begin_history_change.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/leave_turn.hpp"
+#include "controller/commands/rewrite_history.hpp"
 #include "controller/refused_with.hpp"
 
 namespace quell::controller::turns {

@@ -9,6 +9,7 @@
 #include "actors/turns/endings.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/begin_turn.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {

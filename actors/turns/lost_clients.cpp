@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "actors/turns/json_text.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/commands/stop_local.hpp"
 
 namespace quell::controller::turns {
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/stop_local.hpp"
 #include "integrations/a2a/agent_server.hpp"
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"

@@ -9,7 +9,9 @@
 #include "actors/turns/lost_clients.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/publish_event.hpp"
+#include "controller/commands/take_message.hpp"
 #include "controller/refused_with.hpp"
 
 namespace quell::controller::turns {

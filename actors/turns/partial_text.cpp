@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/summary.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/keep_message.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {

@@ -1,7 +1,9 @@
 // Moves bytes between a session here and a process on a worker.
 #include "actors/turns/piped_task.hpp"
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_local.hpp"
+#include "controller/commands/stop_local.hpp"
 
 namespace quell::controller::turns {
 

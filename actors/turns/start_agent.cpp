@@ -3,7 +3,9 @@
 
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/begin_sub_agent.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {

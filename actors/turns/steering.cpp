@@ -6,6 +6,7 @@
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/open_steered_call.hpp"
 
 namespace quell::controller::turns {
 

@@ -9,7 +9,12 @@
 #include "actors/turns/expected_request.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/close_model_call.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_local.hpp"
+#include "controller/commands/open_model_call.hpp"
+#include "controller/commands/publish_event.hpp"
+#include "controller/commands/store_summary.hpp"
 #include "protocol/failure_code.hpp"
 #include "protocol/utf8.hpp"
 

@@ -9,7 +9,8 @@
 #include "actors/turns/project_reading.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_local.hpp"
 
 namespace quell::controller::turns {
 

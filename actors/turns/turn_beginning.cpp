@@ -11,7 +11,11 @@
 #include "actors/turns/project_reading.hpp"
 #include "actors/turns/real_turn_scheduler.hpp"
 #include "actors/turns/start_agent.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/begin_turn.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/note_turn_begun.hpp"
+#include "controller/commands/stop_local.hpp"
 
 namespace quell::controller::turns {
 

@@ -14,7 +14,14 @@
 #include "actors/turns/speakers.hpp"
 #include "actors/turns/standing_rules.hpp"
 #include "actors/turns/tool_input.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/begin_call.hpp"
+#include "controller/commands/close_model_call.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/open_model_call.hpp"
+#include "controller/commands/open_steered_call.hpp"
+#include "controller/commands/stop_local.hpp"
+#include "controller/commands/store_answer.hpp"
 
 namespace quell::controller::turns {
 
@@ -28,24 +35,6 @@ constexpr std::size_t most_kept_with_call = 64 << 10;
 fault turn_port::low_on_space() {
   return coded_fault{
       error_code::storage_unavailable, "the state directory is almost full: free some space, then ask again", {}};
-}
-
-caller agent_runtime::acting_for(const records::person& owner) {
-  caller by;
-  by.role = role::admin;
-  by.owner = owner;
-  by.token_name = by.token_id = own_token_id;
-  return by;
-}
-
-records::event_record agent_runtime::event_of(const agent_context& who, event_type type, std::string data) {
-  records::event_record e;
-  e.type = type;
-  e.scope = who.scope;
-  e.operation = who.operation;
-  e.root = who.root;
-  e.data = std::move(data);
-  return e;
 }
 
 std::shared_ptr<actors::agent_handle>

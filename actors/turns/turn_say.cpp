@@ -9,7 +9,13 @@
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/ask_question.hpp"
+#include "controller/commands/await_approval.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/note_call_outcome.hpp"
+#include "controller/commands/publish_event.hpp"
+#include "controller/commands/take_back_question.hpp"
 
 namespace quell::controller::turns {
 

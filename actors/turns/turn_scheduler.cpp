@@ -5,7 +5,11 @@
 #include "actors/turns/partial_text.hpp"
 #include "actors/turns/real_turn_scheduler.hpp"
 #include "actors/turns/start_agent.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/leave_turn.hpp"
+#include "controller/commands/pick_up_turns.hpp"
+#include "controller/commands/stop_local.hpp"
 #include "integrations/search/search_client.hpp"
 
 namespace quell::controller::turns {

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_local.hpp"
 #include "protocol/note.hpp"
 #include "protocol/workspace_place.hpp"
 

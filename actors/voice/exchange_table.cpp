@@ -2,7 +2,11 @@
 #include "actors/voice/exchange_table.hpp"
 
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_local.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/commands/stop_local.hpp"
 
 namespace quell::controller::voice {
 

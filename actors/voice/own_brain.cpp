@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/endings.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/rewrite_history.hpp"
 #include "integrations/voice/brain_side.hpp"
 
 namespace quell::controller::voice {

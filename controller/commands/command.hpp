@@ -1,8 +1,7 @@
-// Every command as one value, with its reply. Heavy: it includes every command; declare `struct command;` elsewhere.
+// Every command as one value, with its reply. Heavy: it includes every command. Whoever makes a request includes
+// command_request.hpp.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -18,6 +17,7 @@
 #include "controller/commands/begin_sub_agent.hpp"
 #include "controller/commands/begin_turn.hpp"
 #include "controller/commands/close_model_call.hpp"
+#include "controller/commands/command_request.hpp"
 #include "controller/commands/create_local.hpp"
 #include "controller/commands/create_operation.hpp"
 #include "controller/commands/create_operations.hpp"
@@ -80,24 +80,6 @@ struct command : command_variant {
   using command_variant::command_variant;
 };
 
-/// One line for a log; see commands/description.hpp for what it hides.
-std::string describe(const command& what);
-
-template <class Command>
-using answer_to = std::function<void(typename Command::answer)>;
-
-/// Take the answer; empty functions take nothing. On the core's thread.
-template <class Answer>
-struct answer_takers {
-  /// Once the answer may leave.
-  std::function<void(Answer)> done;
-  /// Right after the command was applied, before it is on disk: for state of this process that the next message must
-  /// find. Nothing may leave from here.
-  std::function<void(const Answer&)> at_once;
-};
-template <class Command>
-using takers_of = answer_takers<typename Command::answer>;
-
 /// One alternative for each type of answer.
 using command_reply = std::variant<
     takers_of<commands::create_operation>, takers_of<commands::create_operations>, takers_of<commands::order_cancel>,
@@ -110,40 +92,18 @@ using command_reply = std::variant<
     takers_of<commands::close_model_call>, takers_of<commands::rewrite_history>,
     takers_of<commands::open_steered_call>>;
 
-/// A command and the functions that take its answer, which always fit it.
-class command_request {
- public:
-  template <class Command>
-  command_request(Command what, answer_to<Command> done,
-                  std::function<void(const typename Command::answer&)> at_once = {})
-      : what_(std::in_place_type<Command>, std::move(what)),
-        reply_(std::in_place_type<takers_of<Command>>, takers_of<Command>{std::move(done), std::move(at_once)}) {}
-
-  const command& what() const { return what_; }
-
-  /// The answer leaves only if `may_leave` says so then.
-  void only_if(std::function<bool()> may_leave) {
-    std::visit(
-        [&](auto& takers) {
-          if (!takers.done) return;
-          takers.done = [may_leave = std::move(may_leave), done = std::move(takers.done)](auto answer) {
-            if (may_leave()) done(std::move(answer));
-          };
-        },
-        reply_);
-  }
-
-  /// Calls `to(command, takers)` with their own types; the request is used up.
-  template <class To>
-  void hand_to(To to) && {
-    std::visit(
-        [&](auto& what) { to(what, std::move(std::get<takers_of<std::remove_reference_t<decltype(what)>>>(reply_))); },
-        static_cast<command_variant&>(what_));
-  }
-
- private:
-  command what_;
-  command_reply reply_;
+struct command_request::content {
+  command what;
+  command_reply reply;
 };
+
+template <class To>
+void command_request::hand_to(To to) && {
+  std::visit(
+      [&](auto& what) {
+        to(what, std::move(std::get<takers_of<std::remove_reference_t<decltype(what)>>>(content_->reply)));
+      },
+      static_cast<command_variant&>(content_->what));
+}
 
 } // namespace quell::controller

@@ -1,6 +1,8 @@
 // Effects of a full disk on starts, on cancels and on the answers that depend on them.
 #include <catch2/catch.hpp>
 
+#include "controller/commands/drain_worker.hpp"
+#include "controller/commands/resume_worker.hpp"
 #include "tests/controller/commit_gate_world.hpp"
 
 using namespace quell;

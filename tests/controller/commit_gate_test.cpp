@@ -1,6 +1,9 @@
 // The gate of the core, on the real ledger and fleet: nothing uncommitted leaves.
 #include <catch2/catch.hpp>
 
+#include "controller/commands/create_local.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/create_operations.hpp"
 #include "tests/controller/commit_gate_world.hpp"
 
 using namespace quell;

@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "controller/commands/command.hpp"
 #include "controller/commands/command_counts.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/drop_old_rows.hpp"
+#include "controller/commands/order_cancel.hpp"
 #include "controller/commit_gate.hpp"
 
 namespace quell::controller::core_tests {

@@ -1,7 +1,9 @@
 // The honest half of the cluster, and the promises about everything that leaves the core.
 #include "tests/fuzz/cluster.hpp"
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/order_cancel.hpp"
 
 namespace quell::fuzz {
 

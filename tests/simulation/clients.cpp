@@ -5,7 +5,19 @@
 #include <algorithm>
 #include <functional>
 
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/declare_dead.hpp"
+#include "controller/commands/declare_worker_dead.hpp"
+#include "controller/commands/drain_worker.hpp"
+#include "controller/commands/end_externals.hpp"
+#include "controller/commands/enrol_worker.hpp"
+#include "controller/commands/find_session_stops.hpp"
+#include "controller/commands/heartbeat_externals.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/commands/remove_worker.hpp"
+#include "controller/commands/resume_worker.hpp"
+#include "controller/commands/start_external.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {

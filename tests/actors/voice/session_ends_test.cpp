@@ -1,6 +1,7 @@
 // The end of an exchange and its stops, in each order in which the ledger can take them.
 #include <catch2/catch.hpp>
 
+#include "controller/commands/order_cancel.hpp"
 #include "tests/actors/voice/session_world.hpp"
 
 using namespace quell;

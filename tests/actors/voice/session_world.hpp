@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "actors/voice/session.hpp"
-#include "controller/commands/command.hpp"
+#include "controller/commands/command_request.hpp"
+#include "controller/commands/order_cancel.hpp"
 #include "controller/commit_gate.hpp"
 #include "integrations/voice/words.hpp"
 #include "tests/actors/voice/voice_doubles.hpp"
