@@ -14,7 +14,7 @@
 #include "actors/agent_actor.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/supervisor_actor.hpp"
-#include "tests/actors/turn_world.hpp"
+#include "tests/actors/turn/turn_world.hpp"
 
 namespace quell::testing {
 

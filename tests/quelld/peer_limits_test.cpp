@@ -4,7 +4,7 @@
 #include "actors/frame_queue.hpp"
 #include "integrations/host/log_rate_limiter.hpp"
 #include "protocol/peer_budget.hpp"
-#include "tests/controller/fleet_world.hpp"
+#include "tests/controller/fleet/fleet_world.hpp"
 
 using namespace quell;
 using namespace quell::controller;
