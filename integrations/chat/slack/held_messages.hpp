@@ -37,7 +37,7 @@ class held_messages {
   std::uint64_t changes() const { return changes_; }
 
   nlohmann::json to_keep() const;
-  /// What `to_keep` returned in an earlier process. Anything else is ignored.
+  /// Takes over the result of `to_keep` of an earlier process; ignores anything else.
   void recall(const nlohmann::json& kept);
 
  private:
