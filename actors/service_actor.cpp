@@ -95,12 +95,12 @@ class actor_service final : public service {
   void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override {
     read(std::move(done), [id](const ledger& l, const fleet&, moment now) { return l.view_cancel(id, now); });
   }
-  void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
+  void scopes(std::optional<scope_path> prefix, listed_scopes which, std::optional<scope_path> after, std::size_t limit,
               reply<std::vector<scope_view>> done) override {
-    read(std::move(done), [prefix = std::move(prefix), only_live, after = std::move(after),
-                           limit](const ledger& l, const fleet&, moment) {
-      return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
-    });
+    read(std::move(done),
+         [prefix = std::move(prefix), which, after = std::move(after), limit](const ledger& l, const fleet&, moment) {
+           return l.scopes(prefix, which, after ? &*after : nullptr, limit);
+         });
   }
   void branches(tree_question question, reply<tree_page> done) override {
     read(std::move(done),

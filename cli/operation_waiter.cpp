@@ -22,9 +22,9 @@ operation_waiter::~operation_waiter() {
   api_.loop().forget(timer_);
 }
 
-void operation_waiter::start(bool eager) {
-  eager_ = eager;
-  poll(eager ? short_wait : whole_wait);
+void operation_waiter::start(polls how) {
+  how_ = how;
+  poll(how == polls::short_while_pending ? short_wait : whole_wait);
 }
 
 void operation_waiter::poll(milliseconds wait) {
@@ -49,7 +49,8 @@ void operation_waiter::poll(milliseconds wait) {
     const auto status = parse_name<quell::status>(name);
     if (status && is_terminal(*status)) return callbacks_.ended(*a);
     if (callbacks_.update) callbacks_.update(*a);
-    again(milliseconds{name.empty() ? 1000 : 0}, eager_ && name == "pending" ? short_wait : whole_wait, false);
+    again(milliseconds{name.empty() ? 1000 : 0},
+          how_ == polls::short_while_pending && name == "pending" ? short_wait : whole_wait, false);
   });
 }
 

@@ -1,6 +1,7 @@
 // Waits for the end of one operation by long polls, across restarts of the controller.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -28,8 +29,11 @@ class operation_waiter {
   operation_waiter(const operation_waiter&) = delete;
   operation_waiter& operator=(const operation_waiter&) = delete;
 
-  /// `eager`: short polls while it is pending, to show the reason for its wait.
-  void start(bool eager);
+  enum class polls : std::uint8_t {
+    of_full_length,
+    short_while_pending, ///< to show the reason for its wait
+  };
+  void start(polls how);
   const std::string& operation() const { return operation_; }
 
  private:
@@ -39,7 +43,7 @@ class operation_waiter {
   std::string operation_;
   callbacks callbacks_;
   event_loop::handle call_ = 0, timer_ = 0;
-  bool eager_ = false;
+  polls how_ = polls::of_full_length;
 };
 
 } // namespace quell::cli

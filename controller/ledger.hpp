@@ -172,7 +172,7 @@ class ledger {
   virtual std::vector<cancel_view> open_cancels(moment now) const = 0;
   /// A plain count: a status that listed each of them would let any number of open cancels delay the next one.
   virtual open_cancel_summary summary_of_open_cancels() const = 0;
-  virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live,
+  virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, listed_scopes which,
                                          const scope_path* after, std::size_t limit) const = 0;
   /// A page of the live tree. Reads at most about 20,000 operations, so a short page can still have a next one.
   virtual tree_page branches(const tree_question& q) const = 0;

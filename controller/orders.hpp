@@ -166,6 +166,8 @@ struct live_view {
   std::optional<wall_time> lease_expires_at; ///< of an external operation that has a lease
 };
 
+enum class listed_scopes : std::uint8_t { all, live };
+
 struct scope_view {
   scope_path scope;
   std::uint64_t live = 0, cancelling = 0; ///< in and below it

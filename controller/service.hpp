@@ -60,7 +60,7 @@ class service {
   /// For each id the ledger's view, or nullopt if it is not live (then the committed row is the whole truth).
   virtual void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) = 0;
   virtual void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) = 0;
-  virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after,
+  virtual void scopes(std::optional<scope_path> prefix, listed_scopes which, std::optional<scope_path> after,
                       std::size_t limit, reply<std::vector<scope_view>> done) = 0;
   /// A page of the live tree (ledger.hpp); the caller must check who may see it.
   virtual void branches(tree_question question, reply<tree_page> done) = 0;

@@ -105,7 +105,7 @@ awaitable<> allow_always(exchange& x, records::operation_record call, millisecon
 
 awaitable<response> list_approval_rules(exchange& x) {
   need_to_decide(x);
-  const auto list = read_small_list(x.req, "approval_rules", false);
+  const auto list = read_small_list(x.req, "approval_rules", list_order::ascending);
   auto all = co_await rules_of(x);
   const auto next = cut_page(all, list, [](const standing_rule& r) { return r.id; });
   json_writer to;

@@ -83,7 +83,7 @@ integrations::oauth::authorization_answer answer_of(std::string_view text) {
 
 awaitable<response> list_mcp(exchange& x) {
   const auto& accounts = accounts_of(x);
-  const auto list = read_small_list(x.req, "mcp", false);
+  const auto list = read_small_list(x.req, "mcp", list_order::ascending);
   auto all = accounts.all();
   const auto next = cut_page(all, list, [](const mcp_accounts::shown& one) { return one.settings.name; });
   json_writer to;

@@ -32,11 +32,11 @@ bool request::wants_event_stream() const {
 
 bool request::wants_minimal() const { return holds_word(prefer, "return=minimal"); }
 
-std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
+std::optional<std::string> percent_decoded(std::string_view text, plus_sign as) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plus_is_space) {
+    if (text[i] == '+' && as == plus_sign::space) {
       out += ' ';
     } else if (text[i] == '%') {
       if (i + 2 >= text.size()) return std::nullopt;
@@ -72,9 +72,9 @@ result<void> read_target(std::string_view target, request& into) {
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     if (item.empty()) continue;
     const auto equals = item.find('=');
-    auto name = percent_decoded(item.substr(0, equals), true);
+    auto name = percent_decoded(item.substr(0, equals), plus_sign::space);
     auto value = equals == std::string_view::npos ? std::optional<std::string>("")
-                                                  : percent_decoded(item.substr(equals + 1), true);
+                                                  : percent_decoded(item.substr(equals + 1), plus_sign::space);
     if (!name || !value)
       return failure(error_code::bad_request, "the query string holds a broken % escape in '" +
                                                   std::string(item.substr(0, 80)) + "'; write % itself as %25");

@@ -47,6 +47,7 @@ std::string channel_of(const request& req);
 /// Splits and decodes a request target. Faults: `bad_request` (bad %XX, invalid UTF-8, NUL, no leading slash).
 result<void> read_target(std::string_view target, request& into);
 /// %XX and `+` decoded; nullopt for a broken escape.
-std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
+enum class plus_sign : std::uint8_t { literal, space };
+std::optional<std::string> percent_decoded(std::string_view text, plus_sign as);
 
 } // namespace quell::controller::http

@@ -144,7 +144,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     const auto pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);
     const auto expected = pattern.substr(0, pattern_end), given = path.substr(0, path_end);
     if (expected == "/*") {
-      auto decoded = percent_decoded(given.substr(std::min<std::size_t>(1, given.size())), false);
+      auto decoded = percent_decoded(given.substr(std::min<std::size_t>(1, given.size())), plus_sign::literal);
       if (!decoded || decoded->empty()) return std::nullopt;
       arguments.push_back(std::move(*decoded));
     }

@@ -9,16 +9,18 @@ namespace quell::controller::http {
 
 namespace {
 
-std::string prefix_of(const small_list& list) { return list.what + (list.backward ? " d " : " a "); }
+std::string prefix_of(const small_list& list) {
+  return list.what + (list.order == list_order::descending ? " d " : " a ");
+}
 
 } // namespace
 
-small_list read_small_list(const request& of, std::string what, bool backward) {
+small_list read_small_list(const request& of, std::string what, list_order by_default) {
   query_reader query(of);
-  small_list list{std::move(what), query.limit(), backward, {}};
+  small_list list{std::move(what), query.limit(), by_default, {}};
   const auto order = query.one("order");
   if (order && *order != "asc" && *order != "desc") query.complain("order", "must be asc or desc");
-  if (order) list.backward = *order == "desc";
+  if (order) list.order = *order == "desc" ? list_order::descending : list_order::ascending;
   if (const auto cursor = query.one("cursor")) {
     const auto plain = from_base64url(*cursor);
     const auto prefix = prefix_of(list);

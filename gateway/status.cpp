@@ -23,7 +23,9 @@ awaitable<cluster_view> look_at_cluster(gateway_context& gw) {
 
 /// The counts of live operations in a scope and below it; zeros if nothing lives there.
 awaitable<scope_view> look_at_scope(gateway_context& gw, scope_path scope) {
-  auto call = [&gw, scope](auto reply) { gw.controller.scopes(scope, true, std::nullopt, 1, std::move(reply)); };
+  auto call = [&gw, scope](auto reply) {
+    gw.controller.scopes(scope, listed_scopes::live, std::nullopt, 1, std::move(reply));
+  };
   auto found = co_await gw.answer<std::vector<scope_view>>(call);
   scope_view inside;
   // The first one is the scope itself, if anything lives there.
@@ -109,7 +111,7 @@ awaitable<response> list_scopes(exchange& x) {
   need(x, right::look_at_workers);
   query_reader query(x.req);
   auto prefix = query.scope("prefix");
-  const bool live = query.flag("live").value_or(false);
+  const auto which = query.flag("live").value_or(false) ? listed_scopes::live : listed_scopes::all;
   const auto limit = query.limit();
   std::optional<scope_path> after;
   if (const auto text = query.one("cursor")) {
@@ -126,8 +128,8 @@ awaitable<response> list_scopes(exchange& x) {
     need_scope(x, *prefix);
   else
     prefix = x.who.prefix;
-  auto call = [&gw, prefix, live, after, limit](auto reply) {
-    gw.controller.scopes(prefix, live, after, limit + 1, std::move(reply));
+  auto call = [&gw, prefix, which, after, limit](auto reply) {
+    gw.controller.scopes(prefix, which, after, limit + 1, std::move(reply));
   };
   auto found = co_await gw.answer<std::vector<scope_view>>(call);
   const bool more = found.size() > limit;

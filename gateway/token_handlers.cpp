@@ -26,7 +26,7 @@ std::string token_text(const records::token_record& token) { return "token " + t
 
 awaitable<response> list_tokens(exchange& x) {
   need(x, right::administer);
-  const auto list = read_small_list(x.req, "tokens", true); // newest first: ids grow with time
+  const auto list = read_small_list(x.req, "tokens", list_order::descending); // newest first: ids grow with time
   auto all = x.gw.tokens.list();
   std::erase_if(all, [&](const auto& token) { return !handles(x, token); });
   const auto next = cut_page(all, list, [](const records::token_record& t) { return t.id.text(); });

@@ -49,7 +49,7 @@ awaitable<response> order_worker(exchange& x, std::string action, std::string wo
 awaitable<response> list_workers(exchange& x) {
   auto& gw = x.gw;
   need(x, right::look_at_workers);
-  const auto list = read_small_list(x.req, "workers", false);
+  const auto list = read_small_list(x.req, "workers", list_order::ascending);
   auto all =
       co_await gw.answer<std::vector<worker_view>>([&gw](auto reply) { gw.controller.workers(std::move(reply)); });
   const auto next = cut_page(all, list, [](const worker_view& w) { return w.record.name; });

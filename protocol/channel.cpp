@@ -26,8 +26,9 @@ bool channel_sender::acknowledged(std::uint64_t number, boot_time now) {
   return true;
 }
 
-std::vector<std::pair<std::uint64_t, wire::message>> channel_sender::resend(boot_time now, bool gap) {
+std::vector<std::pair<std::uint64_t, wire::message>> channel_sender::resend(boot_time now, resend_cause why) {
   if (unacknowledged_.empty()) return {};
+  const bool gap = why == resend_cause::gap_reported;
   // After one lost frame every later frame reports the gap; resending the whole queue for each report would be
   // quadratic.
   const bool gap_is_news = !answered_gap_at_ || now - *answered_gap_at_ >= settings_.resend_after / 10;

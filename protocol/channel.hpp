@@ -34,9 +34,13 @@ class channel_sender {
   /// Takes an acknowledgement (cumulative; an old one is ignored). False if it acknowledges what was never sent: end
   /// the session.
   bool acknowledged(std::uint64_t number, boot_time now);
+  enum class resend_cause : std::uint8_t {
+    time_passed,  ///< the peer may merely be slow
+    gap_reported, ///< the peer has missed a frame
+  };
   /// Frames to resend now: all unacknowledged ones, if the oldest has waited `resend_after` since it was last sent or
-  /// if `gap` is set.
-  std::vector<std::pair<std::uint64_t, wire::message>> resend(boot_time now, bool gap);
+  /// if the peer has reported a gap.
+  std::vector<std::pair<std::uint64_t, wire::message>> resend(boot_time now, resend_cause why);
   std::uint64_t last_sent() const { return last_sent_; }
   std::uint64_t last_acknowledged() const { return last_acknowledged_; }
   /// The earliest instant at which `resend` can return frames; nullopt while nothing is unacknowledged.

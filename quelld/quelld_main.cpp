@@ -192,7 +192,8 @@ int main(int argc, char** argv) {
   quell::host::start_log("quelld", c->log_level, c->log_format);
   for (const auto& what : quell::controller::turns::what_costs_nothing(all->turns)) spdlog::warn("{}", what);
 
-  auto controller = quell::controller::controller_process::start({*all, f.restored, QUELL_VERSION, QUELL_COMMIT, load});
+  const auto origin = f.restored ? quell::storage::store_origin::backup : quell::storage::store_origin::own_past;
+  auto controller = quell::controller::controller_process::start({*all, origin, QUELL_VERSION, QUELL_COMMIT, load});
   if (!controller) {
     if (c->log_format == "json")
       spdlog::critical("quelld: {}", controller.error().detail);

@@ -115,7 +115,7 @@ result<void> process::open_store() {
   const auto& s = options_.configuration.settings;
   storage::journal::options o{.directory = s.store_dir, .reserve_bytes = s.store_reserve_bytes};
   o.keep_events = s.store_keep_events;
-  o.restored = options_.restored;
+  o.origin = options_.origin;
   o.ordered_terminal_writes = true;
   o.changes = edges_.changes;
   auto opened = storage::journal::open(o);

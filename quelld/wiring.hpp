@@ -6,6 +6,7 @@
 
 #include "protocol/fault.hpp"
 #include "quelld/loaded.hpp"
+#include "storage/store_origin.hpp"
 
 namespace quell::controller {
 
@@ -13,7 +14,7 @@ class controller_process {
  public:
   struct options {
     loaded configuration;
-    bool restored = false;
+    storage::store_origin origin = storage::store_origin::own_past;
     std::string version;
     std::string commit;
     std::function<result<loaded>()> load; ///< reads the configuration anew

@@ -37,7 +37,7 @@ result<opened> open_database(const journal::options& o) {
   store.database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX,
                                                       static_cast<int>(o.busy_timeout.count()));
   set_up_writer(*store.database);
-  if (auto begun = begin_epoch(*store.database, o.directory, o.restored); !begun) return tl::unexpected(begun.error());
+  if (auto begun = begin_epoch(*store.database, o.directory, o.origin); !begun) return tl::unexpected(begun.error());
   store.state = recover(*store.database);
   return store;
 }

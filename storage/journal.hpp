@@ -14,6 +14,7 @@
 #include "controller/records/recovered_state.hpp"
 #include "controller/row_changes.hpp"
 #include "storage/record_names.hpp"
+#include "storage/store_origin.hpp"
 
 namespace quell::storage {
 
@@ -28,7 +29,7 @@ class journal {
     /// Space of the write-ahead log that is taken beforehand, as far as the reserve stays free. The checkpointer is
     /// asked at 4 MiB, so the log seldom grows beyond this.
     std::uint64_t prepared_wal_bytes = 6 << 20;
-    bool restored = false; ///< a restored backup: jump far ahead (DESIGN 5)
+    store_origin origin = store_origin::own_past;
     /// After a batch was refused, later batches that depend on terminal rows are refused, too, until their submitter
     /// knows of it.
     bool ordered_terminal_writes = false;

@@ -32,7 +32,8 @@ void read_all(SQLite::Database& database, const std::string& sql, std::vector<Re
 
 } // namespace
 
-result<void> begin_epoch(SQLite::Database& database, const std::string& directory, bool restored) {
+result<void> begin_epoch(SQLite::Database& database, const std::string& directory, store_origin origin) {
+  const bool restored = origin == store_origin::backup;
   switch (migrate(database)) {
   case schema_state::ready:
     break;

@@ -6,6 +6,7 @@
 
 #include "protocol/fault.hpp"
 #include "storage/journal.hpp"
+#include "storage/store_origin.hpp"
 
 namespace SQLite {
 class Database;
@@ -21,7 +22,7 @@ inline constexpr std::uint64_t restore_epoch_jump = std::uint64_t{1} << 20;
 
 /// Migrates, and raises the epoch durably (on the first start: makes the cluster's id). Throws SQLite::Exception;
 /// faults: `database_corrupt`, `newer_schema`.
-result<void> begin_epoch(SQLite::Database& database, const std::string& directory, bool restored);
+result<void> begin_epoch(SQLite::Database& database, const std::string& directory, store_origin origin);
 
 /// Reads everything that is live. Throws SQLite::Exception and `corrupt_row`.
 recovered_state recover(SQLite::Database& database);

@@ -91,7 +91,8 @@ std::optional<wire::message> controller_session::receive(wire::envelope frame, b
   }
   if (const auto* a = std::get_if<wire::acknowledge>(&frame.body)) {
     if (a->resend)
-      for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
+      for (auto& [number, body] : sender_.resend(now, channel_sender::resend_cause::gap_reported))
+        queue(number, std::move(body));
   } else if (const auto* g = std::get_if<wire::lease_granted>(&frame.body)) {
     received_ = now;
     if (lease_.granted(g->beat, std::clamp<milliseconds>(g->length, 100ms, 168h))) lease_changed_ = true;
@@ -130,7 +131,8 @@ void controller_session::welcomed(const wire::welcome& w, boot_time now) {
   received_ = now;
   next_beat_ = hello_sent_ + heartbeat_;
   receiver_.applied(1);
-  for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
+  for (auto& [number, body] : sender_.resend(now, channel_sender::resend_cause::gap_reported))
+    queue(number, std::move(body));
 }
 
 void controller_session::refused(const wire::refuse& r, boot_time now) {
@@ -172,7 +174,8 @@ void controller_session::tick(boot_time now) {
     queue(0, wire::heartbeat{beat_, receiver_.ack()});
     next_beat_ = now + heartbeat_;
   }
-  for (auto& [number, body] : sender_.resend(now, false)) queue(number, std::move(body));
+  for (auto& [number, body] : sender_.resend(now, channel_sender::resend_cause::time_passed))
+    queue(number, std::move(body));
 }
 
 boot_time controller_session::next_tick() const {

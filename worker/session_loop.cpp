@@ -219,7 +219,8 @@ void session_loop::hear_signals() {
   leave_requested_ += static_cast<int>(std::min<std::uint64_t>(count, 2));
   spdlog::info("worker leaves: {} tasks are stopped{}", table_.live(), leave_requested_ > 1 ? " at once" : "");
   effects list;
-  table_.leave(now(), leave_requested_ > 1, list);
+  using enum task_table::departure;
+  table_.leave(now(), leave_requested_ > 1 ? immediate : with_grace, list);
   perform(list);
 }
 

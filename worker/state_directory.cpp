@@ -61,7 +61,7 @@ result<state_directory> state_directory::open(std::string path) {
   d.id_ = first_word(read_file(d.path_ + "/id"));
   if (!parse_uuid7(d.id_)) {
     d.id_ = uuid_text(fresh_uuid7());
-    if (auto done = d.write("id", d.id_ + "\n", true); !done) return tl::unexpected(done.error());
+    if (auto done = d.write("id", d.id_ + "\n", durability::synced); !done) return tl::unexpected(done.error());
   }
   std::istringstream stored(read_file(d.path_ + "/cluster"));
   std::string cluster;
@@ -73,14 +73,15 @@ std::uint64_t state_directory::begin_life() {
   const std::string text = first_word(read_file(path_ + "/lives"));
   std::uint64_t lives = 0;
   std::from_chars(text.data(), text.data() + text.size(), lives);
-  return write("lives", std::to_string(lives + 1) + "\n", true) ? lives + 1 : 0;
+  return write("lives", std::to_string(lives + 1) + "\n", durability::synced) ? lives + 1 : 0;
 }
 
 result<void> state_directory::store(const membership& m) {
   if (!m.cluster) return {};
-  const bool sync = member_.cluster != m.cluster || member_.epoch != m.epoch;
-  auto done = write("cluster",
-                    m.cluster->text() + " " + std::to_string(m.epoch) + " " + std::to_string(m.seq_seen) + "\n", sync);
+  const bool is_changed = member_.cluster != m.cluster || member_.epoch != m.epoch;
+  auto done =
+      write("cluster", m.cluster->text() + " " + std::to_string(m.epoch) + " " + std::to_string(m.seq_seen) + "\n",
+            is_changed ? durability::synced : durability::renamed);
   if (done) member_ = m;
   return done;
 }
@@ -96,17 +97,20 @@ result<key_pair> state_directory::key() const {
   return key_pair::from_secret(text);
 }
 
-result<void> state_directory::store_key(const key_pair& keys) { return write("key", keys.secret_key + "\n", true); }
+result<void> state_directory::store_key(const key_pair& keys) {
+  return write("key", keys.secret_key + "\n", durability::synced);
+}
 
 std::string state_directory::keys() const { return read_file(path_ + "/keys"); }
 
-result<void> state_directory::store_keys(const std::string& text) { return write("keys", text, true); }
+result<void> state_directory::store_keys(const std::string& text) { return write("keys", text, durability::synced); }
 
 bool state_directory::change_wanted() const { return ::access((path_ + "/change").c_str(), F_OK) == 0; }
 
 void state_directory::change_begun() { ::unlink((path_ + "/change").c_str()); }
 
-result<void> state_directory::write(const std::string& name, const std::string& text, bool sync) const {
+result<void> state_directory::write(const std::string& name, const std::string& text, durability how) const {
+  const bool sync = how == durability::synced;
   const std::string path = path_ + "/" + name;
   const std::string fresh = path + ".new";
   const unique_fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

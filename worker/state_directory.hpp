@@ -50,7 +50,8 @@ class state_directory {
 
  private:
   state_directory() = default;
-  result<void> write(const std::string& name, const std::string& text, bool sync) const;
+  enum class durability : std::uint8_t { renamed, synced };
+  result<void> write(const std::string& name, const std::string& text, durability how) const;
   std::string path_;
   std::string id_;
   membership member_;

@@ -198,13 +198,13 @@ void task_table::exceed(const operation_id& operation, std::string why, moment n
   out.push_back(stop_request{operation, now.boot + std::min(t->grace, longest_grace_beyond_limits), std::nullopt});
 }
 
-void task_table::leave(moment now, bool at_once, effects& out) {
+void task_table::leave(moment now, departure how, effects& out) {
   leaving_ = true;
   for (auto& [id, t] : tasks_) {
     if (t.at == phase::queued)
       end_unrun(t, 0, failure_code::worker_lost, "the worker was stopped before the task ran", now, out);
     else if (t.at != phase::ended)
-      apply(t, 0, at_once ? 0ms : t.grace, now, out);
+      apply(t, 0, how == departure::immediate ? 0ms : t.grace, now, out);
   }
 }
 

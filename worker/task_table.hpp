@@ -67,8 +67,9 @@ class task_table {
   /// task that has not begun, is being stopped or has ended is let be.
   void exceed(const operation_id& operation, std::string why, moment now, effects& out);
 
+  enum class departure : std::uint8_t { with_grace, immediate };
   /// The worker must leave: every task is stopped (each with its own grace, or at once) and no new one is accepted.
-  void leave(moment now, bool at_once, effects& out);
+  void leave(moment now, departure how, effects& out);
   /// A new session may begin, and with it a new lease. A task that has not begun and whose lease is over must not begin
   /// under the new lease, since the controller may have taken it for dead by rule. Call before reading a welcome.
   void expire_unstarted(moment now, effects& out);

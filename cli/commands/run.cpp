@@ -114,7 +114,8 @@ class run_command {
     c.lost = [this] { return lost_contact(); };
     c.contact = [this] { contact_.contact(); };
     waiter_ = std::make_unique<operation_waiter>(api_, id_, std::move(c));
-    waiter_->start(s_.term.err_is_terminal);
+    using enum operation_waiter::polls;
+    waiter_->start(s_.term.err_is_terminal ? short_while_pending : of_full_length);
   }
 
   // --- the end

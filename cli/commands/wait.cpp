@@ -57,7 +57,7 @@ int execute(session& s, const wait_options& o) {
     c.lost = lost;
     c.contact = [&] { contact.contact(); };
     waiters.push_back(std::make_unique<operation_waiter>(**controller, id, std::move(c)));
-    waiters.back()->start(false);
+    waiters.back()->start(operation_waiter::polls::of_full_length);
   }
   if (o.timeout && o.timeout->count() > 0)
     s.loop.after(*o.timeout, [&] {

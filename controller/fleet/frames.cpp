@@ -65,7 +65,7 @@ void fleet_impl::unnumbered(member& m, const wire::envelope& e, moment now) {
   if (const auto* b = std::get_if<wire::heartbeat>(&e.body)) {
     beat(m, *b, now);
   } else if (const auto* a = std::get_if<wire::acknowledge>(&e.body)) {
-    if (a->resend) send_again(m, true, now);
+    if (a->resend) send_again(m, channel_sender::resend_cause::gap_reported, now);
   } else if (std::holds_alternative<wire::farewell>(e.body)) {
     farewell(m, now);
   }
@@ -157,8 +157,8 @@ void fleet_impl::send(member& m, wire::message body, moment now) {
   if (s.sender.overflown()) break_session(m, "too many frames are unacknowledged; say hello again", now);
 }
 
-void fleet_impl::send_again(member& m, bool gap, moment now) {
-  for (auto& [number, body] : m.link->sender.resend(now.boot, gap))
+void fleet_impl::send_again(member& m, channel_sender::resend_cause why, moment now) {
+  for (auto& [number, body] : m.link->sender.resend(now.boot, why))
     effects_.ordered.push_back({m.link->route, envelope_for(m, number, std::move(body))});
 }
 

@@ -71,7 +71,7 @@ class fleet_impl final : public fleet {
   bool report(member& m, const wire::message& body, moment now);
   void farewell(member& m, moment now);
   void send(member& m, wire::message body, moment now);
-  void send_again(member& m, bool gap, moment now);
+  void send_again(member& m, channel_sender::resend_cause why, moment now);
   wire::envelope envelope_for(member& m, std::uint64_t number, wire::message body);
 
   // ---- keys.cpp

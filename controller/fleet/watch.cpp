@@ -20,7 +20,7 @@ std::optional<boot_time> fleet_impl::tick(moment now) {
     expire(m, now);
     const bool silent = m.last_frame_at && now.boot - *m.last_frame_at >= silent_after_heartbeats * settings_.heartbeat;
     if (silent && !m.is_silence_reported && !m.record.lost) became_silent(m, now);
-    if (m.link && m.link->owes(reported_departures_)) send_again(m, false, now);
+    if (m.link && m.link->owes(reported_departures_)) send_again(m, channel_sender::resend_cause::time_passed, now);
     if (const auto wake = next_wake(m)) next = next ? std::min(*next, *wake) : *wake;
   }
   if (tidy_leaving(now)) {

@@ -75,7 +75,7 @@ class live_ledger final : public ledger,
   std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const override;
   std::vector<cancel_view> open_cancels(moment now) const override;
   open_cancel_summary summary_of_open_cancels() const override;
-  std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
+  std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, listed_scopes which, const scope_path* after,
                                  std::size_t limit) const override;
   tree_page branches(const tree_question& q) const override;
   bool visible(const operation_id& id, const caller& by) const override;

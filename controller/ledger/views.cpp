@@ -70,10 +70,10 @@ void live_ledger::list_scopes(const Scopes& all, const std::optional<scope_path>
     add(at->second);
 }
 
-std::vector<scope_view> live_ledger::scopes(const std::optional<scope_path>& prefix, bool only_live,
+std::vector<scope_view> live_ledger::scopes(const std::optional<scope_path>& prefix, listed_scopes which,
                                             const scope_path* after, std::size_t limit) const {
   std::vector<scope_view> found;
-  if (only_live)
+  if (which == listed_scopes::live)
     list_scopes(scopes_.live_by_text(), prefix, after, limit, found);
   else
     list_scopes(scopes_.by_text(), prefix, after, limit, found);

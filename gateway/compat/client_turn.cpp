@@ -137,7 +137,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   }
   if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
   // A conversation that quell keeps has its history already, with its images. A stop waits for no disk.
-  auto images = shown_images(wanted.conversation, !wanted.scope);
+  auto images = shown_images(wanted.conversation, wanted.scope ? shown_messages::newest : shown_messages::all);
   const auto keep = wanted.scope ? milliseconds{0} : keep_files_of_one_request;
   if (!stops) co_await store_images(x, order, std::move(images), keep);
   x.req.upload.reset();

@@ -48,7 +48,7 @@ tl::expected<sent_image, std::string> read_data_url(std::string_view url) {
   return found;
 }
 
-std::vector<sent_image> shown_images(sent_conversation& conversation, bool with_earlier) {
+std::vector<sent_image> shown_images(sent_conversation& conversation, shown_messages of) {
   std::size_t number = 0, earlier = 0;
   for (const auto& m : conversation.before) earlier += m.images.size();
   const auto own = std::min(conversation.images.size(), most_attachments);
@@ -60,7 +60,7 @@ std::vector<sent_image> shown_images(sent_conversation& conversation, bool with_
       const bool is_hidden = number <= hidden;
       m.text += (m.text.empty() ? "[" : "\n[") + image.name +
                 (is_hidden ? ": not shown, since only the newest images of the conversation are]" : "]");
-      if (!is_hidden && with_earlier) shown.push_back(std::move(image));
+      if (!is_hidden && of == shown_messages::all) shown.push_back(std::move(image));
     }
     m.images.clear();
   }

@@ -196,7 +196,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
       t.ended = true;
     }
     reached = std::max(t.size, offset);
-    const bool gone = settle(piece.operation, e, false);
+    const bool gone = settle(e, missing_bytes::expected);
     wake(piece.operation, e, calls);
     if (gone) forget_settled(it);
   }
@@ -257,7 +257,7 @@ void output_files::close(const operation_id& id, boot_time now) {
     } else {
       auto& e = opened(id, it->second);
       e.closed_at = now;
-      const bool gone = settle(id, e, !e.final_counts);
+      const bool gone = settle(e, e.final_counts ? missing_bytes::expected : missing_bytes::given_up);
       wake(id, e, calls);
       if (gone) forget_settled(it);
     }
@@ -275,13 +275,13 @@ void output_files::drop(const operation_id& id) {
 }
 
 /// True when the operation is terminal and its streams are complete: its entry can be freed.
-bool output_files::settle(const operation_id&, entry& e, bool force) {
+bool output_files::settle(entry& e, missing_bytes are) {
   if (!e.closed_at) return false;
   const std::array<std::uint64_t, 2> due = {e.final_counts ? e.final_counts->stdout_bytes : 0,
                                             e.final_counts ? e.final_counts->stderr_bytes : 0};
   for (std::size_t i = 0; i < 2; ++i) {
     auto& t = e.streams[i];
-    if (t.size >= due[i] || force) t.ended = true;
+    if (t.size >= due[i] || are == missing_bytes::given_up) t.ended = true;
   }
   return e.streams[0].ended && e.streams[1].ended;
 }
@@ -292,7 +292,7 @@ void output_files::give_up(boot_time now) {
     std::lock_guard lock(mutex_);
     for (auto it = live_.begin(); it != live_.end();) {
       auto& e = it->second;
-      if (e.closed_at && now - *e.closed_at > settle_timeout && settle(it->first, e, true)) {
+      if (e.closed_at && now - *e.closed_at > settle_timeout && settle(e, missing_bytes::given_up)) {
         wake(it->first, e, calls);
         it = forget_settled(it);
       } else {

@@ -119,7 +119,8 @@ class output_files {
   int segment_file(const operation_id& id, stream which, std::uint64_t start, int flags);
   void close_files(const operation_id& id);
   void prune(const operation_id& id, stream which, track& t) const;
-  bool settle(const operation_id& id, entry& e, bool force);
+  enum class missing_bytes : std::uint8_t { expected, given_up };
+  static bool settle(entry& e, missing_bytes are);
   void wake(const operation_id& id, const entry& e, std::vector<std::function<void()>>& calls);
   entry& opened(const operation_id& id, entry& e) const;
   /// A slice without its bytes, and the file in which they are (empty path: none). Its `end` says that the stream is

@@ -16,7 +16,7 @@ configured_connector read_discord(section_reader& from) {
   integrations::chat::discord_settings s;
   auto& keys = from.keys;
   auto& lines = from.lines;
-  s.token = from.secret("token", true);
+  s.token = from.secret("token", section_reader::need::required);
   // Not a secret: anyone may check what Discord signed.
   const auto digits = keys.text("public_key", 256);
   const auto key = integrations::chat::discord::from_hex(digits);

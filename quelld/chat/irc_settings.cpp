@@ -19,9 +19,10 @@ configured_connector read_irc(section_reader& from) {
   from.text("network", s.network);
   from.text("nick", s.nick);
   from.text("real_name", s.real_name);
-  s.password = from.secret("password", false);
+  s.password = from.secret("password", section_reader::need::optional);
   from.text("sasl_user", s.sasl_user);
-  s.sasl_password = from.secret("sasl_password", !s.sasl_user.empty());
+  s.sasl_password = from.secret("sasl_password",
+                                s.sasl_user.empty() ? section_reader::need::optional : section_reader::need::required);
   from.flag("sasl_external", s.sasl_external);
   if (s.sasl_external && !s.sasl_user.empty())
     keys.wrong("sasl_external", "stands beside sasl_user; keep the one by which the server knows us");

@@ -14,7 +14,7 @@ constexpr std::size_t most_secret_bytes = 16 << 10, path_bytes = 4096, url_bytes
 
 } // namespace
 
-std::string section_reader::secret(const char* key, bool is_needed) {
+std::string section_reader::secret(const char* key, need how) {
   const auto env_key = std::string(key) + "_env", file_key = std::string(key) + "_file";
   const auto variable = keys.text(env_key.c_str(), variable_bytes), file = keys.text(file_key.c_str(), path_bytes);
   lines.text(env_key.c_str(), variable);
@@ -42,7 +42,7 @@ std::string section_reader::secret(const char* key, bool is_needed) {
     value = std::string(trimmed(value));
     if (value.empty())
       keys.wrong(file_key, "names " + file + ", which cannot be read or is empty; check the path and its rights");
-  } else if (is_needed) {
+  } else if (how == need::required) {
     keys.wrong("", "needs " + env_key + " (the name of an environment variable) or " + file_key +
                        " (a file); a secret never stands in the configuration itself");
   }

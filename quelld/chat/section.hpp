@@ -48,9 +48,10 @@ struct section_reader {
   turns::toml_lines& lines; ///< the section as --print-config shows it
 
   /// The secret `key`, from `<key>_env` (a variable of quelld) or `<key>_file` (a file's first 16 KiB, trimmed); writes
-  /// the one that is used to `lines`. "" if neither is set, which is an error if the secret is needed. The value itself
-  /// is never written anywhere.
-  std::string secret(const char* key, bool is_needed);
+  /// the one that is used to `lines`. "" if neither is set, which is an error if it is required. The value itself is
+  /// never written anywhere.
+  enum class need : std::uint8_t { optional, required };
+  std::string secret(const char* key, need how);
   /// A base URL, http or https, without a slash at its end.
   std::string url(const char* key, const std::string& otherwise);
   /// A list of such URLs; none if the key is there and empty.

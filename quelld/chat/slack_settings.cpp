@@ -8,8 +8,8 @@ configured_connector read_slack(section_reader& from) {
   integrations::chat::slack_settings s;
   auto& keys = from.keys;
   auto& lines = from.lines;
-  s.bot_token = from.secret("bot_token", true);
-  s.signing_secret = from.secret("signing_secret", true);
+  s.bot_token = from.secret("bot_token", section_reader::need::required);
+  s.signing_secret = from.secret("signing_secret", section_reader::need::required);
   s.base_url = from.url("base_url", s.base_url);
   s.file_urls = from.origins("file_urls", std::move(s.file_urls));
   from.text("ca_file", s.ca_file);

@@ -7,11 +7,12 @@ namespace quell::controller::chat {
 configured_connector read_telegram(section_reader& from) {
   integrations::chat::telegram_settings s;
   auto& keys = from.keys;
-  s.token = from.secret("token", true);
+  s.token = from.secret("token", section_reader::need::required);
   s.base_url = from.url("base_url", s.base_url);
   from.text("ca_file", s.ca_file);
   if (keys.has("webhook_url")) s.webhook_url = from.url("webhook_url", "");
-  s.webhook_secret = from.secret("webhook_secret", !s.webhook_url.empty());
+  s.webhook_secret = from.secret("webhook_secret", s.webhook_url.empty() ? section_reader::need::optional
+                                                                         : section_reader::need::required);
   constexpr auto allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
   if (s.webhook_secret.size() > 256 || s.webhook_secret.find_first_not_of(allowed) != std::string::npos)
     keys.wrong("", "has a webhook_secret that Telegram does not take: 1 to 256 letters, digits, _ or -");

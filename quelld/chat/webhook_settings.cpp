@@ -13,7 +13,7 @@ constexpr std::size_t most_types = 64, most_type_bytes = 64, webhook_url_bytes =
                       name_digits = 12;
 
 std::string key_of(section_reader& from) {
-  const auto secret = from.secret("secret", true);
+  const auto secret = from.secret("secret", section_reader::need::required);
   if (secret.empty()) return {};
   auto key = integrations::chat::webhook_key(secret);
   if (!key)

@@ -13,7 +13,7 @@ configured_connector read_xmpp(section_reader& from) {
   from.text("tls_ca", s.tls_ca);
   from.flag("plaintext", s.plaintext);
   from.text("domain", s.domain);
-  s.secret = from.secret("secret", true);
+  s.secret = from.secret("secret", section_reader::need::required);
   from.text("nick", s.nick);
   from.texts("rooms", s.rooms, 256, 256 * 1024);
   from.texts("users", s.users, 4096, 4096 * 1024);

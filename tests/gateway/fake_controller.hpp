@@ -49,7 +49,7 @@ class fake_controller : public service {
                            reply<outcome<std::size_t>> done) override;
   void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override;
   void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override;
-  void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
+  void scopes(std::optional<scope_path> prefix, listed_scopes which, std::optional<scope_path> after, std::size_t limit,
               reply<std::vector<scope_view>> done) override;
   void cluster(reply<cluster_view> done) override;
   void workers(reply<std::vector<worker_view>> done) override;

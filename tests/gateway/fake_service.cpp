@@ -145,8 +145,8 @@ void fake_controller::view_cancel(cancel_id id, reply<std::optional<cancel_view>
   });
 }
 
-void fake_controller::scopes(std::optional<scope_path>, bool, std::optional<scope_path> after, std::size_t limit,
-                             reply<std::vector<scope_view>> done) {
+void fake_controller::scopes(std::optional<scope_path>, listed_scopes, std::optional<scope_path> after,
+                             std::size_t limit, reply<std::vector<scope_view>> done) {
   post([after, limit, done = std::move(done)] {
     std::vector<scope_view> all;
     for (const char* text : {"team/a", "team/b", "team/c"}) {

@@ -31,6 +31,7 @@ std::vector<std::uint64_t> numbers(const std::vector<std::pair<std::uint64_t, wi
 
 using list = std::vector<std::uint64_t>;
 using verdict = channel_receiver::verdict;
+using enum channel_sender::resend_cause;
 
 } // namespace
 
@@ -40,10 +41,10 @@ TEST_CASE("frames are numbered from 1 and forgotten when acknowledged", "[channe
   for (std::uint64_t n = 1; n <= 3; ++n) CHECK(sender.push(nth(n), start) == n);
   CHECK(sender.acknowledged(2, start));
   CHECK(sender.last_acknowledged() == 2);
-  CHECK(numbers(sender.resend(start + 2s, false)) == list{3});
+  CHECK(numbers(sender.resend(start + 2s, time_passed)) == list{3});
   CHECK(sender.acknowledged(3, start));
   CHECK_FALSE(sender.next_resend());
-  CHECK(sender.resend(start + 9s, true).empty());
+  CHECK(sender.resend(start + 9s, gap_reported).empty());
 }
 
 TEST_CASE("an old acknowledgement is ignored; one of what was never sent ends the session", "[channel]") {
@@ -62,29 +63,29 @@ TEST_CASE("nothing is sent again before its time", "[channel]") {
   sender.push(nth(1), start);
   sender.push(nth(2), start + 900ms);
   CHECK(sender.next_resend() == start + 1000ms);
-  CHECK(sender.resend(start + 999ms, false).empty());
-  CHECK(numbers(sender.resend(start + 1000ms, false)) == list{1, 2});
+  CHECK(sender.resend(start + 999ms, time_passed).empty());
+  CHECK(numbers(sender.resend(start + 1000ms, time_passed)) == list{1, 2});
   CHECK(sender.next_resend() == start + 2000ms);
-  CHECK(sender.resend(start + 1001ms, false).empty());
+  CHECK(sender.resend(start + 1001ms, time_passed).empty());
 }
 
 TEST_CASE("progress puts the resend off", "[channel]") {
   channel_sender sender;
   for (std::uint64_t n = 1; n <= 3; ++n) sender.push(nth(n), start);
   CHECK(sender.acknowledged(1, start + 900ms));
-  CHECK(sender.resend(start + 1000ms, false).empty());
-  CHECK(numbers(sender.resend(start + 1900ms, false)) == list{2, 3});
+  CHECK(sender.resend(start + 1000ms, time_passed).empty());
+  CHECK(numbers(sender.resend(start + 1900ms, time_passed)) == list{2, 3});
 }
 
 TEST_CASE("a gap is answered at once, and its many reports only once", "[channel]") {
   channel_sender sender;
   for (std::uint64_t n = 1; n <= 3; ++n) sender.push(nth(n), start);
-  CHECK(numbers(sender.resend(start + 1ms, true)) == list{1, 2, 3});
-  CHECK(sender.resend(start + 2ms, true).empty());
-  CHECK(sender.resend(start + 3ms, true).empty());
-  CHECK(numbers(sender.resend(start + 101ms, true)) == list{1, 2, 3});
+  CHECK(numbers(sender.resend(start + 1ms, gap_reported)) == list{1, 2, 3});
+  CHECK(sender.resend(start + 2ms, gap_reported).empty());
+  CHECK(sender.resend(start + 3ms, gap_reported).empty());
+  CHECK(numbers(sender.resend(start + 101ms, gap_reported)) == list{1, 2, 3});
   CHECK(sender.acknowledged(1, start + 102ms));
-  CHECK(numbers(sender.resend(start + 103ms, true)) == list{2, 3}); // progress since then: a new gap
+  CHECK(numbers(sender.resend(start + 103ms, gap_reported)) == list{2, 3}); // progress since then: a new gap
 }
 
 TEST_CASE("a peer that is too far behind overflows the channel", "[channel]") {
@@ -145,7 +146,8 @@ TEST_CASE("whatever the network does, the delivered sequence is the sent one's p
     };
     const auto acknowledge = [&](std::pair<std::uint64_t, bool> a) {
       RC_ASSERT(sender.acknowledged(a.first, now));
-      for (auto& [number, body] : sender.resend(now, a.second)) forth.push_back({number, std::move(body)});
+      for (auto& [number, body] : sender.resend(now, a.second ? gap_reported : time_passed))
+        forth.push_back({number, std::move(body)});
     };
     const auto take = [](auto& queue, std::size_t at) {
       auto taken = queue[at];
@@ -178,7 +180,7 @@ TEST_CASE("whatever the network does, the delivered sequence is the sent one's p
         if (!back.empty()) acknowledge(take(back, *rc::gen::inRange<std::size_t>(0, back.size())));
         break;
       case 8:
-        for (auto& [number, body] : sender.resend(now, false)) forth.push_back({number, std::move(body)});
+        for (auto& [number, body] : sender.resend(now, time_passed)) forth.push_back({number, std::move(body)});
         break;
       }
       RC_ASSERT(delivered.size() <= pushed);
@@ -191,7 +193,7 @@ TEST_CASE("whatever the network does, the delivered sequence is the sent one's p
     // The network recovers: a few rounds of timers are enough.
     for (int round = 0; round < 3 && sender.next_resend(); ++round) {
       now = std::max(now, *sender.next_resend());
-      for (auto& [number, body] : sender.resend(now, false)) forth.push_back({number, std::move(body)});
+      for (auto& [number, body] : sender.resend(now, time_passed)) forth.push_back({number, std::move(body)});
       while (!forth.empty()) receive(take(forth, 0));
       receiver.applied(delivered.size());
       RC_ASSERT(sender.acknowledged(receiver.ack(), now));

@@ -49,7 +49,7 @@ result<records::recovered_state> store::open(std::function<void(const records::c
     auto database = std::make_unique<SQLite::Database>(storage::database_file,
                                                        SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, 0, disk::layer);
     storage::set_up_writer(*database);
-    if (auto begun = storage::begin_epoch(*database, options_.directory, false); !begun)
+    if (auto begun = storage::begin_epoch(*database, options_.directory, storage::store_origin::own_past); !begun)
       return tl::unexpected(begun.error());
     auto state = storage::recover(*database);
     ballast_ = std::make_unique<storage::ballast>(options_.directory, 0, 0);

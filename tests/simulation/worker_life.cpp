@@ -136,7 +136,8 @@ void worker_host::leave(bool at_once) {
   world_.note(world_.name(number_), [] { return std::string("leaves"); });
   world_.truth.worker_leaves(number_);
   effects list;
-  life_->table.leave(now(), life_->leave_requested > 1, list);
+  using enum worker::task_table::departure;
+  life_->table.leave(now(), life_->leave_requested > 1 ? immediate : with_grace, list);
   perform(list);
   wake();
 }

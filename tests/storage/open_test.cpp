@@ -176,7 +176,7 @@ TEST_CASE("each start raises the epoch, and a restored one jumps far ahead") {
   CHECK(second.recovered.next_seq == 500);
   CHECK(second.recovered.next_event == 41);
   second.log->close();
-  store third(journal::options{.directory = directory.path(), .restored = true});
+  store third(journal::options{.directory = directory.path(), .origin = store_origin::backup});
   CHECK(third.recovered.epoch == 2 + (std::uint64_t{1} << 20));
   CHECK(second.recovered.restored_below == 0);
   CHECK(third.recovered.restored_below == third.recovered.next_seq);

@@ -216,7 +216,7 @@ TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of t
   f.runs("b", 2);
   f.start_arrives("queued", 3);
   worker::effects list;
-  f.table.leave(f.now, false, list);
+  f.table.leave(f.now, worker::task_table::departure::with_grace, list);
   f.perform(list);
   CHECK(f.stops.size() == 2);
   CHECK(f.end_of("queued")->evidence == proof::never_ran);

@@ -65,7 +65,7 @@ class ledger_service final : public service {
   void on_signal(std::function<void(const external_signal&)>) override {}
   void views(std::vector<operation_id>, reply<std::vector<std::optional<live_view>>> done) override { done({}); }
   void view_cancel(cancel_id, reply<std::optional<cancel_view>> done) override { done(std::nullopt); }
-  void scopes(std::optional<scope_path>, bool, std::optional<scope_path>, std::size_t,
+  void scopes(std::optional<scope_path>, listed_scopes, std::optional<scope_path>, std::size_t,
               reply<std::vector<scope_view>> done) override {
     done({});
   }

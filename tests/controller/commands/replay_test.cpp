@@ -41,7 +41,7 @@ std::string state_of(commands_world& w, const std::vector<operation_id>& ids) {
   }
   for (const auto& c : l.open_cancels(w.now))
     text << c.record.id.text() << ' ' << name_of(c.record.status) << ' ' << c.record.report.operations << "\n";
-  for (const auto& s : l.scopes({}, false, nullptr, 100))
+  for (const auto& s : l.scopes({}, listed_scopes::all, nullptr, 100))
     text << s.scope.text() << ' ' << s.live << ' ' << s.cancelling << ' ' << s.cutoff_seq << "\n";
   return text.str();
 }

@@ -144,7 +144,7 @@ struct ledger_double final : ledger {
   std::optional<cancel_view> view_cancel(const cancel_id&, moment) const override { return {}; }
   std::vector<cancel_view> open_cancels(moment) const override { return {}; }
   open_cancel_summary summary_of_open_cancels() const override { return {}; }
-  std::vector<scope_view> scopes(const std::optional<scope_path>&, bool, const scope_path*,
+  std::vector<scope_view> scopes(const std::optional<scope_path>&, listed_scopes, const scope_path*,
                                  std::size_t) const override {
     return {};
   }

@@ -309,7 +309,7 @@ TEST_CASE("a dry run changes nothing and lists what the cancel then stops") {
   CHECK(w.status_of("a") == "pending");
   o.target = records::target_scope{in("nobody/here")};
   CHECK(w.cancel(o).record.outcome == cancel_outcome::nothing_live);
-  CHECK(w.core->scopes({}, false, nullptr, 100).size() == 2);
+  CHECK(w.core->scopes({}, listed_scopes::all, nullptr, 100).size() == 2);
 }
 
 TEST_CASE("a dry run of much work counts all of it and names the oldest") {

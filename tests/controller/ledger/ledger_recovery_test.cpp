@@ -98,25 +98,26 @@ TEST_CASE("scopes that keep only a cutoff are not among the live ones, nor are n
   w.task("b", in("team-2/build"));
   w.cancel_scope("team-1");
   w.cancel_scope("team/idle");
-  const auto named = [&](const std::optional<scope_path>& prefix, bool only_live, const scope_path* after = nullptr) {
+  const auto named = [&](const std::optional<scope_path>& prefix, listed_scopes which,
+                         const scope_path* after = nullptr) {
     std::vector<std::string> names;
-    for (const auto& s : w.core->scopes(prefix, only_live, after, 100)) names.push_back(s.scope.text());
+    for (const auto& s : w.core->scopes(prefix, which, after, 100)) names.push_back(s.scope.text());
     return names;
   };
   using texts = std::vector<std::string>;
-  CHECK(named({}, true) == texts{"team", "team-2", "team-2/build", "team/build"});
-  CHECK(named(in("team"), true) == texts{"team", "team/build"});
-  CHECK(named(in("team"), false) == texts{"team", "team/build", "team/idle"});
+  CHECK(named({}, listed_scopes::live) == texts{"team", "team-2", "team-2/build", "team/build"});
+  CHECK(named(in("team"), listed_scopes::live) == texts{"team", "team/build"});
+  CHECK(named(in("team"), listed_scopes::all) == texts{"team", "team/build", "team/idle"});
   const scope_path own = in("team"), deep = in("team/build");
-  CHECK(named(own, false, &own) == texts{"team/build", "team/idle"});
-  CHECK(named(own, false, &deep) == texts{"team/idle"});
-  CHECK(named(in("nobody"), true).empty());
+  CHECK(named(own, listed_scopes::all, &own) == texts{"team/build", "team/idle"});
+  CHECK(named(own, listed_scopes::all, &deep) == texts{"team/idle"});
+  CHECK(named(in("nobody"), listed_scopes::live).empty());
   w.cancel_task("a");
   w.roll_out();
-  CHECK(named(in("team"), true).empty());
-  CHECK(named(in("team"), false) == texts{"team/idle"});
+  CHECK(named(in("team"), listed_scopes::live).empty());
+  CHECK(named(in("team"), listed_scopes::all) == texts{"team/idle"});
   w.task("c", in("team/idle"));
-  CHECK(named(in("team"), true) == texts{"team", "team/idle"});
+  CHECK(named(in("team"), listed_scopes::live) == texts{"team", "team/idle"});
   CHECK(w.core->branches({.what = branches_of::scope, .operation = {}, .scope = in("team"), .after = {}, .limit = 9})
             .scopes.size() == 1);
 }
@@ -128,17 +129,17 @@ TEST_CASE("scopes are listed with what lives in and below them") {
   w.task("c", in("team/builder"));
   w.cancel_scope("idle");
   w.cancel_scope("team/build/x");
-  const auto all = w.core->scopes({}, false, nullptr, 100);
+  const auto all = w.core->scopes({}, listed_scopes::all, nullptr, 100);
   REQUIRE(all.size() == 5);
   CHECK(all[0].scope == in("idle"));
   CHECK(all[1].scope == in("team"));
   CHECK(all[1].live == 3);
   CHECK(all[1].cancelling == 1);
-  const auto below = w.core->scopes(in("team/build"), true, nullptr, 100);
+  const auto below = w.core->scopes(in("team/build"), listed_scopes::live, nullptr, 100);
   REQUIRE(below.size() == 2);
   CHECK(below[1].scope == in("team/build/x"));
   const scope_path after = in("team");
-  CHECK(w.core->scopes({}, true, &after, 1).at(0).scope == in("team/build"));
+  CHECK(w.core->scopes({}, listed_scopes::live, &after, 1).at(0).scope == in("team/build"));
   w.roll_out();
   CHECK(w.core->live_by_status().at("pending") == 2);
 }

@@ -28,9 +28,9 @@ void check_images(const prior_message& m) {
            "an image is what its type says, and its place is known");
 }
 
-void check_shown(sent_conversation conversation, bool with_earlier) {
+void check_shown(sent_conversation conversation, shown_messages of) {
   const auto own = conversation.images.size();
-  const auto shown = shown_images(conversation, with_earlier);
+  const auto shown = shown_images(conversation, of);
   expect(shown.size() <= most_attachments && shown.size() >= own, "the newest message's images are shown, and few");
   std::set<std::string> names;
   for (const auto& image : shown) expect(names.insert(image.name).second, "an image has a name of its own");
@@ -51,8 +51,8 @@ void check(const sent_conversation& conversation) {
   }
   expect(earlier <= max_prior_bytes, "the earlier messages are bounded");
   check_images({.role = "user", .images = conversation.images});
-  check_shown(conversation, false);
-  check_shown(conversation, true);
+  check_shown(conversation, shown_messages::newest);
+  check_shown(conversation, shown_messages::all);
 }
 
 void completion(std::string_view body) {

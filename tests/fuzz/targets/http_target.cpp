@@ -51,7 +51,7 @@ void run(std::string_view bytes) {
   if (const auto read = read_target(bytes, req); read) {
     expect(req.query.size() <= 256, "parameters are few");
     expect(!req.path.empty() && req.path.front() == '/', "a path begins with /");
-    (void)percent_decoded(req.path, false);
+    (void)percent_decoded(req.path, plus_sign::literal);
     reads_every_parameter(req);
   } else {
     expect(read.error().code == "bad_request" && !read.error().detail.empty(), "a bad target is refused with a reason");

@@ -81,7 +81,7 @@ TEST_CASE("images of earlier messages go along, the newest ten, and each is name
       message_of(many), message_of("nine cats", "assistant"),
       message_of({{{"type", "text"}, {"text", "and these"}}, image_part(url_of()), image_part(url_of())})};
   auto conversation = completion_of(messages)->conversation;
-  const auto shown = shown_images(conversation, true);
+  const auto shown = shown_images(conversation, shown_messages::all);
   REQUIRE(shown.size() == most_attachments);
   CHECK((shown.front().name == "image-2.png" && shown.front().bytes == picture + "1"));
   CHECK(shown.back().name == "image-11.png");
@@ -89,7 +89,7 @@ TEST_CASE("images of earlier messages go along, the newest ten, and each is name
   CHECK(context.find("[image-1.png: not shown") != std::string::npos);
   CHECK(context.find("[image-2.png]") != std::string::npos);
   auto kept = completion_of(messages)->conversation;
-  CHECK(shown_images(kept, false).size() == 2); // quell has the earlier ones
+  CHECK(shown_images(kept, shown_messages::newest).size() == 2); // quell has the earlier ones
 }
 
 TEST_CASE("the files of a page's message are its images") {
