@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,13 @@
 #include "protocol/vocabulary.hpp"
 
 namespace quell::controller {
+
+/// Bytes in an open file, which stay readable when the file is removed.
+struct file_range {
+  std::shared_ptr<const int> descriptor; ///< closed with its last owner
+  std::uint64_t from = 0;                ///< in the file
+  std::uint64_t length = 0;
+};
 
 /// Output of tasks: the bulk socket's thread writes the files, the front ends read them. Thread-safe; does not block
 /// for long.
@@ -28,6 +37,15 @@ class output_reader {
   };
   virtual ~output_reader() = default;
   virtual result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) = 0;
+  /// A slice whose bytes are in `about`, or in a file, so that many bytes need no copy on their way to a client.
+  struct located {
+    slice about;
+    std::optional<file_range> stored; ///< if set, `about.bytes` is empty
+    std::uint64_t length() const { return stored ? stored->length : about.bytes.size(); }
+  };
+  /// As `read`, but a store that keeps bytes in files leaves many of them there.
+  virtual result<located> locate(const operation_id& id, stream which, std::uint64_t offset,
+                                 std::size_t limit_bytes) = 0;
   virtual output_counts counts(const operation_id& id) = 0;
   /// Pieces of both streams in the order received, after position `after` (for SSE): (stream, offset, length) index
   /// entries.

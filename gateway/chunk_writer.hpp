@@ -21,7 +21,7 @@
 
 namespace quell::controller::http {
 
-class chunk_writer final : public stream_writer, public file_writer {
+class chunk_writer final : public stream_writer {
  public:
   struct link {
     std::function<awaitable<bool>(std::string)> write_all; ///< false if the client has gone

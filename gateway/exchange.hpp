@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/orders.hpp"
+#include "controller/output_reader.hpp"
 #include "gateway/client_link.hpp"
 #include "gateway/gateway_context.hpp"
 #include "gateway/owned_turn.hpp"
@@ -23,6 +24,9 @@ class stream_writer {
   virtual ~stream_writer() = default;
   /// False if the client has disconnected; then the stream ends.
   virtual awaitable<bool> write(std::string bytes) = 0;
+  /// The same for bytes of a file, which a plain connection gets straight from there. `here`: of the stream. False,
+  /// too, if the file is shorter than it was said to be.
+  virtual awaitable<bool> write_file(thread_context& here, file_range bytes) = 0;
   /// True once the client has closed its side, which also notifies `wake_on_close`.
   virtual bool closed() const = 0;
   /// True if we closed it, to make room for other connections.

@@ -14,19 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "controller/stored_output.hpp"
+#include "controller/output_reader.hpp"
 #include "gateway/exchange.hpp"
 
 namespace quell::controller::http {
-
-/// A second interface of a `stream_writer` whose client can be sent bytes straight from their file. Belongs to the
-/// thread of the stream.
-class file_writer {
- public:
-  virtual ~file_writer() = default;
-  /// False if the client has gone. `here`: of the stream.
-  virtual awaitable<bool> write_file(thread_context& here, file_range bytes) = 0;
-};
 
 /// One chunk of an answer whose bytes are in a file. On any one thread at a time.
 class file_chunk {
@@ -131,16 +122,6 @@ inline awaitable<bool> write_by_copy(stream_writer& to, thread_context& here, fi
     if (!alive || !whole) co_return false;
   }
   co_return true;
-}
-
-/// Writes the bytes in the best way that `to` has.
-inline awaitable<bool> write_file(stream_writer& to, thread_context& here, file_range bytes) {
-  if (auto* straight = dynamic_cast<file_writer*>(&to)) {
-    const bool sent = co_await straight->write_file(here, std::move(bytes));
-    co_return sent;
-  }
-  const bool copied = co_await write_by_copy(to, here, std::move(bytes));
-  co_return copied;
 }
 
 } // namespace quell::controller::http

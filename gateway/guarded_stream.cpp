@@ -75,7 +75,7 @@ class stream_guard {
 };
 
 /// Passes writes on until the token ends; from then on the client counts as disconnected.
-class guarded_writer final : public stream_writer, public file_writer {
+class guarded_writer final : public stream_writer {
  public:
   guarded_writer(io_context& here, stream_guard& guard, stream_writer& to) : here_(here), guard_(guard), to_(to) {}
   awaitable<bool> write(std::string bytes) override {
@@ -85,7 +85,7 @@ class guarded_writer final : public stream_writer, public file_writer {
   }
   awaitable<bool> write_file(thread_context& here, file_range bytes) override {
     if (guard_.has_ended()) co_return false;
-    const bool alive = co_await http::write_file(to_, here, std::move(bytes));
+    const bool alive = co_await to_.write_file(here, std::move(bytes));
     co_return alive;
   }
   bool closed() const override { return guard_.has_ended() || to_.closed(); }

@@ -1,7 +1,6 @@
 // GET /v1/operations/{id}/output: raw bytes of one stream, as stored or followed.
 #include <algorithm>
 
-#include "controller/stored_output.hpp"
 #include "gateway/file_sending.hpp"
 #include "gateway/output_reading.hpp"
 #include "gateway/presenter.hpp"
@@ -38,16 +37,21 @@ output_request read_output_request(const exchange& x) {
   return requested;
 }
 
+bool has_no_output(const fault& why) {
+  return has_code(why, error_code::not_found) || has_code(why, error_code::operation_not_found);
+}
+
+output_store::slice empty_slice(std::uint64_t offset) {
+  output_store::slice none;
+  none.offset = offset;
+  return none;
+}
+
 /// A slice; an operation without output gives an empty one. On a reader's thread.
 result<output_store::slice> slice_of(output_store& output, operation_id id, stream which, std::uint64_t offset,
                                      std::size_t limit) {
   auto read = output.read(id, which, offset, limit);
-  if (!read &&
-      (has_code(read.error(), error_code::not_found) || has_code(read.error(), error_code::operation_not_found))) {
-    output_store::slice none;
-    none.offset = offset;
-    return none;
-  }
+  if (!read && has_no_output(read.error())) return empty_slice(offset);
   return read;
 }
 
@@ -62,21 +66,20 @@ awaitable<bool> has_no_stream(thread_context& gw, operation_id id, const output_
 }
 
 /// The same, but many bytes stay in their file. On a reader's thread.
-result<located_output> locate(output_store& output, operation_id id, stream which, std::uint64_t offset,
-                              std::size_t limit) {
-  if (auto* files = dynamic_cast<stored_output*>(&output)) return files->locate(id, which, offset, limit);
-  auto read = slice_of(output, id, which, offset, limit);
-  if (!read) return tl::unexpected(read.error());
-  return located_output{std::move(*read), std::nullopt};
+result<output_store::located> locate(output_store& output, operation_id id, stream which, std::uint64_t offset,
+                                     std::size_t limit) {
+  auto found = output.locate(id, which, offset, limit);
+  if (!found && has_no_output(found.error())) return output_store::located{empty_slice(offset), std::nullopt};
+  return found;
 }
 
-awaitable<located_output> locate_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
-                                        std::size_t limit) {
+awaitable<output_store::located> locate_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
+                                               std::size_t limit) {
   auto& output = gw.output;
   const auto job = [&output, id, which, offset, limit](store_reader&) {
     return locate(output, id, which, offset, limit);
   };
-  auto found = co_await gw.read<located_output>(job);
+  auto found = co_await gw.read<output_store::located>(job);
   const bool never_ran = co_await has_no_stream(gw, id, found.about);
   if (never_ran) found.about.end = false;
   co_return found;
@@ -113,7 +116,7 @@ result<beginning> begin_of(output_store& output, operation_id id, const output_r
   return b;
 }
 
-void cut_end(located_output& found, std::uint64_t bytes) {
+void cut_end(output_store::located& found, std::uint64_t bytes) {
   const auto kept = found.length() - std::min(bytes, found.length());
   if (found.stored)
     found.stored->length = kept;
@@ -123,7 +126,7 @@ void cut_end(located_output& found, std::uint64_t bytes) {
 
 /// Bytes in a file are written in parts, so that no reader's thread is kept for long. False if the client has gone,
 /// or if quelld ends.
-awaitable<bool> write_located(thread_context& gw, located_output found, stream_writer& to) {
+awaitable<bool> write_located(thread_context& gw, output_store::located found, stream_writer& to) {
   if (!found.stored) {
     const bool alive = co_await to.write(std::move(found.about.bytes));
     co_return alive;
@@ -136,7 +139,7 @@ awaitable<bool> write_located(thread_context& gw, located_output found, stream_w
     part.length = std::min(rest.length, part_bytes);
     rest.from += part.length;
     rest.length -= part.length;
-    const bool alive = co_await write_file(to, gw, std::move(part));
+    const bool alive = co_await to.write_file(gw, std::move(part));
     if (!alive) co_return false;
   }
   co_return true;

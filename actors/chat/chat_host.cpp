@@ -10,7 +10,6 @@
 #include "actors/chat/chat_files.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/turn_scheduler.hpp"
-#include "integrations/chat/signed_stop.hpp"
 #include "protocol/clock_now.hpp"
 
 namespace quell::controller::chat {
@@ -93,7 +92,7 @@ cancel_order cancel_of(chat_in::stop_order order) {
   return c;
 }
 
-class real_host final : public chat_in::host, public chat_in::signed_stops {
+class real_host final : public chat_in::host {
  public:
   real_host(service& controller, turns::turn_scheduler& turn_scheduler)
       : controller_(controller), scheduler_(turn_scheduler) {}

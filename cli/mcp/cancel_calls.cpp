@@ -27,10 +27,10 @@ json order(call_context& d, const cancel_arguments& a, milliseconds wait) {
   return body;
 }
 
-class cancel_one : public tool_call {
+class cancel_one : public prompt_call {
  public:
   cancel_one(call_context& d, cancel_arguments a, done answered)
-      : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
+      : prompt_call(d, std::move(answered)), arguments_(std::move(a)) {}
 
   void begin() override {
     find(arguments_.id, [this](answer<json> a) {
@@ -47,10 +47,10 @@ class cancel_one : public tool_call {
   const cancel_arguments arguments_;
 };
 
-class cancel_all : public tool_call {
+class cancel_all : public prompt_call {
  public:
   cancel_all(call_context& d, cancel_arguments a, done answered)
-      : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
+      : prompt_call(d, std::move(answered)), arguments_(std::move(a)) {}
 
   void begin() override {
     until_ = steady::now() + wait_for_proof;

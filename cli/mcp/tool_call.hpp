@@ -49,9 +49,9 @@ class tool_call {
 
   virtual void begin() = 0;
   /// The client has gone: a waiting call answers with the present state.
-  virtual void hurry() {}
+  virtual void hurry() = 0;
   /// The operation to stop if the client gives up this call; "" = none.
-  virtual std::string started() const { return {}; }
+  virtual std::string started() const = 0;
 
  protected:
   using steady = std::chrono::steady_clock;
@@ -85,6 +85,14 @@ class tool_call {
 
   done answered_;
   std::set<event_loop::handle> transfers_, timers_;
+};
+
+/// A call that starts no operation, and that answers as soon as it can.
+class prompt_call : public tool_call {
+ public:
+  using tool_call::tool_call;
+  void hurry() override {}
+  std::string started() const override { return {}; }
 };
 
 /// Does nothing before `begin`.

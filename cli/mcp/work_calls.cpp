@@ -132,15 +132,16 @@ class wait_call : public waiting_call {
   void begin() override {
     find(typed_, [this](answer<json> a) { a ? wait_for(*a) : fail(a.error()); });
   }
+  std::string started() const override { return {}; }
 
  private:
   const std::string typed_;
 };
 
-class show_call : public tool_call {
+class show_call : public prompt_call {
  public:
   show_call(call_context& d, show_arguments a, done answered)
-      : tool_call(d, std::move(answered)), typed_(std::move(a.id)) {}
+      : prompt_call(d, std::move(answered)), typed_(std::move(a.id)) {}
   void begin() override {
     find(typed_, [this](answer<json> a) {
       if (!a) return fail(a.error());
@@ -152,10 +153,10 @@ class show_call : public tool_call {
   const std::string typed_;
 };
 
-class list_call : public tool_call {
+class list_call : public prompt_call {
  public:
   list_call(call_context& d, list_arguments a, done answered)
-      : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
+      : prompt_call(d, std::move(answered)), arguments_(std::move(a)) {}
   void begin() override {
     // One more than requested: our own operation is the first of its tree and is not shown.
     const query parameters{
@@ -188,10 +189,10 @@ std::uint64_t count_in(const http_head& head, const char* name) {
   return found == head.headers.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
-class output_call : public tool_call {
+class output_call : public prompt_call {
  public:
   output_call(call_context& d, output_arguments a, done answered)
-      : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
+      : prompt_call(d, std::move(answered)), arguments_(std::move(a)) {}
   ~output_call() override { context_.controller.loop().abandon(transfer_); }
 
   void begin() override {

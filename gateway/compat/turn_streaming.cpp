@@ -69,6 +69,7 @@ class end_reader final : public turn_translator {
 class silent_writer final : public stream_writer {
  public:
   awaitable<bool> write(std::string) override { co_return !gone_; }
+  awaitable<bool> write_file(thread_context&, file_range) override { co_return !gone_; }
   bool closed() const override { return gone_; }
   bool made_room() const override { return made_room_; }
   void wake_on_close(std::shared_ptr<signal> wake) override { wake_ = std::move(wake); }

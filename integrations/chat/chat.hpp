@@ -115,6 +115,14 @@ struct event_page {
   std::uint64_t oldest = 0, newest = 0;
 };
 
+/// A stop that can be replayed: a service's signed request is valid for some minutes, also for someone who recorded it.
+struct signed_stop {
+  stop_order order;
+  std::string signature; ///< the same signature means the same stop, which is performed only once, ever
+  wall_time signed_at{};
+  bool is_from_before = false; ///< signed before this process could record it: an earlier process may have performed it
+};
+
 /// quelld, as a connector sees it. Every method: any thread; replies exactly once, on another thread, and the reply
 /// must only hand over. Faults carry the codes of the HTTP API.
 class host {
@@ -124,6 +132,8 @@ class host {
   virtual void say(incoming_message message, std::function<void(result<decision>)> done) = 0;
   /// Replies once the stop is fenced. Fault: `operation_not_found` (no such operation runs there).
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
+  /// The outcome `repeated` means that an earlier process performed it.
+  virtual void stop_once(signed_stop order, std::function<void(result<stop_answer>)> done) = 0;
   /// Faults: `operation_not_found` (no such call waits there), `forbidden` (gives the reason), `not_ready`.
   virtual void approve(approval_order order, std::function<void(result<void>)> done) = 0;
   /// The status of each operation; nullopt: ended or unknown.

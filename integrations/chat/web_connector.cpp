@@ -223,9 +223,7 @@ void web_connector::stop_turn(const scope_path& place, const operation_id& turn,
 }
 
 void web_connector::stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done) {
-  if (auto* remembers = dynamic_cast<signed_stops*>(&at_))
-    return remembers->stop_once(std::move(once), back<result<stop_answer>>(std::move(done)));
-  stop_work(std::move(once.order), std::move(done));
+  at_.stop_once(std::move(once), back<result<stop_answer>>(std::move(done)));
 }
 
 void web_connector::approve(approval_order order, std::function<void(result<void>)> done) {

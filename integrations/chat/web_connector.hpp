@@ -18,7 +18,6 @@
 #include "integrations/chat/missed_events.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
-#include "integrations/chat/signed_stop.hpp"
 #include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat {

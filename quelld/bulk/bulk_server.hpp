@@ -18,7 +18,7 @@
 
 namespace quell::controller {
 
-class bulk_server final : public output_store, public stored_output {
+class bulk_server final : public output_store {
  public:
   /// Checks whether (key, session) is a live session; answers, on any thread, with the worker's name or nullopt.
   using session_check =
@@ -37,8 +37,7 @@ class bulk_server final : public output_store, public stored_output {
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override {
     return files_.read(id, which, offset, limit_bytes);
   }
-  result<located_output> locate(const operation_id& id, stream which, std::uint64_t offset,
-                                std::size_t limit_bytes) override {
+  result<located> locate(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override {
     return files_.locate(id, which, offset, limit_bytes);
   }
   output_counts counts(const operation_id& id) override { return files_.counts(id); }

@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "controller/output_reader.hpp"
 #include "controller/service.hpp"
-#include "controller/stored_output.hpp"
 
 namespace quell::controller {
 
@@ -59,7 +59,8 @@ class output_files {
 
   result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
   /// The same, but at least 32 KiB stay in their file (`stored`).
-  result<located_output> locate(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
+  result<output_store::located> locate(const operation_id& id, stream which, std::uint64_t offset,
+                                       std::size_t limit_bytes);
   output_counts counts(const operation_id& id);
   std::vector<output_store::piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit);
   std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,

@@ -93,10 +93,10 @@ result<output_store::slice> output_files::read(const operation_id& id, stream wh
   return std::move(s);
 }
 
-result<located_output> output_files::locate(const operation_id& id, stream which, std::uint64_t offset,
-                                            std::size_t limit_bytes) {
+result<output_store::located> output_files::locate(const operation_id& id, stream which, std::uint64_t offset,
+                                                   std::size_t limit_bytes) {
   auto found = find(id, which, offset, limit_bytes);
-  located_output all{std::move(found.about), std::nullopt};
+  output_store::located all{std::move(found.about), std::nullopt};
   if (found.length >= least_located_bytes) {
     if (auto file = open_to_read(found.path)) all.stored = file_range{std::move(file), found.from, found.length};
   } else if (!found.path.empty()) {

@@ -104,6 +104,13 @@ result<output_store::slice> memory_output::read(const operation_id& id, stream w
   return s;
 }
 
+result<output_store::located> memory_output::locate(const operation_id& id, stream which, std::uint64_t offset,
+                                                    std::size_t limit_bytes) {
+  auto found = read(id, which, offset, limit_bytes);
+  if (!found) return tl::unexpected(found.error());
+  return located{std::move(*found), std::nullopt};
+}
+
 output_counts memory_output::counts(const operation_id& id) {
   const std::lock_guard lock(mutex_);
   const auto& e = entries_[id];

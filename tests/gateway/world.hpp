@@ -25,6 +25,7 @@ class memory_output : public output_store {
   std::vector<std::string> inputs();
 
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override;
+  result<located> locate(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override;
   output_counts counts(const operation_id& id) override;
   std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) override;
   std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,

@@ -40,6 +40,9 @@ class played_output_store final : public output_store {
     s.end = t->is_whole && offset + s.bytes.size() == t->written.size();
     return s;
   }
+  result<located> locate(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit) override {
+    return located{*read(id, which, offset, limit), std::nullopt};
+  }
   output_counts counts(const operation_id&) override { return {}; }
   std::vector<piece> order(const operation_id&, std::uint64_t, std::size_t) override { return {}; }
   std::uint64_t watch(const operation_id& id, std::uint64_t seen, std::uint64_t, std::function<void()> wake) override {

@@ -22,6 +22,9 @@ class quick_host final : public host {
     now = status::cancelled;
     done(stop_answer{{}, "stopping", 1});
   }
+  void stop_once(signed_stop once, std::function<void(result<stop_answer>)> done) override {
+    stop(std::move(once.order), std::move(done));
+  }
   void approve(approval_order, std::function<void(result<void>)>) override {}
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
     done({now});
