@@ -1,45 +1,32 @@
-// Jobs wait in the actor's own table, not in the system's clock, so that its end frees them.
+// An executor: one handler per message, around its table of jobs.
 #include "actors/executor_actor.hpp"
 
 #include <caf/all.hpp>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <utility>
+
+#include "actors/due_table.hpp"
 
 namespace quell::actors {
 
 namespace {
 
 using controller::turns::blocking_executor;
-using due_time = caf::actor_clock::time_point;
 
 struct executor_state {
   std::shared_ptr<executor_environment> environment;
-  std::multimap<due_time, std::shared_ptr<const blocking_executor::job>> jobs;
-  std::uint64_t timer_generation = 0;
-  std::optional<due_time> timer_at; ///< of the tick that is on its way
+  due_table<std::shared_ptr<const blocking_executor::job>> jobs;
 };
 
 using executor_pointer = executor_actor::stateful_pointer<executor_state>;
 
-/// Runs one job, and arms the timer if there are more: what is due comes behind the messages that wait, which can bring
-/// earlier ones. Timers cannot be cancelled, so the generation identifies an outdated one.
+/// Runs one job, and arms the timer if there are more.
 void run_due_job(executor_pointer self) {
   auto& s = self->state;
-  if (!s.jobs.empty() && s.jobs.begin()->first <= self->clock().now()) {
-    const auto job = s.jobs.extract(s.jobs.begin());
-    if (!s.environment->is_stopped) (*job.mapped())(*s.environment->store);
-  }
-  if (s.jobs.empty()) return;
-  const auto at = s.jobs.begin()->first, now = self->clock().now();
-  if (s.timer_at && *s.timer_at <= at) return;
-  s.timer_at = at;
-  const auto generation = ++s.timer_generation;
-  if (at <= now)
-    self->send(self, clock_ticked{generation});
-  else
-    self->delayed_send(self, at - now, clock_ticked{generation});
+  if (const auto job = s.jobs.take(self->clock().now()); job && !s.environment->is_stopped)
+    (**job)(*s.environment->store);
+  s.jobs.arm(self);
 }
 
 executor_actor::behavior_type executor_behavior(executor_pointer self,
@@ -48,13 +35,11 @@ executor_actor::behavior_type executor_behavior(executor_pointer self,
   self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
   return {
       [self](const run_job& m) {
-        self->state.jobs.emplace(m.due, m.what);
+        self->state.jobs.add(m.due, m.what);
         run_due_job(self);
       },
       [self](const clock_ticked& m) {
-        if (m.generation != self->state.timer_generation) return;
-        self->state.timer_at.reset();
-        run_due_job(self);
+        if (self->state.jobs.ticked(m)) run_due_job(self);
       },
   };
 }

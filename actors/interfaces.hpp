@@ -5,6 +5,7 @@
 #include <caf/typed_actor.hpp>
 
 #include "actors/agent_messages.hpp"
+#include "actors/mcp_messages.hpp"
 #include "actors/messages.hpp"
 
 namespace quell::actors {
@@ -33,10 +34,36 @@ using executor_actor = caf::typed_actor<
     // INTERNAL: the first job is due.
     caf::reacts_to<clock_ticked>>;
 
+/// Takes the steps of one component of the turn scheduler, such as the acknowledger of stops.
+using step_actor = caf::typed_actor<
+    // From any thread.
+    caf::reacts_to<run_step>,
+    // From any thread.
+    caf::reacts_to<run_step_later>,
+    // INTERNAL: the first later step is due.
+    caf::reacts_to<clock_ticked>>;
+
 /// The parent of all reply and sub-agent actors: it monitors each, and reports one that dies.
 using supervisor_actor = caf::typed_actor<
     // From the turn scheduler, which has started an agent.
     caf::reacts_to<agent_spawned>>;
+
+/// The owner of the MCP servers and remote agents of the process.
+using mcp_host_actor = caf::typed_actor<
+    // From an agent that begins.
+    caf::reacts_to<gather_tools>,
+    // From a call.
+    caf::reacts_to<reach_server>,
+    // From the turn scheduler, or from a sub-agent's call: an agent has ended.
+    caf::reacts_to<mcp_user_over>,
+    // From the turn scheduler, at its start.
+    caf::reacts_to<read_cards>,
+    // From the logins.
+    caf::reacts_to<login_changed>,
+    // INTERNAL: answers and ends of servers.
+    caf::reacts_to<mcp_news>,
+    // INTERNAL: timers.
+    caf::reacts_to<clock_ticked>>;
 
 /// A reply actor (one turn) or a sub-agent actor. The supervisor monitors it; orders come from the controller's turn
 /// scheduler or a tool actor; below it are tool actors.

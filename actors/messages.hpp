@@ -67,6 +67,22 @@ struct run_job {
   std::shared_ptr<const job> what;
 };
 
+/// A step of a component.
+struct run_step {
+  run_step() = default;
+  explicit run_step(std::function<void()> step) : what(annotate_handoff_for_tsan(std::move(step))) {}
+  std::function<void()> what;
+};
+
+/// A step of a component, after a wait.
+struct run_step_later {
+  run_step_later() = default;
+  run_step_later(milliseconds how_long, std::function<void()> step)
+      : wait(how_long), what(annotate_handoff_for_tsan(std::move(step))) {}
+  milliseconds wait{0};
+  std::function<void()> what;
+};
+
 /// A planned stop: send the handover to the workers, then quit.
 struct shut_down {
   std::function<void()> done;
@@ -81,4 +97,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::ask_core)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_step)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_step_later)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::shut_down)

@@ -11,11 +11,10 @@
 #include <thread>
 #include <unistd.h>
 
-#include "actors/agent_actor.hpp"
 #include "actors/chat/chat_host.hpp"
 #include "actors/controller_actor.hpp"
-#include "actors/executor_actor.hpp"
 #include "actors/frame_queues.hpp"
+#include "actors/scheduler_actors.hpp"
 #include "actors/supervisor_actor.hpp"
 #include "gateway/server.hpp"
 #include "gateway/tokens.hpp"
@@ -246,13 +245,12 @@ result<void> process::start_scheduler() {
   o.state_directory = options_.configuration.settings.store_dir;
   o.secret_key = secrets_.task_token_key;
   o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
-  o.executor = [on = system_.get()](auto store) { return actors::spawn_executor(*on, std::move(store)); };
   o.settings = options_.configuration.turns;
   o.output = bulk_.get();
   o.blobs = blobs_.get();
   o.core = link_over(controller_handle_, *journal_);
   agents_ = actors::spawn_supervisor(*system_);
-  o.spawn = [above = agents_](actors::agent_start start) { return actors::spawn_agent(above, std::move(start)); };
+  actors::use_actors(*system_, agents_, o);
   o.tell_live = [this](const records::event_record& e) { edges_.show(e); };
   auto started = turns::turn_scheduler::start(std::move(o));
   if (!started) return tl::unexpected(started.error());

@@ -95,10 +95,9 @@ commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_reques
 
 } // namespace
 
-/// A model request, until the model answers, fails, or runs out of time.
+/// A model request, until the model answers, fails, or runs out of time. Used only in the loop.
 struct acknowledger::acknowledgement_call {
   story_ref whose;
-  std::mutex guard;
   std::string reply_text;
   bool is_over = false;
   std::unique_ptr<integrations::model_call> call;
@@ -145,23 +144,18 @@ void acknowledger::acknowledge(stop_request_news what) {
 }
 
 void acknowledger::begin(const story_ref& s, bool asks) {
-  runtime_->core.ask([self = shared_from_this(), s, asks](const ledger& l, moment now) -> std::function<void()> {
-    s->began = now.boot;
-    if (self->open_count_ >= most_open) {
-      self->runtime_->core.execute(
+  loop_->post([self = shared_from_this(), s, asks] {
+    s->began = self->runtime_->core.now().boot;
+    if (self->open_count_ >= most_open)
+      return self->runtime_->core.execute(
           {commands::acknowledge_stop{s->what.message, {acknowledgement_of(s->what, stop_telling::reaction, {})}, true},
            {}});
-      return [] {};
-    }
     ++self->open_count_;
     self->open_[s->what.cancel].push_back(s);
-    self->advance(s, l, now);
-    return [self, s, asks] {
-      if (asks) self->ask_model(s);
-      self->runtime_->priority_reads->run_after(
-          reply_timeout, [self, s](store_reader&) { self->change(s, [](stop_story& story) { story.wait_ends(); }); });
-      self->look_again(s);
-    };
+    self->look(s);
+    if (asks) self->ask_model(s);
+    self->loop_->after(reply_timeout, [self, s] { self->change(s, [](stop_story& story) { story.wait_ends(); }); });
+    self->look_again(s);
   });
 }
 
@@ -183,73 +177,74 @@ void acknowledger::ask_model(const story_ref& s) {
     request.messages.push_back(user_message{std::move(text)});
   const auto listen = [self = shared_from_this(), a](const model_event& e) {
     if (const auto* text = std::get_if<model_events::text>(&e)) {
-      const std::lock_guard lock(a->guard);
-      if (a->reply_text.size() < most_kept_bytes) a->reply_text += text->delta;
-    } else if (std::holds_alternative<model_events::finished>(e) || std::holds_alternative<model_events::failed>(e)) {
-      const bool well = std::holds_alternative<model_events::finished>(e);
-      self->runtime_->priority_reads->run([self, a, well](store_reader&) {
-        std::string reply_text;
-        {
-          const std::lock_guard lock(a->guard);
-          if (well) reply_text = a->reply_text;
-        }
-        self->finish(a, one_line(reply_text));
+      self->loop_->post([a, delta = text->delta] {
+        if (a->reply_text.size() < most_kept_bytes) a->reply_text += delta;
       });
+    } else if (std::holds_alternative<model_events::finished>(e)) {
+      self->loop_->post([self, a] { self->finish(a, one_line(a->reply_text)); });
+    } else if (std::holds_alternative<model_events::failed>(e)) {
+      self->loop_->post([self, a] { self->finish(a, {}); });
     }
   };
   {
     const std::lock_guard lock(runtime_->models_guard);
     if (!runtime_->models) return finish(a, {});
-    auto call = runtime_->models->ask(settings, std::move(request), listen);
-    const std::lock_guard own(a->guard);
-    a->call = std::move(call);
+    a->call = runtime_->models->ask(settings, std::move(request), listen);
   }
-  runtime_->priority_reads->run_after(reply_timeout,
-                                      [self = shared_from_this(), a](store_reader&) { self->finish(a, {}); });
+  loop_->after(reply_timeout, [self = shared_from_this(), a] { self->finish(a, {}); });
 }
 
 /// The first result counts.
 void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::string text) {
-  std::unique_ptr<integrations::model_call> call;
-  {
-    const std::lock_guard lock(a->guard);
-    if (std::exchange(a->is_over, true)) return;
-    call = std::move(a->call);
-  }
-  call.reset(); // closes the connection; waits for a running listener, so no lock is held
+  if (std::exchange(a->is_over, true)) return;
+  a->call.reset(); // closes the connection; a listener that runs only posts
   --asking_;
   change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
 }
 
 void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {
-  runtime_->core.ask([self = shared_from_this(), s, how = std::move(how)](const ledger& l, moment now) {
-    how(s->story);
-    self->advance(s, l, now);
-    return std::function<void()>([] {});
-  });
+  how(s->story);
+  look(s);
 }
 
 void acknowledger::settled(const cancel_id& cancel) {
-  const auto found = open_.find(cancel);
-  if (found == open_.end()) return;
-  for (const auto& s : found->second) change(s, [](stop_story&) {});
+  loop_->post([self = shared_from_this(), cancel] {
+    const auto found = self->open_.find(cancel);
+    if (found == self->open_.end()) return;
+    for (const auto& s : found->second) self->look(s);
+  });
 }
 
-void acknowledger::advance(const story_ref& s, const ledger& l, moment now) {
+/// Asks the ledger how the cancel stands.
+void acknowledger::look(const story_ref& s) {
   if (s->story.is_over()) return;
-  if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, now);
-  // It settled long ago or in an earlier life: the store has the result.
-  runtime_->priority_reads->run([self = shared_from_this(), s](store_reader& store) {
-    const auto row = store.cancel(s->what.cancel);
-    cancel_view view;
-    if (row && *row) view.record = **row;
-    view.record.status = cancel_status::settled;
-    const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
-    view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
-    self->runtime_->core.ask([self, s, view](const ledger&, moment at) -> std::function<void()> {
-      self->advance(s, view, at);
-      return [] {};
-    });
+  runtime_->core.ask([self = shared_from_this(), s](const ledger& l, moment now) -> std::function<void()> {
+    auto seen = std::make_shared<const std::optional<cancel_view>>(l.view_cancel(s->what.cancel, now));
+    return [self, s, seen, now] {
+      if (*seen) return self->loop_->post([self, s, seen, now] { self->advance(s, **seen, now); });
+      self->runtime_->priority_reads->run([self, s](store_reader& store) { self->look_up(s, store); });
+    };
+  });
+}
+
+/// It settled long ago or in an earlier life: the store has the result.
+void acknowledger::look_up(const story_ref& s, store_reader& store) {
+  const auto row = store.cancel(s->what.cancel);
+  cancel_view view;
+  if (row && *row) view.record = **row;
+  view.record.status = cancel_status::settled;
+  const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
+  view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
+  loop_->post(
+      [self = shared_from_this(), s, view = std::move(view)] { self->advance(s, view, self->runtime_->core.now()); });
+}
+
+/// Checks again later, since nothing notifies us that an expected event does not happen.
+void acknowledger::look_again(const story_ref& s) {
+  loop_->after(look_every, [self = shared_from_this(), s] {
+    if (s->story.is_over()) return;
+    self->look(s);
+    self->look_again(s);
   });
 }
 
@@ -298,36 +293,22 @@ bool acknowledger::speaks(const open_story& s) const {
   return first == found->second.end() || first->get() == &s;
 }
 
-/// Checks again later, since nothing notifies us that an expected event does not happen.
-void acknowledger::look_again(const story_ref& s) {
-  runtime_->priority_reads->run_after(look_every, [self = shared_from_this(), s](store_reader&) {
-    self->runtime_->core.ask([self, s](const ledger& l, moment now) -> std::function<void()> {
-      self->advance(s, l, now);
-      const bool goes_on = !s->story.is_over();
-      return [self, s, goes_on] {
-        if (goes_on) self->look_again(s);
-      };
-    });
-  });
-}
-
 /// Reads the names from the store first.
 void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck,
                             std::uint64_t total) {
-  runtime_->priority_reads->run([self = shared_from_this(), s, what, stuck = std::move(stuck),
-                                 total](store_reader& store) {
-    auto text =
-        own_words(what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store),
-                  total, audience_of(s->what.modality));
-    self->runtime_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
-      const bool is_last = what == stop_telling::unconfirmed;
-      if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
-      if (is_last) self->close(s);
-      self->runtime_->core.execute(
-          {commands::acknowledge_stop{s->what.message, {acknowledgement_of(s->what, what, text)}, is_last}, {}});
-      return [] {};
-    });
-  });
+  runtime_->priority_reads->run(
+      [self = shared_from_this(), s, what, stuck = std::move(stuck), total](store_reader& store) {
+        auto text =
+            own_words(what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store),
+                      total, audience_of(s->what.modality));
+        self->loop_->post([self, s, what, text = std::move(text)] {
+          const bool is_last = what == stop_telling::unconfirmed;
+          if (!is_last && s->story.is_over()) return; // it settled meanwhile
+          if (is_last) self->close(s);
+          self->runtime_->core.execute(
+              {commands::acknowledge_stop{s->what.message, {acknowledgement_of(s->what, what, text)}, is_last}, {}});
+        });
+      });
 }
 
 void acknowledger::close(const story_ref& s) {

@@ -28,20 +28,23 @@ struct stop_request_news {
   bool is_first = true;             ///< a stop that joined another needs no acknowledgement of its own
 };
 
-/// Any thread. Must be held by a shared_ptr.
+/// Any thread; its stories are told in its loop. Must be held by a shared_ptr.
 class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  public:
-  explicit acknowledger(std::shared_ptr<agent_runtime> runtime) : runtime_(std::move(runtime)) {}
+  acknowledger(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<step_loop> loop)
+      : runtime_(std::move(runtime)), loop_(std::move(loop)) {}
   /// Whether a model will be asked to write the acknowledgement.
   bool asks_for_words(const stop_request_news& what) const;
   void acknowledge(stop_request_news what);
   /// Acknowledges stops that a restart cut off, without a model.
   void make_up_for(const std::vector<records::message_record>& left, store_reader& store);
-  /// On the controller's thread: this cancel has settled.
+  /// This cancel has settled.
   void settled(const cancel_id& cancel);
+  /// Nobody is acknowledged afterwards.
+  void stop() { loop_->stop(); }
 
  private:
-  /// One stop, from its fence to its last acknowledgement. Used only on the controller's thread.
+  /// One stop, from its fence to its last acknowledgement. Used only in the loop.
   struct open_story {
     stop_request_news what;
     stop_story story;
@@ -57,18 +60,20 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   void ask_model(const story_ref& s);
   void finish(const std::shared_ptr<acknowledgement_call>& a, std::string text);
   void change(const story_ref& s, std::function<void(stop_story&)> how);
-  void advance(const story_ref& s, const ledger& l, moment now);
+  void look(const story_ref& s);
+  void look_up(const story_ref& s, store_reader& store);
+  void look_again(const story_ref& s);
   void advance(const story_ref& s, const cancel_view& view, moment now);
   bool speaks(const open_story& s) const;
-  void look_again(const story_ref& s);
   void tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck, std::uint64_t total);
   void close(const story_ref& s);
   void announce(const records::message_record& stop, const kept_decision& kept, store_reader& store);
 
   std::shared_ptr<agent_runtime> runtime_;
+  std::shared_ptr<step_loop> loop_;
   std::atomic<int> asking_{0};
-  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only on the controller's thread
-  std::size_t open_count_ = 0;                                 ///< used only on the controller's thread
+  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only in the loop
+  std::size_t open_count_ = 0;                                 ///< used only in the loop
 };
 
 } // namespace quell::controller::turns

@@ -17,6 +17,7 @@
 #include "actors/turns/registry.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/steering.hpp"
+#include "actors/turns/step_loop.hpp"
 #include "actors/turns/tool_catalogue.hpp"
 #include "actors/turns/turn_tree.hpp"
 #include "controller/blob_store.hpp"
@@ -76,6 +77,7 @@ struct agent_runtime {
   std::shared_ptr<standing_rules> allowed;               ///< for good, by approvers; nullptr: nothing is
   std::shared_ptr<path_lanes> paths = std::make_shared<path_lanes>();
   std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+  make_step_loop loop;
   /// Shows an event to the watchers of this moment, without storing it; nullptr: there are none.
   std::function<void(const records::event_record&)> tell_live;
   std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();

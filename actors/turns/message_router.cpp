@@ -78,7 +78,8 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
 message_router::message_router(std::shared_ptr<agent_runtime> runtime, std::unique_ptr<blocking_executor> repeats,
                                turn_queue queue)
     : runtime_(std::move(runtime)), repeats_(std::move(repeats)), queue_(std::move(queue)),
-      words_(words_by_place(runtime_->settings->chat)), says_(std::make_shared<acknowledger>(runtime_)) {}
+      words_(words_by_place(runtime_->settings->chat)),
+      says_(std::make_shared<acknowledger>(runtime_, runtime_->loop())) {}
 
 void message_router::take(message_order order, answer done) {
   auto why = why_ignored(order, runtime_->settings->chat.confidence);
@@ -213,7 +214,10 @@ void message_router::ask_again(message_order order, commands::question_again wha
                           entered});
 }
 
-void message_router::stop() { repeats_->stop(); }
+void message_router::stop() {
+  repeats_->stop();
+  says_->stop();
+}
 
 void message_router::pick_up() {
   runtime_->priority_reads->run([self = shared_from_this()](store_reader& store) {

@@ -25,10 +25,11 @@ void registry::add_agent(const operation_id& id, std::shared_ptr<actors::agent_h
   entries_[id] = {entry::part::itself, std::move(agent), {}, {}};
 }
 
-void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call,
+void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, call_of what,
                         std::weak_ptr<actors::agent_port> port) {
   const std::lock_guard lock(guard_);
-  entries_[id] = {is_model_call ? entry::part::model_call : entry::part::call, std::move(of), {}, std::move(port)};
+  entries_[id] = {
+      what == call_of::model ? entry::part::model_call : entry::part::call, std::move(of), {}, std::move(port)};
 }
 
 void registry::add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher) {

@@ -1,6 +1,7 @@
 // Maps each operation of this process to the agent that runs it, or to the watcher of its start and end. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,13 +24,16 @@ class operation_watcher {
 
 actors::abort_reason abort_reason_of(stop_cause cause);
 
+/// A stop of a tool's call ends that call alone; a turn cannot continue without its model call.
+enum class call_of : std::uint8_t { tool, model };
+
 class registry {
  public:
   /// Registers the agent that is this turn or sub-agent.
   void add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent);
   /// Registers a call, or a model call, of that agent.
   /// `port`: judges the call anew if a human changes its input.
-  void add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call,
+  void add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, call_of what,
                 std::weak_ptr<actors::agent_port> port = {});
   void add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher);
   void drop(const operation_id& id);

@@ -70,7 +70,7 @@ void summary_call::start(std::function<void(const outcome<created>&)> accepted,
   order.title = summary_title;
   order.kind_data = expected_use_of(order_.agent, order_.model, estimated_tokens(order_.plan.to_read));
   // Before the core knows the call, so that a stop always finds who runs it.
-  runtime_->who.add_call(order_.id, order_.stopped_by, true);
+  runtime_->who.add_call(order_.id, order_.stopped_by, call_of::model);
   auto opened = [self = shared_from_this()](const outcome<created>& made) { self->opened(made); };
   const auto& tree = order_.tree;
   if (tree)

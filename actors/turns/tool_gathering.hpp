@@ -1,14 +1,9 @@
-// Collects the tools that several servers offer to one turn.
-//
-// An outcome's news about its server is recorded before the turn goes on, and under the same lock that decides whether
-// the answer or its time limit came first. Otherwise the next turn could ask before the silence is known, and wait for
-// the same server again; and the silence could be recorded after the answer that ends it.
+// Collects the tools that several servers offer to one turn. Belongs to the MCP-host actor.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +18,9 @@ struct offered_tools {
   std::vector<std::string> logins{}; ///< those of them that need a login
 };
 
-/// Any thread.
 class tool_gathering {
  public:
-  /// `done` is called once, without the lock, when every server has settled.
+  /// `done` is called once, when every server has settled.
   tool_gathering(std::size_t servers, std::function<void(offered_tools)> done)
       : servers_(servers), open_(servers), done_(std::move(done)) {}
 
@@ -36,34 +30,9 @@ class tool_gathering {
     std::string problem{}; ///< why it has no tools; "" = none
     std::string login{};   ///< its name, if it needs a login
   };
-  /// Runs under the lock: it must not call back.
-  using record = std::function<void()>;
 
-  /// The server `number` has answered. A late answer contributes nothing, and is recorded as well.
-  void answer(std::size_t number, contribution what, const record& keep) {
-    std::unique_lock lock(guard_);
-    keep();
-    settle(lock, number, std::move(what));
-  }
-  /// Its time is over. Nothing happens if it has answered.
-  void time_out(std::size_t number, contribution what, const record& keep) {
-    std::unique_lock lock(guard_);
-    if (servers_[number].is_settled) return;
-    keep();
-    settle(lock, number, std::move(what));
-  }
-  bool is_settled(std::size_t number) {
-    const std::lock_guard lock(guard_);
-    return servers_[number].is_settled;
-  }
-
- private:
-  struct server {
-    contribution what{};
-    bool is_settled = false;
-  };
-
-  void settle(std::unique_lock<std::mutex>& lock, std::size_t number, contribution what) {
+  /// The server `number` has answered, or its time is over. Only the first contribution of a server counts.
+  void answer(std::size_t number, contribution what) {
     server& one = servers_[number];
     if (std::exchange(one.is_settled, true)) return;
     one.what = std::move(what);
@@ -77,11 +46,16 @@ class tool_gathering {
       if (!from.problem.empty()) all.note += (all.note.empty() ? "" : "; ") + from.problem;
       if (!from.login.empty()) all.logins.push_back(std::move(from.login));
     }
-    lock.unlock();
     tell(std::move(all));
   }
+  bool is_settled(std::size_t number) const { return servers_[number].is_settled; }
 
-  std::mutex guard_;
+ private:
+  struct server {
+    contribution what{};
+    bool is_settled = false;
+  };
+
   std::vector<server> servers_;
   std::size_t open_;
   std::function<void(offered_tools)> done_;

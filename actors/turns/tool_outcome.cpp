@@ -46,7 +46,7 @@ call_outcome exec_outcome(const exit_state& exit, const std::string& out, const 
 call_outcome broken(const tool_definition& tool, const exit_state& exit, const std::string& err) {
   bool cut = false;
   auto message = tool.offer.name + " " + how_it_ended(exit) + " without an answer that can be read";
-  if (exit.code == 127 || exit.code == 126) message += "; quell-tool is perhaps not on the worker's PATH";
+  if (exit.code == 127 || exit.code == 126) message += "; quell-tool may be missing from the worker's PATH";
   if (!err.empty()) message += ": " + bounded_text(err, 1000, cut);
   return {false, json_result_texts().failed(failure_code::tool_broken, message)};
 }

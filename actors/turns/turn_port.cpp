@@ -60,7 +60,7 @@ std::optional<actors::turn_effects::end> turn_port::ended() const {
 
 void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
   const std::lock_guard lock(guard_);
-  for (const auto& id : calls) runtime_->who.add_call(id, agent_, false, weak_from_this());
+  for (const auto& id : calls) runtime_->who.add_call(id, agent_, call_of::tool, weak_from_this());
 }
 
 void turn_port::adopt_past(const actors::turn_past& past) {
@@ -121,7 +121,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   order.title = "model call " + std::to_string(number);
   order.kind_data = std::exchange(expected_, {});
   const auto id = operation_id::fresh();
-  expect_call(id, true);
+  expect_call(id, call_of::model);
   {
     const std::lock_guard lock(guard_);
     open_call_ = id;
@@ -168,9 +168,9 @@ std::vector<user_message> turn_port::take_steering() {
 }
 
 /// Before the core knows the call, so that a stop always finds its agent.
-void turn_port::expect_call(const operation_id& id, bool is_model_call) {
+void turn_port::expect_call(const operation_id& id, call_of what) {
   const std::lock_guard lock(guard_);
-  runtime_->who.add_call(id, agent_, is_model_call, weak_from_this());
+  runtime_->who.add_call(id, agent_, what, weak_from_this());
 }
 
 /// An MCP server promises nothing about a call that was cancelled or timed out.
@@ -292,7 +292,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
     order.kind_data = call_block(what.calls[i], traits[i].exclusive, traits[i].timeout, traits[i].approval_rule);
     order.call = std::move(call);
     ids.push_back(operation_id::fresh());
-    expect_call(ids.back(), false);
+    expect_call(ids.back(), call_of::tool);
     step.calls.push_back({ids.back(), std::move(order)});
   }
   if (!what.calls.empty()) step.results = message_id::fresh();

@@ -103,7 +103,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   static fault low_on_space();
   records::message_record answer_message(const assistant_message& what, const model_usage& usage) const;
   records::event_record event_about(const operation_id& call, event_text news_text) const;
-  void expect_call(const operation_id& id, bool is_model_call);
+  void expect_call(const operation_id& id, call_of what);
   session_facts facts() const;
   void expire_approval(const operation_id& call, milliseconds wait);
   void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,

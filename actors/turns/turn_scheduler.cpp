@@ -201,10 +201,11 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   runtime->blobs = o.blobs;
   runtime->settings.set(std::move(o.settings));
   runtime->spawn = std::move(o.spawn);
+  runtime->loop = std::move(o.loop);
   runtime->tell_live = std::move(o.tell_live);
   auto accounts = mcp_accounts::open(o.state_directory, runtime->settings->mcp);
   if (!accounts) return tl::unexpected(accounts.error());
-  runtime->mcp = mcp_host::make(runtime, std::move(*accounts), remote_ids(o.secret_key));
+  runtime->mcp = o.mcp({runtime, std::move(*accounts), remote_ids(o.secret_key)});
   auto allowed = standing_rules::open(o.state_directory);
   if (!allowed) return tl::unexpected(allowed.error());
   runtime->allowed = std::move(*allowed);
@@ -222,9 +223,9 @@ std::unique_ptr<turn_scheduler> turn_scheduler::make(std::shared_ptr<agent_runti
                                                      std::unique_ptr<blocking_executor> repeats) {
   auto made = std::make_unique<real_turn_scheduler>(runtime, std::move(repeats));
   // Also hands the objects made here over to the thread of background reads.
-  runtime->background_reads->run([host = runtime->mcp](store_reader& store) {
-    host->clear_leftovers(store);
-    host->read_cards();
+  runtime->background_reads->run([runtime](store_reader& store) {
+    clear_mcp_leftovers(*runtime, store);
+    runtime->mcp->read_cards();
   });
   made->pick_up();
   return made;

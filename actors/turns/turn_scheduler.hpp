@@ -21,6 +21,10 @@
 
 namespace quell::controller::turns {
 
+struct mcp_parts;
+/// Makes the MCP host of the process (mcp_host.hpp).
+using make_mcp_host = std::function<std::shared_ptr<mcp_host>(mcp_parts parts)>;
+
 struct turn_scheduler_options {
   std::string state_directory; ///< of the logins at MCP servers
   std::string secret_key;      ///< seals the ids of remote agents; must not be empty
@@ -31,6 +35,8 @@ struct turn_scheduler_options {
   output_store* output = nullptr; ///< outlives it until `stop`
   blob_store* blobs = nullptr;    ///< the same; nullptr: there are none
   std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+  make_step_loop loop;
+  make_mcp_host mcp;
   std::function<void(const records::event_record&)> tell_live; ///< see `agent_runtime`
 };
 

@@ -65,6 +65,58 @@ class virtual_executor final : public blocking_executor {
   std::shared_ptr<state> state_;
 };
 
+/// One virtual thread for the steps of a component.
+class virtual_loop final : public step_loop {
+ public:
+  explicit virtual_loop(std::shared_ptr<scheduler_life> life) : state_(std::make_shared<state>(std::move(life))) {}
+  ~virtual_loop() override { stop_now(); }
+  virtual_loop(const virtual_loop&) = delete;
+  virtual_loop& operator=(const virtual_loop&) = delete;
+  void post(step what) override {
+    const auto now = state_->life->at.events.now();
+    state_->last = std::max(state_->last, now + state_->life->random.between(2, 60) * us); // they come in order
+    add(state_->last, std::move(what));
+  }
+  void after(milliseconds wait, step what) override {
+    add(state_->life->at.events.now() + wait.count() * ms + state_->life->random.between(2, 60) * us, std::move(what));
+  }
+  void stop() override { stop_now(); }
+
+ private:
+  struct state {
+    explicit state(std::shared_ptr<scheduler_life> l) : life(std::move(l)) {}
+    std::shared_ptr<scheduler_life> life;
+    std::multimap<instant, step> steps;
+    instant last = 0;
+    bool is_stopped = false;
+  };
+  void stop_now() {
+    state_->is_stopped = true;
+    state_->steps.clear();
+  }
+  void add(instant at, step what) {
+    if (state_->is_stopped) return;
+    state_->steps.emplace(at, std::move(what));
+    later(state_->life, at - state_->life->at.events.now(), [s = state_] {
+      if (s->is_stopped || s->steps.empty()) return;
+      const auto first = s->steps.extract(s->steps.begin());
+      first.mapped()();
+    });
+  }
+  std::shared_ptr<state> state_;
+};
+
+/// No MCP server is configured.
+class no_mcp_servers final : public mcp_host {
+ public:
+  no_mcp_servers() : mcp_host(*mcp_accounts::open("", {}), remote_ids("played")) {}
+  void tools(std::vector<std::string>, mcp_user, std::function<void(offered)> done) override { done({}); }
+  void when_ready(std::string, operation_id, when_known done) override { done(nullptr, "no server is played"); }
+  void user_over(operation_id) override {}
+  void read_cards() override {}
+  void end() override {}
+};
+
 /// A message to the controller's actor: it arrives in order, or never if the actor dies.
 void to_controller(const std::shared_ptr<scheduler_life>& life, std::function<void(commit_gate&, moment)> what) {
   auto& w = life->at;
@@ -167,7 +219,8 @@ void scheduler_host::begin() {
   runtime->output = output_.get();
   runtime->settings.set(settings());
   runtime->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
-  runtime->mcp = mcp_host::make(runtime, *mcp_accounts::open("", {}), remote_ids("played"));
+  runtime->loop = [life = life_] { return std::make_shared<virtual_loop>(life); };
+  runtime->mcp = std::make_shared<no_mcp_servers>();
   scheduler_ = turn_scheduler::make(runtime, std::make_unique<virtual_executor>(life_, *reader_));
   if (world_.plan.voice) begin_voice();
 }
