@@ -9,10 +9,10 @@ void conversation_fields(CLI::App& app, Options& o) {
   add_scope(app, "--scope", o.scope, "the conversation (default: QUELL_SCOPE, chat/USER)");
   add_text(app, "--agent", o.agent, "who answers (default: the agent that serves the scope)")->type_name("NAME");
   add_text(app, "--during-turn", o.during_turn,
-           "if a turn runs: queue (wait behind it), steer (tell it before its next model call), supersede (stop it) "
-           "(default: as its agent is configured)")
+           "if a turn runs: queue (wait behind it), steer (tell it before its next model call), supersede (stop it), "
+           "answer (what it asks with ask_user) (default: answer if it asks, else as its agent is configured)")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"queue", "steer", "supersede"}));
+      ->check(CLI::IsMember({"queue", "steer", "supersede", "answer"}));
   add_duration(app, "--reconnect", o.reconnect,
                "how long to try when contact with the controller is lost (default 60s)");
 }

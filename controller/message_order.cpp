@@ -15,7 +15,7 @@ namespace {
 using http::json_writer;
 
 constexpr std::array standings{"text", "speaker_owns", "addressed", "only_human", "none"};
-constexpr std::array during_turn_names{"queue", "steer", "supersede"};
+constexpr std::array during_turn_names{"queue", "steer", "supersede", "answer"};
 constexpr std::array decisions{"cancel", "turn", "ignored"};
 
 const char* manner_name(during_turn how) { return during_turn_names[static_cast<std::size_t>(how)]; }

@@ -26,8 +26,8 @@ inline constexpr std::string_view summary_client_id = "quell:summary";
 inline constexpr std::string_view aside_summary_client_id = "quell:summary-aside";
 
 /// The effect of a message while a turn of its scope runs: it waits behind that turn, is told to it before its next
-/// model call, or stops it and takes its place.
-enum class during_turn : std::uint8_t { queue, steer, supersede };
+/// model call, stops it and takes its place, or answers what its agent asks.
+enum class during_turn : std::uint8_t { queue, steer, supersede, answer };
 
 /// The client that streams the turn of its message, and owns it: if it disconnects, the turn is stopped.
 struct stream_client {
@@ -90,7 +90,7 @@ struct message_answer {
   status turn_status = status::pending;
   std::uint32_t position = 0; ///< turns of this scope before it
   during_turn during = during_turn::queue;
-  std::optional<operation_id> met{}; ///< the running turn that it steers, or that it supersedes by `cancel`
+  std::optional<operation_id> met{}; ///< the running turn that it steers, answers, or supersedes by `cancel`
   // If it became a cancel, or supersedes a turn:
   std::optional<cancel_id> cancel;
   std::string cancel_outcome, cancel_status;

@@ -1,19 +1,26 @@
 // Questions of running calls to humans, as the ledger keeps them. Part of the pure core, like `ledger`.
 //
-// A call that asks is paused although it has begun: its row records that. After a restart a server's question has ended
-// with its call, outcome unknown. An agent's own question (ask_user) waits on, like a call that waits for approval.
+// A call that asks is paused although it has begun, and its row records that. A question of an agent of quell
+// (ask_user) waits on over a restart, like a call that waits for approval. One of a server does not: with its
+// connection the call has ended, outcome unknown.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "controller/ledger.hpp"
 
 namespace quell::controller {
 
+/// Whose question it is; one of an agent outlives the process.
+enum class question_source : std::uint8_t { server, agent };
+
 /// A question of a running call to a human.
 struct paused_question {
   operation_id id;           ///< `human_answer` refers to it
   std::string question_json; ///< JSON text: the question, kept in the call's row while it is open
+  question_source who = question_source::server;
 };
 
 /// A human's answer to a question.
@@ -39,5 +46,12 @@ class open_questions {
 };
 
 open_questions& questions_of(ledger& l);
+
+/// The question in the row of a paused call; nullopt: it asks nothing.
+std::optional<paused_question> question_in(const records::operation_hot& row);
+/// The same if an agent asks it.
+std::optional<paused_question> agents_question(const records::operation_hot& row);
+/// True if the call waits for the answer to exactly this question.
+bool waits_for_answer(const records::operation_hot& row, const operation_id& question);
 
 } // namespace quell::controller

@@ -141,7 +141,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   if (order.timeout && order.timeout->count() == 0) fields.complain("timeout_ms", "must be above 0; leave it out");
   if (const auto manner = fields.text("during_turn", 1, 16)) {
     order.during = turns::during_turn_named(*manner);
-    if (!order.during) fields.complain("during_turn", "must be queue, steer or supersede");
+    if (!order.during) fields.complain("during_turn", "must be queue, steer, supersede or answer");
   }
   read_files(fields, order, errors);
   read_manner_of_speech(fields, order);

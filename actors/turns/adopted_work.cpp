@@ -101,19 +101,19 @@ static std::unique_ptr<actors::tool_work> adopt_command(std::shared_ptr<agent_ru
 std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_id& call, const tool_call& what,
                                                                const tool_definition& tool) {
   records::operation_record row;
-  std::string remote_task;
+  std::string name;
   {
     const std::lock_guard lock(guard_);
-    if (const auto named = adopted_tasks_.find(call); named != adopted_tasks_.end()) {
-      remote_task = std::move(named->second);
-      adopted_tasks_.erase(named);
+    if (const auto named = adopted_names_.find(call); named != adopted_names_.end()) {
+      name = std::move(named->second);
+      adopted_names_.erase(named);
       begun_.push_back({call, what.name, runtime_->core.now().boot});
       now_.current_tool = what.name;
     }
   }
-  if (!remote_task.empty() && tool.how == tool_definition::runs::question)
-    return make_ask_user_work(shared_from_this(), call, tool, what, remote_task);
-  if (!remote_task.empty()) return runtime_->mcp->work_for(shared_from_this(), call, tool, what, remote_task);
+  if (!name.empty() && tool.how == tool_definition::runs::question)
+    return make_ask_user_work(shared_from_this(), call, tool, what, name);
+  if (!name.empty()) return runtime_->mcp->work_for(shared_from_this(), call, tool, what, name);
   {
     const std::lock_guard lock(guard_);
     const auto at = adopted_.find(call);
@@ -136,10 +136,10 @@ std::unique_ptr<actors::tool_work> turn_port::adopted_work_for(const operation_i
 }
 
 void turn_port::adopt_works(std::map<operation_id, records::operation_record> works,
-                            std::map<operation_id, std::string> tasks) {
+                            std::map<operation_id, std::string> names) {
   const std::lock_guard lock(guard_);
   adopted_ = std::move(works);
-  adopted_tasks_ = std::move(tasks);
+  adopted_names_ = std::move(names);
 }
 
 } // namespace quell::controller::turns

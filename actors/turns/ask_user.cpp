@@ -1,11 +1,16 @@
 // ask_user: a model's question to the people of its conversation. The call is paused until one of them answers, says
-// no, or stops it; it asks nothing twice. A question without an answer outlives the process, under its id.
+// no, or stops it. The answer is the call's result, stored with it; a question without an answer outlives the process.
+#include <cstdlib>
+
 #include <nlohmann/json.hpp>
+#include <utf8proc.h>
 
 #include "actors/turns/ask_user.hpp"
 #include "actors/turns/call_questions.hpp"
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
+#include "protocol/blanks.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -16,14 +21,52 @@ std::string answer_form(const json& input) {
   json field{{"type", "string"}, {"title", "Answer"}};
   if (input.contains("choices")) field["enum"] = input.at("choices");
   if (input.contains("default")) field["default"] = input.at("default");
-  // `asked_by` tells the ledger that the question outlives the process.
-  return json_text(
-      {{"type", "object"}, {"asked_by", "agent"}, {"properties", {{"answer", field}}}, {"required", {"answer"}}});
+  return json_text({{"type", "object"}, {"properties", {{"answer", field}}}, {"required", {"answer"}}});
 }
 
 namespace {
 
-using integrations::mcp_answer;
+/// Of a call's operation; the longest message fits.
+constexpr std::size_t most_end_bytes = 64 << 10;
+
+std::string folded(const std::string& text) {
+  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
+                                                  UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
+  utf8proc_uint8_t* out = nullptr;
+  const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                 static_cast<utf8proc_ssize_t>(text.size()), &out, how);
+  if (size < 0) return text;
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, &std::free);
+  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
+}
+
+} // namespace
+
+std::string values_of_message(const std::string& form, const std::string& text) {
+  const auto reply = std::string(trimmed(text));
+  const auto field = json::parse(form).at("properties").at("answer");
+  if (!field.contains("enum")) return json_text({{"answer", reply}});
+  const auto& choices = field.at("enum");
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const auto choice = choices[i].get<std::string>();
+    if (reply == std::to_string(i + 1) || folded(reply) == folded(choice)) return json_text({{"answer", choice}});
+  }
+  return json_text({{"answer", reply}, {"in_own_words", true}});
+}
+
+own_outcome end_by_answer(const human_answer& given) {
+  json out{{"answered", given.accepts}};
+  if (given.accepts)
+    out.update(json::parse(given.values));
+  else
+    out["why"] = given.is_dismissed ? "the question was dismissed" : "the answer is no";
+  own_outcome end;
+  end.result = bounded_result(json_text({{"ok", true}, {"result", std::move(out)}}), most_end_bytes);
+  end.call = records::call_outcome{true, false, end.result};
+  return end;
+}
+
+namespace {
 
 class ask_user_work final : public actors::tool_work {
  public:
@@ -43,36 +86,45 @@ class ask_user_work final : public actors::tool_work {
       state_->done = std::move(done);
       state_->questions = std::make_shared<call_questions>(
           port_, call_, what_, port_->who().agent.name,
-          [state = std::weak_ptr(state_)](std::uint64_t, const mcp_answer& given_answer) {
-            if (const auto held = state.lock()) held->finish({true, result_of(given_answer)});
+          [state = std::weak_ptr(state_)](std::uint64_t, const integrations::mcp_answer& how) {
+            using action = integrations::mcp_answer::action;
+            human_answer answer;
+            answer.accepts = how.what == action::accept;
+            answer.is_dismissed = how.what == action::cancel;
+            answer.values = how.values;
+            // The ledger has ended the call with this result.
+            if (const auto held = state.lock()) held->finish({true, end_by_answer(answer).result, false, {}, true});
+          },
+          question_source::agent);
+      // After a restart the answer, or a stop, can come before the agent.
+      if (!question_.empty())
+        state_->questions->when_refused([port = port_, call = call_, state = std::weak_ptr(state_)] {
+          port->read_end(call, [port, state](const std::optional<std::string>& result) {
+            const auto held = state.lock();
+            if (held && result) held->finish({true, *result, false, {}, true});
+            if (held) held->finish(unanswered(*port));
           });
+        });
     }
     const auto text = utf8_prefix(given.at("question").get<std::string>(), most_question_bytes);
     const auto id = operation_id::parse(question_);
     state_->questions->ask({1, std::string(text), answer_form(given)}, id ? *id : operation_id::fresh());
   }
 
-  void stop(const std::string&) override {
-    state_->finish({false, port_->failed_text(failure_code::cancelled, "cancelled before it was answered"), true});
-  }
+  void stop(const std::string&) override { state_->finish(unanswered(*port_)); }
 
  private:
   static constexpr std::size_t most_question_bytes = 4'000;
+
+  static actors::work_end unanswered(const turn_port& port) {
+    return {false, port.failed_text(failure_code::cancelled, "cancelled before it was answered"), true};
+  }
 
   static std::string wrong_choice(const json& given) {
     if (!given.contains("choices") || !given.contains("default")) return {};
     const auto& choices = given.at("choices");
     const bool is_one = std::find(choices.begin(), choices.end(), given.at("default")) != choices.end();
     return is_one ? std::string() : "`default` must be one of `choices`";
-  }
-
-  static std::string result_of(const mcp_answer& given) {
-    json out{{"answered", given.what == mcp_answer::action::accept}};
-    if (given.what == mcp_answer::action::accept)
-      out["answer"] = json::parse(given.values).at("answer");
-    else
-      out["why"] = given.what == mcp_answer::action::cancel ? "the question was dismissed" : "the answer is no";
-    return json_text({{"ok", true}, {"result", std::move(out)}});
   }
 
   std::shared_ptr<turn_port> port_;

@@ -24,12 +24,14 @@ void call_questions::ask_next() {
     open_ = std::move(waiting_.front());
     waiting_.pop_front();
     next = *open_;
+    const auto& who = port_->who();
     // Added here, so that a close cannot come before it.
     port_->questions().add(
         next.id, {call_, next.what.form,
-                  [self = shared_from_this(), id = next.id](const human_answer& given) { self->answered(id, given); }});
+                  [self = shared_from_this(), id = next.id](const human_answer& given) { self->answered(id, given); },
+                  who_, who.scope, who.tree->turn(), who.owner.id, next.what.message});
   }
-  port_->ask_question(call_, what_, {next.id, server_, next.what.message, next.what.form});
+  port_->ask_question(call_, what_, {next.id, server_, next.what.message, next.what.form, who_}, refused_);
 }
 
 bool call_questions::over(const operation_id& question) {

@@ -18,10 +18,12 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
   using answer = std::function<void(std::uint64_t number, integrations::mcp_answer what)>;
   /// `answer` sends an answer to the server; called without a lock, once for each question that a human has answered.
   call_questions(std::shared_ptr<turn_port> port, const operation_id& call, tool_call what, std::string server,
-                 answer tell)
-      : port_(std::move(port)), call_(call), what_(std::move(what)), server_(std::move(server)),
-        tell_(std::move(tell)) {}
+                 answer tell, question_source who = question_source::server)
+      : port_(std::move(port)), call_(call), what_(std::move(what)), server_(std::move(server)), tell_(std::move(tell)),
+        who_(who) {}
 
+  /// Called for a question that the call may not ask (any more). Set it before the first question.
+  void when_refused(std::function<void()> refused) { refused_ = std::move(refused); }
   /// `id`: by which people know the question.
   void ask(integrations::mcp_call_events::question what, const operation_id& id = operation_id::fresh());
   void take_back(std::uint64_t number);
@@ -43,6 +45,8 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
   const tool_call what_;
   const std::string server_;
   const answer tell_;
+  const question_source who_;
+  std::function<void()> refused_;
   std::mutex guard_;
   std::deque<open_question> waiting_;
   std::optional<open_question> open_;

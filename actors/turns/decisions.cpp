@@ -2,6 +2,7 @@
 #include "actors/turns/decisions.hpp"
 
 #include "actors/turns/approvers.hpp"
+#include "actors/turns/ask_user.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/answer_question.hpp"
@@ -77,33 +78,12 @@ void decide_call(const runtime_ref& runtime, operation_id call, decision d, repl
   });
 }
 
-namespace {
-
-void answer_soon(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
-                 reply<outcome<operation_id>> done);
-
-/// Nobody asks this in this life. The question of an agent waits until its call has its agent again.
-void look_for_question(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
-                       reply<outcome<operation_id>> done) {
-  runtime->background_reads->run([=](store_reader& store) {
-    const auto row = store.operation(call);
-    const bool is_open = row && *row && (*row)->hot.now == status::paused &&
-                         (*row)->hot.result.find(given.question.text()) != std::string::npos;
-    if (!is_open)
-      return done(refused_with(error_code::not_paused, "operation " + call.text() + " does not ask this (any more)"));
-    if (tries == 0)
-      return done(refused_with(error_code::not_ready,
-                               "its turn is still being picked up after a restart; nothing was answered, try again"));
-    runtime->background_reads->run_after(scheduler_look_interval,
-                                         [=](store_reader&) { answer_soon(runtime, call, given, tries - 1, done); });
-  });
-}
-
-void answer_soon(const runtime_ref& runtime, operation_id call, human_answer given, int tries,
-                 reply<outcome<operation_id>> done) {
+/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
+/// answer counts.
+void answer_question(const runtime_ref& runtime, operation_id call, human_answer given,
+                     reply<outcome<operation_id>> done) {
   const auto open = runtime->questions.find(given.question);
-  if (!open) return look_for_question(runtime, call, std::move(given), tries, std::move(done));
-  if (open->call != call)
+  if (!open || open->call != call)
     return done(refused_with(error_code::not_paused, "operation " + call.text() + " does not ask this (any more)"));
   if (given.accepts) {
     auto filled = integrations::filled_form(open->form, given.values);
@@ -115,22 +95,20 @@ void answer_soon(const runtime_ref& runtime, operation_id call, human_answer giv
     given.values = std::move(*filled);
   }
   given.event_data = approval_resolved(call, given.accepts, given.by, given.reason, given.question).data;
-  runtime->core.execute({commands::answer_question{call, given},
-                         [agent = runtime->who.agent_of_call(call), call, given, answered = open->answered,
-                          done = std::move(done)](const outcome<operation_id>& decided) {
-                           if (decided && agent) agent->waits(call, false);
-                           if (decided) answered(given);
+  auto end = open->who == question_source::agent ? std::optional(end_by_answer(given)) : std::nullopt;
+  runtime->core.execute({commands::answer_question{call, given, std::move(end)},
+                         [runtime, call, given, done = std::move(done)](const outcome<operation_id>& decided) {
+                           if (decided) tell_answered(*runtime, call, given);
                            done(decided);
                          }});
 }
 
-} // namespace
-
-/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
-/// answer counts.
-void answer_question(const runtime_ref& runtime, operation_id call, human_answer given,
-                     reply<outcome<operation_id>> done) {
-  answer_soon(runtime, call, std::move(given), most_scheduler_looks, std::move(done));
+void tell_answered(agent_runtime& runtime, const operation_id& call, const human_answer& given) {
+  const auto open = runtime.questions.find(given.question);
+  if (!open) return; // its agent has read the end of the call, or was stopped
+  if (const auto agent = runtime.who.agent_of_call(call)) agent->waits(call, false);
+  if (open->answered) return open->answered(given);
+  runtime.questions.drop(given.question); // the call has ended with this answer, and its agent finds it so
 }
 
 /// A call that waits for a human has a row with its place and the author of the request.

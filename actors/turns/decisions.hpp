@@ -15,6 +15,8 @@ void decide_call(const std::shared_ptr<agent_runtime>& runtime, operation_id cal
                  reply<outcome<operation_id>> done);
 void answer_question(const std::shared_ptr<agent_runtime>& runtime, operation_id call, human_answer given,
                      reply<outcome<operation_id>> done);
+/// It is durable that this answer counts: its call goes on.
+void tell_answered(agent_runtime& runtime, const operation_id& call, const human_answer& given);
 void decide_in_chat(const std::shared_ptr<agent_runtime>& runtime, operation_id call, decision d, chat_approver who,
                     reply<outcome<operation_id>> done);
 

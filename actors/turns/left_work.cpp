@@ -20,14 +20,6 @@ using nlohmann::json;
 
 constexpr std::uint32_t page_size = 1'000;
 
-/// The id of the open question of an agent, from the row of a paused call; "" = none.
-std::string open_question(const std::string& result) {
-  const auto row = json::parse(result, nullptr, false);
-  const json::json_pointer agent("/asked/form/asked_by");
-  const bool is_agents = row.is_object() && row.contains(agent) && row.at(agent) == "agent";
-  return is_agents ? row.value("question", "") : "";
-}
-
 result<std::vector<records::operation_record>> children_of(store_reader& store, std::vector<operation_id> parents) {
   records::operation_filter f;
   f.parents = std::move(parents);
@@ -72,7 +64,7 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
     if (*row)
       left.calls.push_back(
           {reported.calls[i], what.call, what.name, (*row)->hot.now, {}, changed_input((*row)->call_change)});
-    if (*row && (*row)->hot.now == status::paused) left.calls.back().remote_task = open_question((*row)->hot.result);
+    if (const auto open = *row ? agents_question((*row)->hot) : std::nullopt) left.calls.back().asks = open->id.text();
     if (*row && (*row)->hot.now == status::running)
       if (auto why = read_remote_task(store, left.calls.back())) return why;
     parents.push_back(reported.calls[i]);
@@ -230,14 +222,15 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
     actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call), call.input};
     if (call.now == status::pending) continue;
     const auto* tool = tools.find(call.name);
-    const bool asks_people = tool && tool->how == tool_definition::runs::question && !call.remote_task.empty();
-    if (call.now == status::paused && asks_people) {
+    const bool asks_people = tool && tool->how == tool_definition::runs::question && !call.asks.empty();
+    if (asks_people) {
       met.at = state::runs;
-      plan.tasks.emplace(call.operation, call.remote_task);
+      plan.names.emplace(call.operation, call.asks);
+      plan.asking.push_back(call.operation);
       reported.past.met.push_back(std::move(met));
       continue;
     }
-    if (call.now == status::paused && call.remote_task.empty()) {
+    if (call.now == status::paused && call.asks.empty()) {
       met.at = state::asking;
       reported.past.met.push_back(std::move(met));
       continue;
@@ -247,7 +240,7 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
     if (tool && tool->is_remote_agent() && !call.remote_task.empty()) {
       met.at = state::runs;
       met.started = boot_of(call.remote_task_since, now);
-      plan.tasks.emplace(call.operation, call.remote_task);
+      plan.names.emplace(call.operation, call.remote_task);
       reported.past.met.push_back(std::move(met));
       continue;
     }
@@ -284,6 +277,7 @@ commands::begin_turn resuming(const operation_id& agent, const model_history& re
   step.calls = reported.last;
   step.started_event = std::move(event);
   step.resumes = true;
+  step.asking = plan.asking;
   step.unknown = plan.unknown;
   auto& end = step.unknown_end;
   end.as = status::failed;

@@ -26,6 +26,7 @@ struct left_call {
   std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
   std::string remote_task{};          ///< at a remote agent; "" = none, or it is not known
   wall_time remote_task_since{};      ///< when it was named
+  std::string asks{};                 ///< the id of its agent's open question to a human; "" = none
 };
 
 struct left_work {
@@ -47,9 +48,11 @@ using adopted_works = std::map<operation_id, records::operation_record>;
 
 struct resume_plan {
   adopted_works adopted;
-  std::map<operation_id, std::string> tasks; ///< of remote agents, by their call; they are followed
-  std::vector<operation_id> unknown;         ///< calls whose fate nobody knows
-  model_usage below;                         ///< of sub-agents that have ended, and of summaries
+  /// Of remote agents and of open questions, by their call: the name by which the work goes on.
+  std::map<operation_id, std::string> names;
+  std::vector<operation_id> asking;  ///< of `names`: calls that ask people
+  std::vector<operation_id> unknown; ///< calls whose fate nobody knows
+  model_usage below;                 ///< of sub-agents that have ended, and of summaries
 };
 /// Decides for each call without a result; completes `reported` with it. Pure.
 resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now);

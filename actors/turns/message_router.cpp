@@ -3,11 +3,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/turns/ask_user.hpp"
 #include "actors/turns/budget_json.hpp"
+#include "actors/turns/decisions.hpp"
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/lost_clients.hpp"
 #include "actors/turns/message_choice.hpp"
+#include "actors/turns/steering.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/publish_event.hpp"
@@ -71,6 +74,36 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
                   choice);
   if (order.client) block = with_client(block, *order.client, order.via_channel);
   return commands::answering_agent{a.name, is_shorter ? *order.timeout : a.budget.timeout, std::move(block)};
+}
+
+/// Whether the message can be the answer to an agent's question: it does not say that it is something else.
+bool may_answer(const message_order& order) {
+  const bool is_plain = order.modality == modality::text && order.addressed != false && !order.exchange &&
+                        order.wants == message_order::scope_of_decision::decide && order.files.empty();
+  if (!is_plain || order.during == during_turn::answer) return is_plain;
+  const bool wants_turn = order.agent || !order.labels.empty() || order.timeout || order.budget || order.model ||
+                          order.tools || order.parent || !order.context.empty();
+  return !wants_turn && (!order.during || order.is_during_default);
+}
+
+/// The answers that the message would be to what agents ask in its scope.
+std::vector<commands::possible_answer> answers_of(const question_table& questions, const message_order& order) {
+  std::vector<commands::possible_answer> answers;
+  for (const auto& [question, open] : questions.open_in(order.scope)) {
+    commands::possible_answer one;
+    one.turn = open.turn;
+    one.owner = open.owner;
+    one.call = open.call;
+    one.given.question = question;
+    one.given.accepts = true;
+    one.given.values = values_of_message(open.form, order.text);
+    one.given.by = order.author;
+    one.given.event_data = approval_resolved(open.call, true, order.author, {}, question).data;
+    one.end = end_by_answer(one.given);
+    one.message_end = end_of_taken(open.turn);
+    answers.push_back(std::move(one));
+  }
+  return answers;
 }
 
 } // namespace
@@ -152,6 +185,7 @@ void message_router::decide(message_order order, answer done) {
     o.during = during_turn_named((*agent)->during_turn);
     o.is_during_default = true;
   }
+  if (!what.word && may_answer(o)) what.answers = answers_of(runtime_->questions, o);
   if (o.exchange) what.exchange_result = exchange_result(o.text, false);
   using then = commands::taken_message::then;
   const auto entered = [self = shared_from_this(), scope = o.scope,
@@ -169,6 +203,7 @@ void message_router::decide(message_order order, answer done) {
             taken.answer->interrupted = names_of(taken.kept, store);
             self->say_stopped(order, *taken.answer, taken.kept, store, done);
           });
+    if (taken.answered) tell_answered(*self->runtime_, taken.answered->call, taken.answered->given);
     done(taken.answer);
     if (taken.next == then::begin_turn) self->queue_.begin(*taken.answer->turn, order.scope);
   };

@@ -1,12 +1,16 @@
 // The open questions of running calls to humans: who may be answered, and with what values. Any thread. It ends with
-// the process, as the calls do.
+// the process. The next life reads what agents asked from the store before it takes an answer; each call that has its
+// agent again adds its question anew.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "controller/open_questions.hpp"
 
@@ -17,12 +21,26 @@ class question_table {
   struct entry {
     operation_id call;
     std::string form; ///< as in integrations::filled_form
-    /// Called once a human's answer is durable and counts; it receives all values.
+    /// Called once a human's answer is durable and counts; it receives all values. Empty: its call has no agent yet.
     std::function<void(const human_answer&)> answered;
+    question_source who = question_source::server;
+    scope_path scope = {};  ///< of the conversation in which an agent asks
+    operation_id turn = {}; ///< whose tree asks
+    std::string owner = {}; ///< the id of the author of its message
+    std::string message = {};
   };
   void add(const operation_id& question, entry what) {
     const std::lock_guard lock(guard_);
+    if (!what.answered) left_[what.call] = question;
     open_[question] = std::move(what);
+  }
+  /// The call has ended; nothing happens if its agent is there, which drops its question itself.
+  void ended(const operation_id& call) {
+    const std::lock_guard lock(guard_);
+    const auto left = left_.find(call);
+    if (left == left_.end()) return;
+    if (const auto at = open_.find(left->second); at != open_.end() && !at->second.answered) open_.erase(at);
+    left_.erase(left);
   }
   void drop(const operation_id& question) {
     const std::lock_guard lock(guard_);
@@ -33,10 +51,20 @@ class question_table {
     const auto at = open_.find(question);
     return at == open_.end() ? std::nullopt : std::optional(at->second);
   }
+  /// What agents ask in this conversation, oldest first; the ledger may not know it yet, or not any more.
+  std::vector<std::pair<operation_id, entry>> open_in(const scope_path& scope) const {
+    std::vector<std::pair<operation_id, entry>> found;
+    const std::lock_guard lock(guard_);
+    for (const auto& [id, one] : open_)
+      if (one.who == question_source::agent && one.scope == scope) found.emplace_back(id, one);
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return found;
+  }
 
  private:
   mutable std::mutex guard_;
   std::unordered_map<operation_id, entry> open_;
+  std::unordered_map<operation_id, operation_id> left_; ///< by call: the question of an earlier life
 };
 
 } // namespace quell::controller::turns

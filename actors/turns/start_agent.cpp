@@ -57,7 +57,7 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
   running.port->adopt_context(std::move(context));
-  running.port->adopt_works(std::move(resumed.adopted), std::move(resumed.tasks));
+  running.port->adopt_works(std::move(resumed.adopted), std::move(resumed.names));
   running.port->add_usage_below(resumed.below);
   running.port->files()->note_all(running.port->who().agent, start.so_far);
   // The actor can report before its handle is known, so the port waits for the handle.

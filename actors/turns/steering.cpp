@@ -35,10 +35,7 @@ commands::open_steered_call::steering steering_of(const operation_id& turn, cons
                                                   records::message_record message) {
   commands::open_steered_call::steering one;
   one.turn = *message.turn;
-  auto outcome = json::parse(completed_data({}), nullptr, false);
-  outcome["steered"] = turn.text();
-  one.end.result = json_text(outcome);
-  one.end.completed_data = one.end.result;
+  one.end = end_of_taken(turn);
   one.event.type = event_type::turn_steered;
   one.event.scope = message.scope;
   one.event.operation = turn;
@@ -58,6 +55,15 @@ commands::open_steered_call::steering steering_of(const operation_id& turn, cons
 }
 
 } // namespace
+
+own_outcome end_of_taken(const operation_id& into) {
+  own_outcome end;
+  auto outcome = json::parse(completed_data({}), nullptr, false);
+  outcome["steered"] = into.text();
+  end.result = json_text(outcome);
+  end.completed_data = end.result;
+  return end;
+}
 
 std::optional<operation_id> steered_by(const std::string& block) {
   if (block.find(R"("steers")") == std::string::npos) return std::nullopt;

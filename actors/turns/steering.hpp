@@ -74,6 +74,8 @@ class steering_table {
   std::map<operation_id, operation_id> steers_;               ///< the same by the waiting turn
 };
 
+/// The end of a turn whose message the running turn `into` has taken.
+own_outcome end_of_taken(const operation_id& into);
 /// The turn that the message of this turn steers, by its block.
 std::optional<operation_id> steered_by(const std::string& block);
 /// Whether the message was told to a turn while that ran: it does not begin an exchange.

@@ -257,15 +257,17 @@ event_text approval_resolved(const operation_id& call, bool approved, const reco
 std::string question_text(const shown_question& question) {
   return json_text({{"id", question.id.text()},
                     {"server", question.server},
+                    {"asked_by", question.who == question_source::agent ? "agent" : "server"},
                     {"message", question.message},
                     {"form", json_or_text(question.form)}});
 }
 
 event_text question_event(const operation_id& call, const tool_call& what, const shown_question& question) {
+  const std::string asking = question.who == question_source::agent ? "agent " : "MCP server ";
   return {event_type::approval_required, json_text({{"operation", call.text()},
                                                     {"name", what.name},
                                                     {"input", json_or_text(what.input)},
-                                                    {"rule", "asked by MCP server " + question.server},
+                                                    {"rule", "asked by " + asking + question.server},
                                                     {"question", json_or_text(question_text(question))}})};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "actors/agent/ports.hpp"
+#include "controller/open_questions.hpp"
 #include "controller/records/records.hpp"
 #include "protocol/event_type.hpp"
 #include "protocol/id.hpp"
@@ -80,9 +81,10 @@ event_text approval_resolved(const operation_id& call, bool approved, const reco
 /// A question of a running call to a human.
 struct shown_question {
   operation_id id;
-  std::string server;  ///< the MCP server's name
+  std::string server;  ///< the name of the MCP server, or of the agent
   std::string message; ///< the question's text
   std::string form;    ///< JSON text: the schema of the values
+  question_source who = question_source::server;
 };
 /// As JSON, the same in the call's row, in its event and in its block.
 std::string question_text(const shown_question& question);

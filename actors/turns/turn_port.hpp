@@ -46,7 +46,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   /// Sets what is known about the conversation that the agent starts with; call before it runs.
   void adopt_context(kept_context context);
   /// Work of these calls goes on from before a restart; call before the agent runs.
-  void adopt_works(std::map<operation_id, records::operation_record> works, std::map<operation_id, std::string> tasks);
+  void adopt_works(std::map<operation_id, records::operation_record> works, std::map<operation_id, std::string> names);
   /// The files that its conversation has read or written.
   const std::shared_ptr<file_versions>& files() const { return files_; }
   /// Counts one more running sub-agent; false if the limit is reached.
@@ -63,8 +63,11 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
                     std::optional<double> total);
   /// Stores the name of the task that the call is at a remote agent, so that a later life can follow it.
   void keep_remote_task(const operation_id& call, const tool_call& what, const std::string& task);
-  /// A running call asks a human and is paused until somebody answers; has no effect if the call is being stopped.
-  void ask_question(const operation_id& call, const tool_call& what, const shown_question& question);
+  /// A running call asks a human and is paused until somebody answers. `refused`: it is being stopped, or has ended.
+  void ask_question(const operation_id& call, const tool_call& what, const shown_question& question,
+                    std::function<void()> refused = {});
+  /// The result that somebody's answer has given the call; nullopt: it has not completed.
+  void read_end(const operation_id& call, std::function<void(const std::optional<std::string>& result)> done);
   /// Calls `done` if the question was open until now.
   void take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done);
   question_table& questions() const { return runtime_->questions; }
@@ -142,7 +145,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
     boot_time at{};
   };
   std::map<operation_id, records::operation_record> adopted_; ///< by call: its task or sub-agent
-  std::map<operation_id, std::string> adopted_tasks_;         ///< by call: its task at a remote agent
+  std::map<operation_id, std::string> adopted_names_;         ///< by call: see `resume_plan::names`
   std::vector<begun_call> begun_;                             ///< running calls, in the order in which they began
   boot_time progress_not_before_{};
   std::unordered_map<std::string, std::string> changed_; ///< by the model's id of a call: the input that it runs with

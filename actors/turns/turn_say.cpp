@@ -47,15 +47,25 @@ void turn_port::expire_approval(const operation_id& call, milliseconds wait) {
   });
 }
 
-void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question) {
-  const auto waits = [runtime = runtime_, call](bool is_requested) {
+void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question,
+                             std::function<void()> refused) {
+  const auto waits = [runtime = runtime_, call, refused = std::move(refused)](bool is_requested) {
+    if (!is_requested && refused) refused();
     if (!is_requested) return;
     if (const auto agent = runtime->who.agent_of_call(call)) agent->waits(call, true);
   };
   runtime_->core.execute({commands::ask_question{call,
-                                                 {question.id, question_text(question)},
+                                                 {question.id, question_text(question), question.who},
                                                  event_about(call, question_event(call, what, question))},
                           waits});
+}
+
+void turn_port::read_end(const operation_id& call, std::function<void(const std::optional<std::string>& result)> done) {
+  runtime_->background_reads->run([call, done = std::move(done)](store_reader& store) {
+    const auto row = store.operation(call);
+    const bool has_answer = row && *row && (*row)->hot.now == status::completed;
+    done(has_answer ? std::optional((*row)->hot.result) : std::nullopt);
+  });
 }
 
 void turn_port::take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done) {

@@ -2,6 +2,7 @@
 #include "actors/turns/turn_scheduler.hpp"
 
 #include "actors/turns/history_reading.hpp"
+#include "actors/turns/left_questions.hpp"
 #include "actors/turns/partial_text.hpp"
 #include "actors/turns/real_turn_scheduler.hpp"
 #include "actors/turns/start_agent.hpp"
@@ -74,6 +75,7 @@ bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
 
 void real_turn_scheduler::ended(const ended_operation& e) {
   runtime_->who.ended(e);
+  runtime_->questions.ended(e.id);
   editor_->ended(e.id);
   if (e.as != status::completed) runtime_->arriving.stop_of(e.id); // what steered another turn is still awaited there
   std::optional<scope_path> scope;
@@ -191,6 +193,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
     auto store = o.open_store();
     if (!store) return tl::unexpected(store.error());
     if (each == &runtime->background_reads) left = left_recognisers(**store);
+    if (each == &runtime->background_reads) read_left_questions(**store, runtime->questions);
     *each = o.executor(std::move(*store));
   }
   auto models = integrations::model_client::make();

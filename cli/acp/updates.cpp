@@ -99,17 +99,15 @@ permission_question turn_updates::question(const json& event) const {
   auto call = call_shown(q.operation, text_of(data, "name"), member(data, "input"), "pending");
   call.erase("sessionUpdate");
   if (question.is_object()) call["title"] = text_of(question, "message");
-  const auto& form = member(question, "form");
-  const bool is_agents = text_of(form, "asked_by") == "agent";
   auto options = json::array();
-  if (is_agents)
-    options = answers_of(member(member(form, "properties"), "answer"), q.values);
+  if (text_of(question, "asked_by") == "agent")
+    options = answers_of(member(member(member(question, "form"), "properties"), "answer"), q.values);
   else
     options.push_back({{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}});
   // ACP has no field for words of the person's own.
-  if (is_agents && options.empty())
-    call["title"] = text_of(question, "message") + " (answer with: quell approve " + q.operation + " --question " +
-                    q.question + " --set answer=…)";
+  if (text_of(question, "asked_by") == "agent" && options.empty())
+    call["title"] =
+        text_of(question, "message") + " (answer with: quell say --scope " + text_of(event, "scope") + " …)";
   options.push_back({{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}});
   q.params = {{"toolCall", std::move(call)}, {"options", std::move(options)}};
   return q;

@@ -7,7 +7,9 @@
 namespace quell::controller::commands {
 
 answer_question::answer apply(const answer_question& command, const context& with) {
-  return questions_of(with.operations).answer(command.call, command.given, with.now);
+  auto answered = questions_of(with.operations).answer(command.call, command.given, with.now);
+  if (answered && command.end) with.operations.actors()->finish_local(command.call, *command.end, with.now);
+  return answered;
 }
 
 std::string describe(const answer_question& command) {

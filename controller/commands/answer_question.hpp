@@ -1,10 +1,12 @@
 // A human answers a running call's question.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "controller/commands/context.hpp"
+#include "controller/local_operations.hpp"
 #include "controller/open_questions.hpp"
 
 namespace quell::controller::commands {
@@ -15,6 +17,7 @@ struct answer_question {
 
   operation_id call;
   human_answer given;
+  std::optional<own_outcome> end = {}; ///< of a call whose result is the answer: both are one transaction
 };
 
 answer_question::answer apply(const answer_question& command, const context& with);

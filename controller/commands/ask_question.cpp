@@ -8,9 +8,8 @@ namespace quell::controller::commands {
 
 ask_question::answer apply(const ask_question& command, const context& with) {
   // It waits for this answer since an earlier life of the process.
-  if (const auto call = with.operations.view(command.call, with.now);
-      call && call->hot.now == status::paused && call->hot.result.find(command.question.id.text()) != std::string::npos)
-    return true;
+  const auto call = with.operations.view(command.call, with.now);
+  if (call && waits_for_answer(call->hot, command.question.id)) return true;
   if (!questions_of(with.operations).ask(command.call, command.question, with.now)) return false;
   with.operations.add_event(command.event, with.now);
   return true;

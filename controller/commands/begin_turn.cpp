@@ -34,7 +34,9 @@ begin_turn::answer apply(const begin_turn& command, const context& with) {
   for (const auto& call : command.calls) {
     const auto view = with.operations.view(call, with.now);
     const bool is_unknown = std::find(command.unknown.begin(), command.unknown.end(), call) != command.unknown.end();
-    if (is_unknown || (view && view->hot.now != status::cancelling)) continue;
+    const bool is_answered =
+        !view && std::find(command.asking.begin(), command.asking.end(), call) != command.asking.end();
+    if (is_unknown || is_answered || (view && view->hot.now != status::cancelling)) continue;
     resumed.interrupt_below(call, with.now);
     if (view) local.finish_local(call, {status::failed}, with.now);
     answer.stopped.push_back(call);

@@ -27,6 +27,7 @@ struct begin_turn {
   std::vector<operation_id> calls;                    ///< of its last answer, from before a restart
   std::optional<records::event_record> started_event; ///< its turn_start, or its turn_resumed
   bool resumes = false;
+  std::vector<operation_id> asking = {};  ///< of `calls`: those that ask people; an answer can have ended one
   std::vector<operation_id> unknown = {}; ///< of `calls`: those whose fate nobody knows
   own_outcome unknown_end = {};           ///< that they get
 };

@@ -1,6 +1,7 @@
 // Gates that need the ledger, stop words, standing; then the stop, or the turn, with its message in one transaction.
 #include "controller/commands/take_message.hpp"
 
+#include "controller/commands/answer_question.hpp"
 #include "controller/commands/description.hpp"
 #include "controller/commands/message_standing.hpp"
 #include "controller/commands/order_cancel.hpp"
@@ -133,12 +134,51 @@ std::optional<cancel_id> supersede(const take_message& command, const context& w
   return must_be_fenced(stop, view) ? kept.supersedes_by : std::nullopt;
 }
 
+/// What the running turn of the message's author asks; nullptr: nothing that this message may answer.
+const possible_answer* question_for_author(const take_message& command, const context& with) {
+  for (const auto& one : command.answers) {
+    if (one.owner != command.order.author.id) continue;
+    const auto call = with.operations.view(one.call, with.now);
+    if (call && waits_for_answer(call->hot, one.given.question)) return &one;
+  }
+  return nullptr;
+}
+
+/// The message, its turn, which ends at once, and the end of the call that asks are one transaction.
+taken_message take_answer(const take_message& command, const context& with, const possible_answer& what) {
+  const auto& order = command.order;
+  const auto made = with.operations.create(turn_for(command, true), command.turn, with.now);
+  if (!made) return {tl::unexpected(made.error())};
+  auto kept = kept_of(command, {});
+  kept.during = during_turn::answer;
+  kept.met = what.turn;
+  auto m = record_of(command);
+  m.turn = command.turn;
+  m.decision = kept_text(kept);
+  m.discarded = true; // its words are the call's result
+  auto a = answer_of(kept, m.id, m.turn);
+  a.turn_status = status::completed;
+  auto& local = *with.operations.actors();
+  a.seq = local.add_message(std::move(m), with.now);
+  with.operations.add_event(decision_event(order, a), with.now);
+  local.finish_local(command.turn, what.message_end, with.now);
+  apply(answer_question{what.call, what.given, what.end}, with);
+  with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
+  taken_message taken{std::move(a)};
+  taken.answered = {what.call, what.given};
+  return taken;
+}
+
 taken_message take_turn(const take_message& command, const context& with, const decision_reason& reason) {
   const auto& order = command.order;
   if (!command.agent) return {tl::unexpected(command.agent.error())};
   if (with.storage_low)
     return {
         refused_with(error_code::storage_unavailable, "the state directory is low on space, so nothing new is begun")};
+  if (const auto* open = question_for_author(command, with)) return take_answer(command, with, *open);
+  if (order.during == during_turn::answer)
+    return {refused_with(error_code::not_paused, "nothing in scope " + order.scope.text() + " asks " + order.author.id +
+                                                     " anything (any more)")};
   const auto before = with.talks.length(order.scope);
   if (before >= most_waiting)
     return {refused_with(error_code::too_many_operations, "1,000 turns of this scope wait already")};

@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "controller/commands/context.hpp"
+#include "controller/local_operations.hpp"
 #include "controller/message_order.hpp"
+#include "controller/open_questions.hpp"
 
 namespace quell::controller::commands {
 
@@ -24,6 +27,11 @@ struct taken_message {
   enum class then : std::uint8_t { answer, stop, begin_turn, queue_turn } next = then::answer;
   turns::kept_decision kept{};          ///< of a stop
   std::optional<cancel_id> fences = {}; ///< the cancel that this message accepted, also of a turn it supersedes
+  struct given_answer {
+    operation_id call;
+    human_answer given;
+  };
+  std::optional<given_answer> answered = {}; ///< the message is this answer to an agent's question
 };
 
 /// The newest exchange is asked again by a change of its conversation.
@@ -33,6 +41,16 @@ struct question_again {
   std::optional<std::uint64_t> as_of; ///< a cancel of the scope after this seq comes before the new turn
   /// That steered the old turn: the new one is told them with its message. Without seqs and turns.
   std::vector<records::message_record> steering = {};
+};
+
+/// The answer that a message would be to what an agent asks in its scope.
+struct possible_answer {
+  operation_id turn; ///< whose tree asks
+  std::string owner; ///< the id of the author of its message, who is asked
+  operation_id call;
+  human_answer given;
+  own_outcome end;         ///< of the call
+  own_outcome message_end; ///< of the message's own turn, which never runs
 };
 
 struct take_message {
@@ -47,7 +65,8 @@ struct take_message {
   message_id message;          ///< fresh, like the next two
   operation_id turn;
   cancel_id cancel;
-  std::optional<question_again> again = {}; ///< then it is a turn, whatever it says
+  std::optional<question_again> again = {};  ///< then it is a turn, whatever it says
+  std::vector<possible_answer> answers = {}; ///< to the questions of agents in its scope, the oldest first
 };
 
 take_message::answer apply(const take_message& command, const context& with);

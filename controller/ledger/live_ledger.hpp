@@ -237,6 +237,10 @@ class live_ledger final : public ledger,
   std::string still_running(index x) const;
   records::call_outcome stopped_call(index x, stop_cause cause) const;
   bool asks(index x) const { return operations_[x].details && operations_[x].details->question; }
+  /// True if the call asks something that a restart leaves unanswered for ever.
+  bool asks_for_server(index x) const {
+    return asks(x) && operations_[x].details->question->who == question_source::server;
+  }
   void go_on(index x);
   void tell_dropped(index x, moment now);
 

@@ -64,6 +64,21 @@ void live_ledger::tell_dropped(index x, moment now) {
 namespace quell::controller {
 
 open_questions& questions_of(ledger& l) { return static_cast<live::live_ledger&>(l); }
+
+std::optional<paused_question> question_in(const records::operation_hot& row) {
+  return row.now == status::paused ? live::read_question_row(row.result) : std::nullopt;
+}
+
+std::optional<paused_question> agents_question(const records::operation_hot& row) {
+  auto open = question_in(row);
+  return open && open->who == question_source::agent ? std::move(open) : std::nullopt;
+}
+
+bool waits_for_answer(const records::operation_hot& row, const operation_id& question) {
+  const auto open = question_in(row);
+  return open && open->id == question;
+}
+
 const local_operations& local_of(const ledger& l) { return static_cast<const live::live_ledger&>(l); }
 
 } // namespace quell::controller

@@ -87,7 +87,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     d.pid = hot.pid;
     d.output = hot.output;
     d.result = hot.result;
-    if (auto open_question = n.now == status::paused ? read_question_row(hot.result) : std::nullopt) {
+    if (auto open_question = question_in(hot)) {
       d.question = std::make_unique<paused_question>(std::move(*open_question));
       d.result.clear();
       operations_.wait_for(x, answer_reason());

@@ -19,19 +19,9 @@ constexpr std::uint8_t most_resumes = 3;
 /// that come so early.
 constexpr std::uint8_t most_waits = 30;
 
-/// In the form of a question, as `answer_form` of ask_user writes it.
-constexpr std::string_view agents_question = R"("asked_by":"agent")";
-
 bool is_actor_kind(kind what) {
   return what == kind::turn || what == kind::model_call || what == kind::tool_call || what == kind::sub_agent ||
          what == kind::exchange;
-}
-
-/// True if the call asks what a restart leaves unanswered for ever: the question of a server, whose connection is gone.
-/// One of an agent waits on.
-bool asks_for_server(const operation_node& n) {
-  return n.details && n.details->question &&
-         n.details->question->question_json.find(agents_question) == std::string::npos;
 }
 
 } // namespace
@@ -46,7 +36,7 @@ bool live_ledger::only_waits(index x) const {
     // A task needs no actor: its worker runs it.
     if (child.is_over() || !child.has_begun() || child.detached || child.kind == quell::kind::task) continue;
     const bool waits = child.kind == quell::kind::tool_call && !stop_of(c) &&
-                       (child.now == status::paused ? !asks_for_server(child) : spawned_and_waits(c));
+                       (child.now == status::paused ? !asks_for_server(c) : spawned_and_waits(c));
     if (!waits) return false;
     is_requested = true;
   }
@@ -109,7 +99,7 @@ void live_ledger::interrupt_actors(moment now) {
     const index parent = operation_parent(x);
     const bool belongs =
         parent != none && kept.contains(parent) && !stop_of(x) &&
-        (n.kind == quell::kind::sub_agent || (n.kind == quell::kind::tool_call && !asks_for_server(n)));
+        (n.kind == quell::kind::sub_agent || (n.kind == quell::kind::tool_call && !asks_for_server(x)));
     // Work that was still waiting in a backup can have run since, so it must not run again.
     if (goes_on(x) || belongs)
       kept.insert(x);

@@ -136,21 +136,27 @@ std::string dropped_question(const operation_id& call, const std::optional<opera
 }
 
 namespace {
-constexpr std::string_view row_begin = R"({"question":")", row_middle = R"(","asked":)";
+constexpr std::string_view row_begin = R"({"question":")", row_middle = R"(","asked":)",
+                           agents_row_middle = R"(","by":"agent","asked":)";
 constexpr std::size_t id_length = 36;
 } // namespace
 
 std::string question_row(const paused_question& what) {
-  return std::string(row_begin) + what.id.text() + std::string(row_middle) + what.question_json + "}";
+  const auto middle = what.who == question_source::agent ? agents_row_middle : row_middle;
+  return std::string(row_begin) + what.id.text() + std::string(middle) + what.question_json + "}";
 }
 
 std::optional<paused_question> read_question_row(const std::string& result) {
   const std::size_t behind = row_begin.size() + id_length;
-  if (!result.starts_with(row_begin) || result.compare(behind, row_middle.size(), row_middle) != 0) return std::nullopt;
+  if (!result.starts_with(row_begin) || result.size() < behind) return std::nullopt;
+  const auto rest = std::string_view(result).substr(behind);
+  const auto who = rest.starts_with(agents_row_middle) ? question_source::agent : question_source::server;
+  const auto middle = who == question_source::agent ? agents_row_middle : row_middle;
+  if (!rest.starts_with(middle)) return std::nullopt;
   const auto id = operation_id::parse(result.substr(row_begin.size(), id_length));
   if (!id) return std::nullopt;
-  const std::size_t from = behind + row_middle.size();
-  return paused_question{*id, result.substr(from, result.size() - from - 1)};
+  const std::size_t from = behind + middle.size();
+  return paused_question{*id, result.substr(from, result.size() - from - 1), who};
 }
 
 namespace {

@@ -1,5 +1,8 @@
-"""The tool ask_user: a model asks the people of its conversation, who answer, say no, or stop it; and quelld dies meanwhile."""
+"""The tool ask_user: a model asks the people of its conversation, who answer by a message or by its form, say no, or stop it; and
+quelld dies meanwhile."""
+import http.client
 import signal
+import threading
 
 import pytest
 
@@ -103,13 +106,16 @@ def test_a_question_outlives_quelld_and_is_no_resume(c, sig):
 
 
 def test_an_answer_right_behind_a_restart_counts_once(c):
-    for n in range(3):
+    for n in range(4):
         scope = f"ask/behind{n}"
         turn = c.say(scope, "free")
         call, question = asked(c, turn)
         c.kill_controller()
         c.start_controller()
         assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+        if n % 2:
+            c.kill_controller()  # the answer is on disk, and with it the end of the call
+            c.start_controller()
         assert c.ended(turn)["status"] == "completed", c.operation(turn)
         assert result(c, scope, turn) == {"answered": True, "answer": "Bob"}
         assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200  # a repeat
@@ -139,11 +145,83 @@ def test_a_question_of_a_sub_agent_outlives_quelld(c):
     c.start_controller()
     again, _ = asked(c, turn)
     assert again["id"] == call["id"]
-    assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+    told = c.post("ask/below", "Bob", during_turn="answer")
+    assert told.status == 202 and told.json["during_turn"] == {"manner": "answer", "turn": turn}, told.body
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     aside = c.messages("ask/below", sub_agent=call["parent"])
     assert [r["result"]["result"] for m in aside for r in m["results"]] == [{"answered": True, "answer": "Bob"}], aside
     c.check_scope("ask/below")
+
+
+SAID = [("choose", "2", {"answer": "the blue one"}), ("choose", " THE Red One\n", {"answer": "the red one"}),
+        ("choose", "neither, take green", {"answer": "neither, take green", "in_own_words": True}), ("free", "Bob", {"answer": "Bob"})]
+
+
+@pytest.mark.parametrize("text, said, given", SAID, ids=["number", "words", "own words", "free"])
+def test_the_person_who_asked_answers_with_the_next_message(c, text, said, given):
+    scope = "ask/reply"
+    turn = c.say(scope, text)
+    call, question = asked(c, turn)
+    told = c.post(scope, said, id="an-answer")
+    assert told.status == 202 and told.json["decision"] == "turn", told.body
+    assert told.json["during_turn"] == {"manner": "answer", "turn": turn} and told.json["turn"]["status"] == "completed", told.body
+    assert c.ended(turn)["status"] == "completed"
+    assert result(c, scope, turn) == {"answered": True, **given}
+    resolved, = c.events(turn, "approval_resolved")
+    assert resolved["data"]["question"] == question["id"] and resolved["data"]["by"] == {"id": "mia", "name": "Mia"}
+    again = c.post(scope, said, id="an-answer")
+    assert again.json["duplicate"] and again.json["turn"]["id"] == told.json["turn"]["id"] and again.json["during_turn"]["manner"] == "answer"
+    assert c.operation(told.json["turn"]["id"])["turn"]["steered"] == turn
+    assert len(c.operations(scope=scope, kind="turn")) == 2 and len(c.operations(scope=scope, kind="model_call")) == 2
+    c.check_scope(scope)
+
+
+def test_who_waits_supersedes_or_stops_answers_nothing(c):
+    scope = "ask/others"
+    turn = c.say(scope, "free")
+    call, question = asked(c, turn)
+    others = [c.post(scope, "me too", author={"id": "tom", "name": "Tom"}), c.post(scope, "later", during_turn="queue")]
+    assert all(a.json["turn"]["status"] == "pending" and "during_turn" not in a.json for a in others), [a.body for a in others]
+    assert c.operation(call["id"])["status"] == "paused"
+    assert c.post(scope, "stop").json["decision"] == "cancel"
+    assert c.ended(turn)["status"] == "cancelled"
+    late = c.post(scope, "Bob", during_turn="answer")
+    assert (late.status, late.json["code"]) == (409, "not_paused"), late.body
+    turn = c.say(scope, "free")
+    asked(c, turn)
+    instead = c.post(scope, "something else", during_turn="supersede")
+    assert instead.json["during_turn"]["manner"] == "supersede"
+    assert c.ended(turn)["status"] == "cancelled" and c.ended(instead.json["turn"]["id"])["status"] == "completed"
+    c.check_scope(scope)
+
+
+def test_an_answer_that_is_killed_with_quelld_counts_or_is_asked_again(c):
+    """kill -9 around the message: it was the answer for good, or it becomes that when it comes again, also before the turn is back."""
+    for n in range(6):
+        scope = f"ask/killed{n}"
+        turn = c.say(scope, "free")
+        call, question = asked(c, turn)
+        sender = threading.Thread(target=lambda: swallow(lambda: c.post(scope, "Bob", id="once")))
+        sender.start()
+        if n % 2:
+            until(lambda: c.operation(call["id"])["status"] != "paused", "the answer to be taken")
+        c.kill_controller()
+        sender.join()
+        c.start_controller()
+        told = c.post(scope, "Bob", id="once")
+        assert told.status == 202, told.body
+        assert told.json["during_turn"] == {"manner": "answer", "turn": turn}, told.body
+        assert c.ended(turn)["status"] == "completed", c.operation(turn)
+        assert result(c, scope, turn) == {"answered": True, "answer": "Bob"}
+        until(lambda: not c.operations(scope=scope, status="live"), "everything to end")
+        c.check_scope(scope)
+
+
+def swallow(what):
+    try:
+        what()
+    except (OSError, http.client.HTTPException):
+        pass
 
 
 def test_a_turn_that_waits_outlives_any_number_of_kills(c):
@@ -153,7 +231,8 @@ def test_a_turn_that_waits_outlives_any_number_of_kills(c):
     for _ in range(6):
         c.kill_controller()
         c.start_controller()
-    assert answer(c, call, question=question["id"], values={"answer": "Bob"}).status == 200
+    told = c.post("ask/kills", "Bob")
+    assert told.json["during_turn"] == {"manner": "answer", "turn": turn}, told.body
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     assert result(c, "ask/kills", turn) == {"answered": True, "answer": "Bob"}
     c.check_scope("ask/kills")

@@ -140,7 +140,7 @@ export class Client {
     author: Person;
     id?: string;
     on_disconnect?: "cancel" | "continue";
-    during_turn?: "queue" | "steer" | "supersede";
+    during_turn?: "queue" | "steer" | "supersede" | "answer";
     agent?: string;
     /** Another of the agent's models, fewer of its tools, and the operation that the turn hangs below. */
     model?: string;

@@ -85,13 +85,15 @@ function Kept({ message, is_gone, used, calls, actions }: { message: Message; is
 }
 
 /** What a message does while an answer is written. */
-const during_turn_choices = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede']] as const;
+const during_turn_choices = [['Waits for its turn', 'queue'], ['Is told to the running answer', 'steer'], ['Stops the running answer', 'supersede'], ['Answers what it asks', 'answer']] as const;
+
+const manner_words = { steer: 'Told before its next step', supersede: 'The running answer is being stopped', answer: 'Taken as the answer to its question' };
 
 function decision_words(d: MessageDecision): string {
   if (d.duplicate) return 'It had arrived; it was taken once';
   if (d.decision === 'cancel') return `Taken as a stop: ${d.cancel?.operations ?? 0} operations`;
   if (d.decision === 'ignored') return `Not answered: ${d.why.replaceAll('_', ' ')}`;
-  if (d.during_turn) return d.during_turn.manner === 'steer' ? 'Told before its next step' : 'The running answer is being stopped';
+  if (d.during_turn) return manner_words[d.during_turn.manner];
   return d.turn?.position ? `Waits behind ${d.turn.position}` : '';
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("a remote task that was named is followed after a restart, another is 
   left.calls[0].remote_task = task_named_by(event.data);
   model_history reported;
   const auto plan = plan_resume(reported, left, tools, moment{});
-  CHECK(plan.tasks == std::map<operation_id, std::string>{{left.calls[0].operation, "task-7"}});
+  CHECK(plan.names == std::map<operation_id, std::string>{{left.calls[0].operation, "task-7"}});
   CHECK(plan.unknown == std::vector<operation_id>{left.calls[1].operation});
   CHECK(plan.adopted.empty());
   // Without its tool nobody can ask for it.

@@ -51,9 +51,10 @@ TEST_CASE("a call that waits for a human is pending, and asks once it is known")
 TEST_CASE("what an agent asks offers its choices, or says how to answer in words") {
   turn_updates to("turn");
   auto data = call("op");
-  data["question"] = {{"id", "q"}, {"form", {{"asked_by", "agent"}}}, {"message", "Which?"}};
+  data["question"] = {{"id", "q"}, {"asked_by", "agent"}, {"message", "Which?"}};
   data["question"]["form"]["properties"]["answer"] = {{"type", "string"}, {"enum", {"red", "blue"}}};
   auto question_event = event("approval_required", data);
+  question_event["scope"] = "a/b";
   const auto chosen = to.question(question_event);
   CHECK(chosen.params["toolCall"]["title"] == "Which?");
   REQUIRE(chosen.params["options"].size() == 3);
@@ -67,7 +68,7 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   question_event["data"]["question"]["form"]["properties"]["answer"] = {{"type", "string"}};
   const auto free = to.question(question_event);
   CHECK(free.params["options"].size() == 1);
-  CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell approve op --question q --set answer=…)");
+  CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell say --scope a/b …)");
 }
 
 TEST_CASE("a prompt's links and embedded texts become its text") {

@@ -57,6 +57,14 @@ struct during_world : commands_world {
     const auto view = c->operations().view(id, now);
     return view ? std::optional(view->hot.now) : std::nullopt;
   }
+  template <class Row>
+  std::vector<Row> rows_of() const {
+    std::vector<Row> found;
+    for (const auto& batch : edges.batches)
+      for (const auto& e : batch)
+        if (const auto* row = std::get_if<Row>(&e)) found.push_back(*row);
+    return found;
+  }
 };
 
 } // namespace
@@ -216,5 +224,92 @@ TEST_CASE("where nothing runs each manner is an ordinary turn, and the decision 
     REQUIRE(taken.answer);
     CHECK(taken.next == next_step::begin_turn);
     CHECK(turns::decision_json(what.order, *taken.answer).find("during_turn") == std::string::npos);
+  }
+}
+
+namespace {
+
+/// The first turn asks its people something.
+struct asking_world : during_world {
+  operation_id call;
+  const operation_id question = operation_id::fresh();
+
+  asking_world() {
+    create_order order;
+    order.by = admin();
+    order.kind = kind::tool_call;
+    order.parent = first.turn;
+    order.name = "ask_user";
+    order.start = start_when::later;
+    order.call = records::call_record{{}, 1, 0, "c", "ask_user", "{}", {}};
+    call = operation_id::fresh();
+    REQUIRE(done(commands::create_local{order, call}));
+    REQUIRE(done(commands::begin_call{call}));
+    REQUIRE(done(commands::ask_question{call, {question, "{}", question_source::agent}, {}}));
+  }
+  commands::take_message answer(manner how, const std::string& author = "ada") const {
+    auto what = message(how, author);
+    commands::possible_answer one;
+    one.turn = first.turn;
+    one.owner = "ada";
+    one.call = call;
+    one.given = {question, true, false, R"({"answer":"in French"})", "", {author, ""}, R"({"decision":"approved"})"};
+    one.end.result = R"({"ok":true})";
+    one.end.call = records::call_outcome{true, false, one.end.result};
+    one.message_end.completed_data = "{}";
+    what.answers.push_back(std::move(one));
+    return what;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a message that answers what its author's turn asks ends the call in one batch", "[during_turn]") {
+  asking_world w;
+  const auto reply = w.answer(manner::queue);
+  const auto before = w.edges.batches.size();
+  const auto taken = w.done(reply);
+  REQUIRE(taken.answer);
+  CHECK(taken.next == next_step::answer);
+  CHECK(taken.answered->given.question == w.question);
+  CHECK(taken.answer->during == manner::answer);
+  CHECK(taken.answer->met == w.first.turn);
+  CHECK(taken.answer->turn_status == status::completed);
+  CHECK(w.edges.batches.size() == before + 1);
+  CHECK_FALSE(w.now_of(w.call));
+  CHECK_FALSE(w.now_of(reply.turn));
+  CHECK(w.now_of(w.first.turn) == status::running);
+  REQUIRE(w.rows_of<records::put_call_result>().size() == 1);
+  CHECK(w.rows_of<records::put_call_result>().front().outcome.result == R"({"ok":true})");
+  const auto messages = w.rows_of<records::put_message>();
+  CHECK(messages.back().record.discarded);
+  CHECK(w.events("turn_complete") == 1);
+  // Once: the next message waits, and one that must be an answer is refused.
+  CHECK(w.done(w.answer(manner::queue)).next == next_step::queue_turn);
+  const auto late = w.done(w.answer(manner::answer));
+  REQUIRE_FALSE(late.answer);
+  CHECK(late.answer.error().error.code == error_code::not_paused);
+}
+
+TEST_CASE("nobody else's message is the answer, and none is after a stop", "[during_turn]") {
+  asking_world w;
+  CHECK(w.done(w.answer(manner::queue, "bob")).next == next_step::queue_turn);
+  CHECK(w.now_of(w.call) == status::paused);
+  REQUIRE(w.done(w.cancel_of(w.first.turn)));
+  CHECK(w.done(w.answer(manner::queue)).next == next_step::queue_turn);
+  CHECK(w.done(w.answer(manner::answer)).answer.error().error.code == error_code::not_paused);
+}
+
+TEST_CASE("an answer that comes before the agent is back does not stop its call", "[during_turn]") {
+  for (const bool asks : {true, false}) {
+    CAPTURE(asks);
+    asking_world w;
+    REQUIRE(w.done(w.answer(manner::queue)).answered);
+    commands::begin_turn again{w.first.turn, {w.call}, {}};
+    again.resumes = true;
+    if (asks) again.asking = {w.call};
+    const auto begun = w.done(again);
+    CHECK(begun.may_run);
+    CHECK(begun.stopped.empty() == asks);
   }
 }

@@ -62,8 +62,9 @@ class actors_world : public world {
     decision d{approved_or_denied(yes), "because", {"ann", "Ann"}, R"({"decision":"x"})"};
     return did(core->actors()->decide(id(name), d, failed_result, now).has_value());
   }
-  bool asks(const std::string& name, const std::string& question = "question") {
-    return did(questions_of(*core).ask(id(name), {question_id(question), R"({"message":"Sure?"})"}, now));
+  bool asks(const std::string& name, const std::string& question = "question",
+            question_source who = question_source::server) {
+    return did(questions_of(*core).ask(id(name), {question_id(question), R"({"message":"Sure?"})", who}, now));
   }
   bool takes_back(const std::string& name, const std::string& question = "question") {
     return did(questions_of(*core).take_back(id(name), question_id(question), now));

@@ -1,0 +1,62 @@
+// From the rows of paused calls. A row can be behind its ledger, which decides about each answer.
+#include "actors/turns/left_questions.hpp"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include "actors/turns/json_text.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t questions_in_page = 1'000;
+
+/// The turn whose tree has this call; nullopt: none, or it cannot be read.
+std::optional<operation_id> turn_above(store_reader& store, std::optional<operation_id> parent) {
+  while (parent) {
+    const auto row = store.operation(*parent);
+    if (!row || !*row) return std::nullopt;
+    if ((*row)->kind == kind::turn) return parent;
+    parent = (*row)->parent;
+  }
+  return std::nullopt;
+}
+
+void add_question(store_reader& store, const records::operation_record& call, question_table& into) {
+  const auto open = agents_question(call.hot);
+  const auto turn = open ? turn_above(store, call.parent) : std::nullopt;
+  if (!turn) return;
+  const auto question = json::parse(open->question_json, nullptr, false);
+  if (!question.is_object() || !question.contains(json::json_pointer("/form/properties/answer"))) return;
+  into.add(open->id, {call.id,
+                      json_text(question.at("form")),
+                      {},
+                      question_source::agent,
+                      call.scope,
+                      *turn,
+                      call.owner.id,
+                      question.value("message", std::string())});
+}
+
+} // namespace
+
+void read_left_questions(store_reader& store, question_table& into) {
+  records::operation_filter f;
+  f.kinds = {kind::tool_call};
+  f.names = {"ask_user"};
+  f.want_ended = false;
+  f.ascending = true;
+  f.limit = questions_in_page;
+  while (true) {
+    const auto page = store.operations(f);
+    if (!page) return spdlog::error("open questions of agents cannot be read yet: {}", page.error().detail);
+    for (const auto& row : *page) add_question(store, row, into);
+    if (page->size() < f.limit) return;
+    f.after_seq = page->back().seq;
+  }
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,12 @@
+// What agents of an earlier life asked people and still wait for: it can be answered before they are back.
+#pragma once
+
+#include "actors/turns/question_table.hpp"
+#include "controller/store_reader.hpp"
+
+namespace quell::controller::turns {
+
+/// Before the first message is taken.
+void read_left_questions(store_reader& store, question_table& into);
+
+} // namespace quell::controller::turns
