@@ -44,7 +44,7 @@ bool is_command(const std::string& text) {
 
 constexpr const char* help = R"(  stop, /stop     stop the running turn with all that it started; again to kill
   /stop all       stop also what is queued behind it
-  y, n [reason]   answer the question whether a call may run
+  y, n [reason]   answer the question whether a call may run; what an agent asks is answered by your next message
   /history        the last messages of this conversation
   /retry          ask the last question again; its answer is replaced
   /compact        let the model summarise the older part of the conversation
@@ -121,7 +121,7 @@ void chat_room::line(const std::string& typed) {
   const bool runs = std::any_of(spoken_.begin(), spoken_.end(), [](const auto& one) { return !one->over; });
   if (is_command(text))
     command(text);
-  else if (!open.empty() && (lower(text) == "y" || lower(text) == "yes" || is_no))
+  else if (!open.empty() && !open.front().is_agents && (lower(text) == "y" || lower(text) == "yes" || is_no))
     decide(open.front(), !is_no,
            text.find(' ') == std::string::npos ? "" : std::string(trimmed(text.substr(text.find(' ')))));
   else if (lower(text) == "stop" && runs)

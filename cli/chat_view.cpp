@@ -43,7 +43,8 @@ turn_story::listener chat_room::listener(spoken& one) {
       for (const auto& line : open.lines) note(line, color::yellow);
       std::string commands;
       for (const auto& command : open.commands) commands += (commands.empty() ? "" : "   ") + command;
-      note("  y (with its defaults) or n here, or elsewhere: " + commands, color::yellow);
+      const std::string here = open.is_agents ? "your next message here" : "y (with its defaults) or n here";
+      note("  " + here + ", or elsewhere: " + commands, color::yellow);
       return;
     }
     note("a human must say whether this may run (rule " + open.rule + "):", color::yellow);
@@ -115,7 +116,7 @@ std::string chat_room::prompt() const {
   const auto open = approvals();
   std::string text;
   if (!open.empty() && !open.front().question.empty())
-    text = cut_columns(open.front().message, most_requested, s_.term.utf8) + " y/n ";
+    text = cut_columns(open.front().message, most_requested, s_.term.utf8) + (open.front().is_agents ? " " : " y/n ");
   else if (!open.empty())
     text = "run " + cut_columns(open.front().what, most_requested, s_.term.utf8) + "? y/n ";
   text += s_.term.utf8 ? "›" : ">";

@@ -143,6 +143,10 @@ void turn_story::approval(const json& event) {
       open.message = one_line(text_of(question, "message"));
       open.lines = question_lines(question);
       open.commands = answer_commands(open.operation, question);
+      open.is_agents = text_of(question, "asked_by") == "agent";
+      if (open.is_agents)
+        open.commands.insert(open.commands.begin(),
+                             "quell say --scope " + printable(text_of(event, "scope")) + " TEXT");
     }
     approvals_.push_back(std::move(open));
     if (to_.on_approval) to_.on_approval(approvals_.back());

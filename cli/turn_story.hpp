@@ -32,6 +32,7 @@ struct open_approval {
   std::string question{}; ///< its id
   std::string message{};
   std::vector<std::string> lines{}, commands{}; ///< the question's lines, and the commands that answer it
+  bool is_agents = false;                       ///< the person's next message answers it
   /// Each question has its own key: a call can wait to begin, and ask several things after that.
   const std::string& key() const { return question.empty() ? operation : question; }
 };

@@ -128,8 +128,20 @@ std::optional<operation_id> turn_asking(const json& data) {
   return operation_id::parse(found->is_string() ? found->get<std::string>() : text_of(*found, "id"));
 }
 
+/// What an agent asks the people of its conversation: its text, and the numbered choices.
+std::string agents_question_text(const json& question_json) {
+  std::string text = text_of(question_json, "message"), choices;
+  const auto& answer = member(member(member(question_json, "form"), "properties"), "answer");
+  const auto& list = member(answer, "enum");
+  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i)
+    if (list[i].is_string())
+      choices += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ": " + list[i].get<std::string>();
+  return text + (choices.empty() ? "" : " (" + choices + ")");
+}
+
 /// The question of a call that has begun, in one line: the server's text, and the names of the requested fields.
 std::string question_text(const json& question_json) {
+  if (text_of(question_json, "asked_by") == "agent") return agents_question_text(question_json);
   std::string text = text_of(question_json, "message"), names;
   for (const auto& [name, field] : member(member(question_json, "form"), "properties").items())
     names += (names.empty() ? "" : ", ") + name;
@@ -147,7 +159,9 @@ void ask(outbox::outbox_state& b, const event& e, const json& data, boot_time no
     q.input = utf8_prefix(whole, most_input);
     if (q.input.size() < whole.size()) q.input += "…";
   }
+  bool is_of_agent = false;
   if (const auto& question_json = member(data, "question"); !question_json.empty()) {
+    is_of_agent = text_of(question_json, "asked_by") == "agent";
     const auto whole = question_text(question_json);
     q.name = text_of(question_json, "server") + " asks:";
     q.input = utf8_prefix(whole, most_input);
@@ -156,7 +170,7 @@ void ask(outbox::outbox_state& b, const event& e, const json& data, boot_time no
   part p;
   p.what = part_kind::approval;
   p.turn = e.root;
-  p.text = b.one_message(b.rules.words.wants_approval + q.name + " " + q.input);
+  p.text = b.one_message((is_of_agent ? std::string("❓ ") : b.rules.words.wants_approval) + q.name + " " + q.input);
   p.asks = std::move(q);
   b.add(in, std::move(p));
 }
@@ -165,7 +179,10 @@ void answer(outbox::outbox_state& b, const event& e, const json& data, boot_time
   const auto call = turn_asking(data);
   if (!call) return;
   const auto by = text_of(member(data, "by"), "name");
-  b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));
+  const auto decision = text_of(data, "decision");
+  const bool is_answer = data.contains("question") && decision == "approved";
+  b.close_question(b.at(e.scope, now), *call,
+                   (is_answer ? std::string("answered") : decision) + (by.empty() ? "" : " by " + by));
 }
 
 void fenced(outbox::outbox_state& b, const event& e, const json& data) {
