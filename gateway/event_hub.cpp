@@ -52,7 +52,8 @@ bool passes(const records::event_filter& filter, bool sees_audit, const records:
 }
 
 void event_hub::publish(const records::event_record& event) {
-  const bool matters_to_polls = polls_.load() > 0 && (event.cancel || ends_operation(event.type));
+  const bool matters_to_polls =
+      polls_.load() > 0 && (event.cancel || ends_operation(event.type) || event.type == event_type::approval_required);
   if (!matters_to_polls && following_.load() == 0) return;
   bool wake = false;
   {
@@ -93,6 +94,10 @@ void event_hub::drain() {
   for (auto& event : fresh) {
     if (event.operation && ends_operation(event.type)) {
       const auto [first, last] = by_operation_.equal_range(*event.operation);
+      for (auto it = first; it != last; ++it) it->second->notify();
+    }
+    if (event.root && event.type == event_type::approval_required) {
+      const auto [first, last] = by_operation_.equal_range(*event.root);
       for (auto it = first; it != last; ++it) it->second->notify();
     }
     if (event.cancel) {

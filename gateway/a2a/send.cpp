@@ -12,25 +12,54 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// A message to an existing task is not taken: a turn answers one message. A conversation goes on by its contextId.
-awaitable<> refuse_task(exchange& x, const served_agent& agent, std::string task) {
-  co_await visible_task(x, agent, task);
-  throw a2a_error{unsupported_operation,
-                  "a task takes no further messages; send the message with the task's contextId and without taskId"};
+a2a_error takes_no_message() {
+  return a2a_error{unsupported_operation,
+                   "a task takes no further messages unless it is in TASK_STATE_INPUT_REQUIRED; send "
+                   "the message with the task's contextId and without taskId"};
+}
+
+std::string client_id_of(const send_request& request) { return "a2a:" + request.message_id; }
+
+/// True for a message that was sent before.
+awaitable<bool> is_repeat(exchange& x, scope_path scope, std::string client_id) {
+  using found = std::optional<records::message_record>;
+  auto job = [scope = std::move(scope), id = std::move(client_id)](store_reader& q) {
+    return q.message_of_client(scope, id);
+  };
+  co_return (co_await x.gw.read<found>(std::move(job), lane::urgent)).has_value();
+}
+
+/// A turn answers one message. Another one to its task can only be the answer to what it asks; a conversation goes on
+/// by its contextId.
+awaitable<task_facts> asking_task(exchange& x, const served_agent& agent, const send_request& request) {
+  const auto id = co_await visible_task(x, agent, *request.task);
+  auto facts = co_await find_task(x.gw, id, agent);
+  if (!facts) throw takes_no_message();
+  if (status_of(*facts).state == task_state::input_required) co_return std::move(*facts);
+  const auto scope = scope_path::parse(facts->scope);
+  if (!scope || !co_await is_repeat(x, *scope, client_id_of(request))) throw takes_no_message();
+  co_return std::move(*facts);
 }
 
 struct sent_message {
   served_agent agent;
   std::string context;
   client_turn begun;
+  std::optional<operation_id> task; ///< that the message is about; none: it was no turn, for example a stop
 };
 
 awaitable<sent_message> begin(exchange& x, const send_request& request) {
   need_turns(x);
   sent_message sent;
   sent.agent = agent_of_path(x);
-  if (request.task) co_await refuse_task(x, sent.agent, *request.task);
-  sent.context = request.context.value_or(fresh_context(x.who.token_id, sent.agent.name, request.message_id));
+  std::optional<task_facts> asking;
+  if (request.task) asking = co_await asking_task(x, sent.agent, request);
+  if (asking && request.context && *request.context != asking->context)
+    throw a2a_error{invalid_params,
+                    "the task is not of this conversation",
+                    {{error_code::invalid_field, "message.contextId", "must be that of the task, or left out"}}};
+  sent.context = asking ? asking->context
+                        : request.context.value_or(fresh_context(x.who.token_id, sent.agent.name, request.message_id));
   client_request wanted;
   wanted.agent = sent.agent.name;
   wanted.scope = scope_of_context(sent.context, sent.agent.base);
@@ -42,13 +71,22 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
                       "~), or a scope"}}};
   wanted.conversation.text = request.text;
   wanted.channel = a2a_channel;
-  wanted.client_id = "a2a:" + request.message_id;
+  wanted.client_id = client_id_of(request);
   wanted.outlives_client = true;
+  if (asking) wanted.during = turns::during_turn::answer;
   if (request.push) need_push_room(x); // before the turn begins: its task would be unknown to the caller
-  sent.begun = co_await begin_client_turn(x, std::move(wanted));
-  if (!request.push || !sent.begun.decided.turn) co_return sent;
+  try {
+    sent.begun = co_await begin_client_turn(x, std::move(wanted));
+  } catch (const problem& refused) {
+    if (asking && refused.code == error_code::not_paused) throw takes_no_message(); // another answer came first
+    throw;
+  }
+  const auto& decided = sent.begun.decided;
+  if (decided.decision == turns::message_answer::decided::turn)
+    sent.task = decided.during == turns::during_turn::answer ? decided.met : decided.turn;
+  if (!request.push || !sent.task) co_return sent;
   auto config = *request.push;
-  config.task = *sent.begun.decided.turn;
+  config.task = *sent.task;
   if (config.id.empty()) config.id = config.task.text();
   config.by = x.who.token_id;
   config.agent = sent.agent.name;
@@ -69,12 +107,8 @@ ordered_json message_of(const sent_message& sent) {
   return {{"message", std::move(message)}};
 }
 
-bool is_task(const sent_message& sent) {
-  return sent.begun.decided.decision == turns::message_answer::decided::turn && sent.begun.decided.turn;
-}
-
 awaitable<task_facts> facts_now(exchange& x, const sent_message& sent) {
-  auto facts = co_await find_task(x.gw, *sent.begun.decided.turn, sent.agent);
+  auto facts = co_await find_task(x.gw, *sent.task, sent.agent);
   if (!facts) throw a2a_error{task_not_found, "the task of this message is no longer kept"};
   co_return std::move(*facts);
 }
@@ -85,12 +119,12 @@ awaitable<ordered_json> send_message(exchange& x, const json& params) {
   const auto request = read_send(params);
   auto held = x.hold();
   const auto sent = co_await begin(x, request);
-  if (!is_task(sent)) co_return message_of(sent);
+  if (!sent.task) co_return message_of(sent);
   task_facts facts;
   if (request.returns_at_once)
     facts = co_await facts_now(x, sent);
   else
-    facts = co_await wait_until_over(x, *sent.begun.decided.turn, sent.agent);
+    facts = co_await wait_until_over(x, *sent.task, sent.agent);
   co_return ordered_json{{"task", task_json(facts)}};
 }
 
@@ -98,7 +132,7 @@ awaitable<response> send_streaming(exchange& x, const json& params, as_frame wra
   const auto request = read_send(params);
   auto held = x.hold();
   const auto sent = co_await begin(x, request);
-  if (!is_task(sent)) {
+  if (!sent.task) {
     response answer;
     answer.content_type = "text/event-stream";
     answer.body = wrap(message_of(sent));

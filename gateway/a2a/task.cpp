@@ -11,8 +11,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr auto state_names = std::to_array<std::string_view>(
-    {"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"});
+constexpr auto state_names =
+    std::to_array<std::string_view>({"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED",
+                                     "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_INPUT_REQUIRED"});
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
@@ -87,6 +88,7 @@ task_status status_of(const task_facts& facts) {
   case status::pending:
     return {task_state::submitted, ""};
   case status::running:
+    if (!facts.asks.empty()) return {task_state::input_required, facts.asks.front().words};
     return {task_state::working, ""};
   case status::paused:
     return {task_state::working, "waits for a human's decision"};
@@ -102,6 +104,15 @@ task_status status_of(const task_facts& facts) {
     return ended_by_stop(facts);
   }
   return {task_state::failed, "unknown"};
+}
+
+std::string words_of_question(const std::string& message, const nlohmann::json& form) {
+  std::string choices;
+  const nlohmann::json::json_pointer list("/properties/answer/enum");
+  if (form.contains(list) && form.at(list).is_array())
+    for (const auto& one : form.at(list))
+      if (one.is_string()) choices += (choices.empty() ? "" : ", ") + one.get<std::string>();
+  return message + (choices.empty() ? "" : " (one of: " + choices + ")");
 }
 
 ordered_json task_json(const task_facts& facts, artifacts answer) {

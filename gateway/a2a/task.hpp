@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -17,11 +18,15 @@
 
 namespace quell::controller::http::a2a {
 
-enum class task_state : std::uint8_t { submitted, working, completed, failed, canceled };
+enum class task_state : std::uint8_t { submitted, working, completed, failed, canceled, input_required };
 std::string_view name_of_state(task_state s);
 std::optional<task_state> parse_state(std::string_view name);
 /// No further update follows.
-constexpr bool is_over(task_state s) { return s != task_state::submitted && s != task_state::working; }
+constexpr bool is_over(task_state s) {
+  return s == task_state::completed || s == task_state::failed || s == task_state::canceled;
+}
+/// Whoever waits for the task is told: it is over, or asks its caller.
+constexpr bool is_answerable(task_state s) { return is_over(s) || s == task_state::input_required; }
 
 /// The known state of the stop of a turn and of everything below it.
 struct stop_facts {
@@ -37,6 +42,12 @@ struct stop_facts {
   bool is_proven() const { return is_settled && unconfirmed + declared + left == 0; }
 };
 
+/// What an agent asks its caller.
+struct caller_question {
+  std::string question; ///< its id
+  std::string words;
+};
+
 struct task_facts {
   operation_id id, root; ///< of the turn, and of its tree
   std::string context;   ///< its contextId
@@ -44,8 +55,9 @@ struct task_facts {
   status now = status::pending;
   std::optional<stop_facts> stop;
   std::string error_code, error_message;
-  std::string text; ///< of the answer, so far
-  wall_time at{};   ///< of its newest change
+  std::string text;                    ///< of the answer, so far
+  std::vector<caller_question> asks{}; ///< the open ones; the first is answered next
+  wall_time at{};                      ///< of its newest change
 };
 
 struct task_status {
@@ -53,6 +65,9 @@ struct task_status {
   std::string words; ///< for a reader; "" = nothing to add
 };
 task_status status_of(const task_facts& facts);
+
+/// What an agent asks, in words: its text, and the choices of its form.
+std::string words_of_question(const std::string& message, const nlohmann::json& form);
 
 enum class artifacts : std::uint8_t { left_out, shown };
 nlohmann::ordered_json task_json(const task_facts& facts, artifacts answer = artifacts::shown);

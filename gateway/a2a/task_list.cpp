@@ -82,6 +82,11 @@ list_request read_list(const exchange& x, const json& params, const served_agent
   return list;
 }
 
+/// True for the turn of a message that another turn took: it is a part of that task.
+bool is_of_another_task(const records::operation_record& turn) {
+  return turn.hot.result.find(R"("steered":")") != std::string::npos;
+}
+
 bool fits(const list_request& list, const task_facts& facts) {
   return (!list.state || status_of(facts).state == *list.state) && (!list.since || facts.at >= *list.since);
 }
@@ -97,7 +102,8 @@ awaitable<ordered_json> list_tasks(exchange& x, const json& params) {
   auto part = co_await x.list<records::operation_record>(job);
   const std::uint64_t last_of_part = part.rows.empty() ? 0 : part.rows.back().seq;
   const bool is_full = part.rows.size() >= filter.limit;
-  if (list.scope) std::erase_if(part.rows, [&](const auto& row) { return row.scope != *list.scope; });
+  std::erase_if(part.rows,
+                [&](const auto& row) { return is_of_another_task(row) || (list.scope && row.scope != *list.scope); });
   const auto total = list.before + part.rows.size();
   auto tasks = ordered_json::array();
   std::uint64_t last_seq = 0;

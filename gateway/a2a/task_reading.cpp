@@ -81,6 +81,21 @@ awaitable<> look_at_cancel(thread_context& gw, const operation_id& turn, stop_fa
   into.declared = std::max(into.declared, receipts.at(static_cast<std::size_t>(receipt::declared)));
 }
 
+/// What the agents of this turn ask its caller, oldest first: what is on disk.
+awaitable<std::vector<caller_question>> questions_of_turn(thread_context& gw, const operation_record& turn) {
+  std::vector<caller_question> open;
+  if (!gw.options.turns) co_return open;
+  const auto entries = gw.options.turns->runtime()->questions.open_in(turn.scope);
+  for (const auto& [question, entry] : entries) {
+    if (entry.turn != turn.id) continue;
+    const auto call = co_await find_row(gw, entry.call);
+    if (call && waits_for_answer(call->hot, question))
+      open.push_back(
+          {question.text(), words_of_question(entry.message, nlohmann::json::parse(entry.form, nullptr, false))});
+  }
+  co_return open;
+}
+
 wall_time newest_change(const operation_record& row) {
   if (row.hot.ended_at) return *row.hot.ended_at;
   if (row.hot.stop && row.hot.stop->signalled_at) return *row.hot.stop->signalled_at;
@@ -117,7 +132,10 @@ awaitable<task_facts> facts_of(thread_context& gw, shown_operation shown, const 
   facts.at = newest_change(row);
   if (row.hot.error) facts.error_code = row.hot.error->code, facts.error_message = row.hot.error->message;
   facts.text = value_at<std::string>(nlohmann::json::parse(shown.kind_data, nullptr, false), "text");
-  if (!row.hot.stop) co_return facts;
+  if (!row.hot.stop) {
+    if (row.hot.now == status::running) facts.asks = co_await questions_of_turn(gw, row);
+    co_return facts;
+  }
   stop_facts stop;
   stop.cause = row.hot.stop->cause;
   stop.cancel = row.hot.stop->cancel;
@@ -159,7 +177,7 @@ awaitable<task_facts> wait_until_over(exchange& x, operation_id id, const served
   while (true) {
     auto facts = co_await find_task(gw, id, agent);
     if (!facts) throw no_such_operation(id);
-    if (is_over(status_of(*facts).state) || gw.stopping || x.is_abandoned()) co_return std::move(*facts);
+    if (is_answerable(status_of(*facts).state) || gw.stopping || x.is_abandoned()) co_return std::move(*facts);
     if (!cancel_ticket && facts->stop && facts->stop->cancel) {
       cancel_ticket = gw.hub.watch(*facts->stop->cancel, wake);
       continue; // it can have settled between the two

@@ -25,8 +25,8 @@ awaitable<std::optional<task_facts>> find_task(thread_context& gw, operation_id 
 /// The id of a task of this agent that the caller sees. Throws `task_not_found`.
 awaitable<operation_id> visible_task(exchange& x, const served_agent& agent, std::string_view id);
 
-/// Waits until the task is over, the client has disconnected or quelld ends, and returns the state of that moment. The
-/// caller holds a ticket.
+/// Waits until the task is over or asks its caller, the client has disconnected or quelld ends, and returns the state
+/// of that moment. The caller holds a ticket.
 awaitable<task_facts> wait_until_over(exchange& x, operation_id id, const served_agent& agent);
 
 /// True for a turn of this agent.

@@ -1,6 +1,8 @@
 // Follows a turn on the thread of the streams, and after its end waits for the proof of its stop.
 #include "gateway/a2a/task_stream.hpp"
 
+#include <algorithm>
+
 #include "gateway/event_stream.hpp"
 #include "protocol/utf8.hpp"
 
@@ -134,11 +136,28 @@ std::string task_updates::replaced_from(std::uint64_t offset) {
 }
 
 std::string task_updates::on_approval(event_type type, const json& data) {
+  const auto question = data.value("question", json());
+  if (type == event_type::approval_required && value_at<std::string>(question, "asked_by") == "agent") {
+    const auto id = value_at<std::string>(question, "id");
+    if (asks(id)) return {}; // the task was read behind this event
+    facts_.asks.push_back(
+        {id, words_of_question(value_at<std::string>(question, "message"), question.value("form", json()))});
+    return wrap_(status_update(facts_));
+  }
+  if (type == event_type::approval_resolved && question.is_string() && asks(question.get<std::string>())) {
+    std::erase_if(facts_.asks, [&](const caller_question& one) { return question == one.question; });
+    return wrap_(status_update(facts_));
+  }
   const auto words =
       type == event_type::approval_required
           ? "a call of " + value_at<std::string>(data, "name", "a tool") + " waits for a human's decision"
           : std::string("a human has decided about a call");
   return wrap_(working_update(facts_, words, {{std::string(text_of(type)), data}}));
+}
+
+bool task_updates::asks(const std::string& question) const {
+  return std::any_of(facts_.asks.begin(), facts_.asks.end(),
+                     [&](const caller_question& one) { return one.question == question; });
 }
 
 std::string task_updates::last(const task_facts& over) const {

@@ -27,6 +27,7 @@ class task_updates final : public turn_translator {
 
  private:
   std::string replaced_from(std::uint64_t offset);
+  bool asks(const std::string& question) const;
   std::string on_text(const std::string& text) override;
   std::string on_thinking(const std::string&) override { return {}; }
   std::string on_call(const shown_call&) override { return {}; }

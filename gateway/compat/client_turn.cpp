@@ -127,7 +127,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   if (x.too_often && !stops) throw *x.too_often;
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
-  order.during = turns::during_turn::queue; // these clients wait for an answer of their own
+  order.during = wanted.during;
   order.by = x.who;
   order.via_channel = wanted.channel;
   order.client_id = std::move(wanted.client_id);

@@ -19,6 +19,8 @@ struct client_request {
   std::string channel;          ///< recorded with the cancel: one of these
   std::string client_id = {};   ///< the client's id of its message; "" = none
   bool outlives_client = false; ///< nobody owns the turn: a disconnect stops nothing
+  /// `queue`: these clients wait for an answer of their own.
+  turns::during_turn during = turns::during_turn::queue;
 };
 inline constexpr const char* openai_channel = "openai";
 inline constexpr const char* ui_channel = "ui";

@@ -17,7 +17,7 @@ HOME = "a2a-1.3.0"
 CLIENT = os.path.join(os.path.dirname(__file__), "harness", "a2a_client.mjs")
 VERSION = {"A2A-Version": "1.0"}
 BINDINGS = ("JSONRPC", "HTTP+JSON")
-LIVE = ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
+LIVE = ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_INPUT_REQUIRED")
 STAY = "while :; do sleep 1000; done #"
 
 

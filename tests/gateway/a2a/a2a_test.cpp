@@ -74,6 +74,12 @@ TEST_CASE("every state of a turn is a state of its task") {
   CHECK(status_of(facts_of(status::pending)).state == task_state::submitted);
   CHECK(status_of(facts_of(status::running)).state == task_state::working);
   CHECK(status_of(facts_of(status::paused)).state == task_state::working);
+  auto asks = facts_of(status::running);
+  asks.asks = {{"q", words_of_question("Which?", json::parse(R"({"properties":{"answer":{"enum":["a","b"]}}})"))}};
+  CHECK(status_of(asks).state == task_state::input_required);
+  CHECK(status_of(asks).words == "Which? (one of: a, b)");
+  asks.now = status::cancelling;
+  CHECK(status_of(asks).state == task_state::working);
   CHECK(status_of(facts_of(status::completed)).state == task_state::completed);
   CHECK(status_of(facts_of(status::failed)).state == task_state::failed);
   for (const auto cause : {stop_cause::cancel, stop_cause::parent_ended, stop_cause::timeout, stop_cause::superseded,
