@@ -270,6 +270,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
                   "scope " + c->order.scope.text() + " has no message to answer again");
   if (last->is_partly_covered)
     return refuse(c, error_code::not_changeable, "a summary stands for a part of the newest exchange");
+  if (c->order.expect_text && *c->order.expect_text != last->request.text)
+    return refuse(c, error_code::not_changeable,
+                  "only the newest message of scope " + c->order.scope.text() +
+                      " can be asked again, and it is another");
   const auto settings = runtime_->settings.get();
   message_order order;
   order.by = c->order.by;

@@ -17,9 +17,10 @@ struct history_order {
   // The newest row that the caller saw; neither: whatever it is.
   std::optional<std::uint64_t> expect_seq{};
   std::optional<message_id> expect_id{};
-  std::optional<message_id> message{}; ///< to edit or delete
-  std::string text{};                  ///< the edited message
-  std::optional<scope_path> to{};      ///< of a fork
+  std::optional<std::string> expect_text{}; ///< of the newest question, to be asked again
+  std::optional<message_id> message{};      ///< to edit or delete
+  std::string text{};                       ///< the edited message
+  std::optional<scope_path> to{};           ///< of a fork
 };
 
 struct history_answer {

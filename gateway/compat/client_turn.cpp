@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gateway/audited.hpp"
 #include "gateway/compat/stored_images.hpp"
 #include "gateway/rights.hpp"
 #include "protocol/sha256.hpp"
@@ -69,6 +70,7 @@ std::string request_key(const exchange& x, const client_request& wanted, const t
   for (const auto& part : {x.share_key(), wanted.channel, wanted.scope ? wanted.scope->text() : "", wanted.agent,
                            order.author.id, order.text, context_text(conversation.before)})
     add(part);
+  if (wanted.regenerates) add("again");
   for (const auto& image : conversation.images) add(image.type + std::to_string(image.bytes.size()));
   return sha256_hex(all);
 }
@@ -78,6 +80,23 @@ std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begu
   const auto turn = *begun.decided.turn;
   return std::make_shared<owned_turn>(
       x.gw.shared, turn, [state = x.gw.shared, order = begun.order, turn] { cancel_for(state, order, turn); });
+}
+
+/// The newest message of a conversation that quell keeps is asked again, as by POST /v1/history.
+awaitable<> ask_again(exchange& x, client_turn& begun) {
+  turns::history_order change;
+  change.by = x.who;
+  change.scope = begun.order.scope;
+  change.what = turns::history_order::action::regenerate;
+  change.expect_text = begun.order.text;
+  auto call = [&x, &change](auto reply) { x.gw.options.turns->rewrite(change, std::move(reply)); };
+  const auto done = co_await x.gw.answer<outcome<turns::history_answer>>(call);
+  if (!done) throw from_refusal(done.error());
+  auto entry = audited(x, "history_regenerate", "scope " + change.scope.text(), x.who);
+  co_await std::move(entry);
+  begun.decided.decision = turns::message_answer::decided::turn;
+  begun.decided.turn = done->operation;
+  begun.decided.message = done->message;
 }
 
 /// The turn that this request began before a restart of quelld, if its client has not returned yet.
@@ -123,7 +142,8 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   order.text = std::move(wanted.conversation.text);
   // In a fresh scope there is nothing to stop.
   const auto& is_stop = gw.options.is_stop_word;
-  const bool stops = wanted.scope && is_stop && is_stop(order.scope, order.text, {});
+  const bool is_again = wanted.scope && wanted.regenerates; // a fresh conversation has nothing to replace
+  const bool stops = !is_again && wanted.scope && is_stop && is_stop(order.scope, order.text, {});
   if (x.too_often && !stops) throw *x.too_often;
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
@@ -139,11 +159,17 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   // A conversation that quell keeps has its history already, with its images. A stop waits for no disk.
   auto images = shown_images(wanted.conversation, wanted.scope ? shown_messages::newest : shown_messages::all);
   const auto keep = wanted.scope ? milliseconds{0} : keep_files_of_one_request;
-  if (!stops) co_await store_images(x, order, std::move(images), keep);
+  if (!stops && !is_again) co_await store_images(x, order, std::move(images), keep);
   x.req.upload.reset();
   if (!wanted.scope) order.context = context_text(wanted.conversation.before);
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   begun.after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
+  if (is_again) {
+    auto again = ask_again(x, begun);
+    co_await std::move(again);
+    begun.owned = owned_by_client(x, begun);
+    co_return begun;
+  }
   order.claim = std::make_shared<order_claim>();
   using decision = outcome<turns::message_answer>;
   std::function<void(std::function<void(decision)>)> call = [&gw, &order](auto reply) {

@@ -19,6 +19,7 @@ struct client_request {
   std::string channel;          ///< recorded with the cancel: one of these
   std::string client_id = {};   ///< the client's id of its message; "" = none
   bool outlives_client = false; ///< nobody owns the turn: a disconnect stops nothing
+  bool regenerates = false;     ///< its message, the newest of a kept conversation, is asked again
   /// `queue`: these clients wait for an answer of their own.
   turns::during_turn during = turns::during_turn::queue;
 };

@@ -39,7 +39,9 @@ tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
   found.agent = fields.text("agent", 1, 64).value_or("");
   found.scope = fields.scope("scope");
   found.author = fields.person("author");
-  for (const auto* sent_by_use_chat : {"id", "trigger", "messageId"}) fields.take(sent_by_use_chat);
+  for (const auto* sent_by_use_chat : {"id", "messageId"}) fields.take(sent_by_use_chat);
+  const auto* trigger = fields.take("trigger");
+  found.regenerates = trigger && *trigger == "regenerate-message";
   found.conversation = read_conversation(fields.take("messages"), read_parts, errors);
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));

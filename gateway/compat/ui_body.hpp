@@ -17,6 +17,7 @@ struct ui_request {
   std::optional<scope_path> scope;
   std::optional<records::person> author;
   sent_conversation conversation;
+  bool regenerates = false; ///< the last message is asked again
 };
 
 tl::expected<ui_request, problem> read_ui_chat(std::string_view text);

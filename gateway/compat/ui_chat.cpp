@@ -16,6 +16,7 @@ awaitable<response> post_ui_chat(exchange& x) {
   wanted.author = std::move(request.author);
   wanted.conversation = std::move(request.conversation);
   wanted.channel = ui_channel;
+  wanted.regenerates = request.regenerates;
   auto begun = co_await begin_client_turn(x, std::move(wanted));
   response answer;
   if (begun.owned) {
