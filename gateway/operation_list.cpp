@@ -78,6 +78,9 @@ operation_list_request read_operation_list(const exchange& x) {
   filter.covered_by = query.id<cancel_id>("cancel");
   filter.since = query.instant("since");
   filter.until = query.instant("until");
+  filter.errors = query.many("error");
+  filter.ended_since = query.instant("ended_since");
+  filter.ended_until = query.instant("ended_until");
   filter.ascending = query.ascending();
   list.limit = query.limit();
   filter.after_seq = query.cursor(filter.ascending);

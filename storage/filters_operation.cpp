@@ -209,12 +209,14 @@ fragment is_under(const std::string& id_column, const operation_id& ancestor) {
 result<search> search_for(const operation_filter& f, const std::optional<cancel_record>& covering) {
   constexpr std::size_t most_values = 500;
   if (f.scopes.size() + f.ended_statuses.size() + f.kinds.size() + f.names.size() + f.owners.size() + f.workers.size() +
-          f.labels.size() + f.parents.size() + f.roots.size() >
+          f.errors.size() + f.labels.size() + f.parents.size() + f.roots.size() >
       most_values)
     return failure(error_code::bad_request, "a list takes at most 500 filter values in all; ask for fewer at a time");
   search s{.table = "operation", .key = "seq", .ascending = f.ascending, .after = f.after_seq, .limit = f.limit};
   auto& all = s.conditions;
   const auto plain = [&](fragment test) { all.push_back({std::move(test), {}, false, {}}); };
+  // Before the status: of what failed, few rows have one certain code.
+  if (!f.errors.empty()) all.push_back(indexed("error_code", "operation_error", f.errors));
   if (auto c = in_status(f)) all.push_back(std::move(*c));
   if (!f.scopes.empty()) all.push_back(in_scopes(f.scopes));
   if (f.within) all.push_back(in_scopes({*f.within}));
@@ -237,6 +239,8 @@ result<search> search_for(const operation_filter& f, const std::optional<cancel_
   };
   if (f.since) bound("operation.created_at >= ?", *f.since);
   if (f.until) bound("operation.created_at < ?", *f.until);
+  if (f.ended_since) bound("operation.ended_seq <> 0 AND operation.ended_at >= ?", *f.ended_since);
+  if (f.ended_until) bound("operation.ended_seq <> 0 AND operation.ended_at < ?", *f.ended_until);
   return s;
 }
 

@@ -6,8 +6,9 @@
 //                     the table
 //   operation_unsuccessful   by status, the ended operations that did not complete: few, while a list of what completed
 //                     meets its rows in any walk
-//   operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each one is in list order;
-//                     roots and operations without a parent are not in the last two
+//   operation_owner, operation_parent, operation_root, operation_error   equality; SQLite appends seq, so each one is
+//                     in list order; roots, operations without a parent and those without an error are not in the last
+//                     three
 //   message_scope, message_aside   a conversation, in list order
 //   message_asked     the message that a turn answers, to take it back
 //   message_client    a client's own id, if there is one
@@ -193,6 +194,11 @@ constexpr const char* version_9 = R"sql(
 CREATE INDEX IF NOT EXISTS operation_unsuccessful ON operation(status) WHERE ended_seq <> 0 AND status <> 4;
 )sql";
 
+// Without it a list of what ended with a rare error walks over all others.
+constexpr const char* version_10 = R"sql(
+CREATE INDEX IF NOT EXISTS operation_error ON operation(error_code) WHERE error_code IS NOT NULL;
+)sql";
+
 /// SQL function: true if the packed map holds this key with this value.
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -254,6 +260,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 7) database.exec(version_7);
   if (version < 8) database.exec(version_8);
   if (version < 9) database.exec(version_9);
+  if (version < 10) database.exec(version_10);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

@@ -12,7 +12,7 @@ namespace quell::storage {
 /// Name of the database inside the state directory.
 inline constexpr const char* database_file = "quell.db";
 /// `PRAGMA user_version` that this build writes.
-inline constexpr int schema_version = 9;
+inline constexpr int schema_version = 10;
 /// `PRAGMA application_id`: "quel".
 inline constexpr int application_id = 0x7175656c;
 

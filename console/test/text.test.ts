@@ -8,7 +8,7 @@ import { splice, apply_turn_event, type LiveTurn } from '../src/model/conversati
 import { bytes, duration, exact_ms, revealed, shown, visible_json } from '../src/model/format.ts';
 import { between, histogram_of, parse_metrics, quantile } from '../src/model/metrics.ts';
 import { link, parse_route, split_address } from '../src/model/route.ts';
-import { matches, parse_search, request_of } from '../src/model/search.ts';
+import { belongs, matches, parse_search, request_of } from '../src/model/search.ts';
 import { timeline } from '../src/model/timeline.ts';
 import { uuid7 } from '../src/model/uuid.ts';
 import { operation } from './made.ts';
@@ -58,13 +58,15 @@ test('a search becomes a query and words', () => {
   assert.deepEqual(search.words, ['two words', 'odd:thing']);
   const now = Date.parse('2026-11-20T10:00:00.000Z');
   assert.equal(request_of(search, 'live', now).toString(), 'kind=task&label=pr%3D4711&since=2026-11-20T09%3A00%3A00.000Z&status=live');
-  assert.ok(matches(parse_search('ALICE w1'), operation('x'), now));
-  assert.ok(!matches(parse_search('error:timeout'), operation('x'), now));
+  assert.ok(matches(parse_search('ALICE w1'), operation('x')));
+  const is = (text: string, op: Operation) => belongs(parse_search(text), op, 'ended', now, false);
+  const over = operation('x', { status: 'failed', error: { code: 'timeout', message: 'too slow' } });
+  assert.deepEqual(['error:timeout', 'error:error', 'error:error error:timeout', 'error:timeout slow', 'error:timeout fast'].map((text) => is(text, over)), [true, false, true, true, false]);
   // What began long ago may have ended just now.
   const long = operation('x', { status: 'failed', created_at: '2026-11-01T00:00:00.000Z', ended_at: '2026-11-20T09:30:00.000Z' });
-  assert.deepEqual(['ended:1h', 'ended:10m', 'ended:2026-11-20', 'ended:2026-11-21'].map((text) => matches(parse_search(text), long, now)), [true, false, true, false]);
-  assert.ok(!matches(parse_search('ended:1h'), operation('x'), now), 'it has not ended');
-  assert.equal(request_of(parse_search('ended:1h'), 'ended', now).toString(), 'status=ended');
+  assert.deepEqual(['ended:1h', 'ended:10m', 'ended:2026-11-20', 'ended:2026-11-21'].map((text) => is(text, long)), [true, false, true, false]);
+  assert.ok(!is('ended:1h', operation('x')), 'it has not ended');
+  assert.equal(request_of(parse_search('ended:1h ended:2h error:timeout error:error'), 'ended', now).toString(), 'ended_since=2026-11-20T08%3A00%3A00.000Z&error=timeout&error=error&status=ended');
 });
 
 test('commands are quoted for a shell', () => {

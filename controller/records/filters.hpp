@@ -21,11 +21,13 @@ struct operation_filter {
   std::vector<status> ended_statuses; ///< of the ended ones; empty = all three
   std::vector<quell::kind> kinds;
   std::vector<std::string> names, owners, workers;
+  std::vector<std::string> errors;                         ///< codes; OR
   std::vector<std::pair<std::string, std::string>> labels; ///< same key: OR, different keys: AND
   std::vector<operation_id> parents, roots;
-  std::optional<operation_id> below;     ///< the operation and everything under it
-  std::optional<cancel_id> covered_by;   ///< operations that this cancel covered
-  std::optional<wall_time> since, until; ///< created_at
+  std::optional<operation_id> below;                 ///< the operation and everything under it
+  std::optional<cancel_id> covered_by;               ///< operations that this cancel covered
+  std::optional<wall_time> since, until;             ///< created_at
+  std::optional<wall_time> ended_since, ended_until; ///< ended_at; only what has ended passes
   bool ascending = false;
   std::uint64_t after_seq = 0; ///< continue behind this seq in the chosen order; 0 = from the start
   std::uint32_t limit = 100;

@@ -122,7 +122,7 @@ struct costly_store {
 TEST_CASE("no filter of operations scans without bound") {
   costly_store large;
   const auto far = at(4'000'000'000'000);
-  std::vector<std::pair<std::string, operation_filter>> all(16);
+  std::vector<std::pair<std::string, operation_filter>> all(20);
   std::size_t next = 0;
   const auto add = [&](std::string name, auto change) {
     REQUIRE(next < all.size());
@@ -135,6 +135,14 @@ TEST_CASE("no filter of operations scans without bound") {
   add("label", [](auto& f) { f.labels = {{"a", "b"}}; });
   add("since", [&](auto& f) { f.since = far; });
   add("until", [](auto& f) { f.until = at(1); });
+  add("error", [](auto& f) { f.errors = {"nothing ended with this"}; });
+  add("failed with an error", [](auto& f) {
+    f.want_live = false;
+    f.ended_statuses = {status::failed};
+    f.errors = {"nothing ended with this"};
+  });
+  add("ended since", [&](auto& f) { f.ended_since = far; });
+  add("ended until", [](auto& f) { f.ended_until = at(1); });
   add("owner", [](auto& f) { f.owners = {"nobody"}; });
   add("everyone's owner and another name", [](auto& f) {
     f.owners = {"alice"};

@@ -57,6 +57,9 @@ struct world {
       if (chance(50)) {
         o.hot.now = static_cast<status>(static_cast<int>(status::completed) + static_cast<int>(below(3)));
         o.hot.ended_seq = seq + 1 + below(steps);
+        o.hot.ended_at = at(static_cast<std::int64_t>(1'000 + below(steps)));
+        if (chance(50))
+          o.hot.error = quell::operation_error{one_of<std::string>({"error", "timeout", "worker_lost"}), "wrong"};
       }
       operations.push_back(std::move(o));
     }
@@ -148,7 +151,10 @@ struct world {
            among(f.kinds, o.kind) && among(f.names, o.name) && among(f.owners, o.owner.id) &&
            (f.workers.empty() || (o.hot.worker && among(f.workers, *o.hot.worker))) &&
            (f.parents.empty() || (o.parent && among(f.parents, *o.parent))) && among(f.roots, o.root) &&
-           (!f.since || o.created_at >= *f.since) && (!f.until || o.created_at < *f.until);
+           (!f.since || o.created_at >= *f.since) && (!f.until || o.created_at < *f.until) &&
+           (f.errors.empty() || (o.hot.error && among(f.errors, o.hot.error->code))) &&
+           ((!f.ended_since && !f.ended_until) || !live) && (!f.ended_since || o.hot.ended_at >= *f.ended_since) &&
+           (!f.ended_until || o.hot.ended_at < *f.ended_until);
   }
 
   bool passes(const cancel_filter& f, const cancel_record& c) const {
@@ -194,6 +200,10 @@ struct world {
     if (chance(35) && !cancels.empty()) f.covered_by = chance(95) ? one_of(cancels).id : cancel_id::fresh();
     if (chance(10)) f.since = one_of(operations).created_at;
     if (chance(10)) f.until = one_of(operations).created_at;
+    if (chance(15)) f.errors.push_back(one_of<std::string>({"error", "timeout", "nobody's"}));
+    if (chance(10)) f.errors.push_back("worker_lost");
+    if (chance(10)) f.ended_since = one_of(operations).hot.ended_at;
+    if (chance(10)) f.ended_until = one_of(operations).hot.ended_at;
     f.ascending = chance(50);
     f.limit = static_cast<std::uint32_t>(1 + below(20));
     return f;

@@ -78,6 +78,14 @@ TEST_CASE("filters with an index behind them never scan the table") {
     f.owners = {"alice", "carol"};
     CHECK_THAT(large.way_in(f), Contains("SEARCH operation USING COVERING INDEX operation_owner (owner=?)"));
   }
+  SECTION("error") {
+    f.errors = {"timeout", "worker_lost"};
+    CHECK_THAT(large.way_in(f), Contains("SEARCH operation USING COVERING INDEX operation_error (error_code=?)"));
+    f.errors = {"timeout"};
+    const auto s = large.searched(f);
+    CHECK_THAT(large.explained(walk_statement(s, s.conditions.front().ordered_index)),
+               Contains("INDEX operation_error (error_code=?") && !Contains("TEMP B-TREE"));
+  }
   SECTION("parent") {
     f.parents = {large.top.id};
     CHECK_THAT(large.way_in(f), Contains("SEARCH operation USING COVERING INDEX operation_parent (parent=?)"));
@@ -149,6 +157,6 @@ TEST_CASE("an update of a live operation rewrites no index, an end only those th
     while (rows.executeStep()) count += rows.getColumn(1).getString() == "IdxInsert";
     return count;
   };
-  CHECK(index_writes(update_live_sql) == 1); // of unsuccessful ends: its condition is checked, and a live row fails it
-  CHECK(index_writes(update_ended_sql) == 3);
+  CHECK(index_writes(update_live_sql) == 2); // of unsuccessful ends and of errors: a live row fails their conditions
+  CHECK(index_writes(update_ended_sql) == 4);
 }

@@ -83,6 +83,9 @@ def test_every_filter_of_operations(cluster):
         ({"label": ["pr=1", "os=linux"]}, {T}), ({"worker": "w1"}, {T, C, O}), ({"worker": "w2"}, set()), ({"parent": T}, {C}), ({"root": T}, {T, C}),
         ({"below": T}, {T, C}), ({"below": C}, {C}), ({"since": at[0]}, {T, C, O}), ({"since": "2999-01-01T00:00:00.000Z"}, set()),
         ({"until": "2000-01-01T00:00:00.000Z"}, set()), ({"since": "2000-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"}, {T, C, O}),
+        ({"error": "error"}, {O}), ({"error": ["error", "timeout"]}, {O}), ({"error": "timeout"}, set()), ({"error": "error", "status": "live"}, set()),
+        ({"ended_since": "2000-01-01T00:00:00Z"}, {C, O}), ({"ended_until": "2999-01-01T00:00:00Z"}, {C, O}), ({"ended_since": "2999-01-01T00:00:00Z"}, set()),
+        ({"ended_until": "2000-01-01T00:00:00Z"}, set()), ({"ended_since": "2000-01-01T00:00:00Z", "status": "live"}, set()),
     ]:
         got = {o["id"] for o in c.operations(**{"scope": "f", **query})}
         assert got == wanted, (query, got)
@@ -95,7 +98,7 @@ def test_every_filter_of_operations(cluster):
     assert not page(c, "/v1/cancels", scope="f", status="open")["cancels"]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "order=up", "cursor=nonsense", "since=yesterday", "status=alive", "label=novalue",
+@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "order=up", "cursor=nonsense", "since=yesterday", "ended_since=yesterday", "status=alive", "label=novalue",
                                    "kind=thing", "below=42", "limit=1&limit=2", "unheard=of"])
 def test_a_filter_that_cannot_be_is_refused_by_name(cluster, query):
     answer = cluster.api("GET", "/v1/operations?" + query)

@@ -55,19 +55,15 @@ export function instant_of(text: string, now: number): string {
 export function request_of(search: Search, otherwise: 'live' | 'ended', now: number): URLSearchParams {
   const query = new URLSearchParams();
   for (const [field, values] of search.fields) {
-    if (field === 'error' || field === 'ended') continue;
-    for (const value of values) query.append(field, field === 'since' || field === 'until' ? instant_of(value, now) : value);
+    if (field === 'ended') query.append('ended_since', values.map((value) => instant_of(value, now)).sort()[0]!);
+    else for (const value of values) query.append(field, field === 'since' || field === 'until' ? instant_of(value, now) : value);
   }
   if (!search.fields.has('status')) query.append('status', otherwise);
   return query;
 }
 
-/** What the API does not filter: free words, the code of an error, and when it ended (`since` and `until` are of its beginning). */
-export function matches(search: Search, op: Operation, now: number): boolean {
-  const ends = search.fields.get('ended');
-  if (ends && !(op.ended_at && ends.some((text) => Date.parse(op.ended_at!) >= Date.parse(instant_of(text, now))))) return false;
-  const errors = search.fields.get('error');
-  if (errors && !errors.includes(op.error?.code ?? '')) return false;
+/** What the API does not filter: free words. */
+export function matches(search: Search, op: Operation): boolean {
   if (search.words.length === 0) return true;
   const labels = Object.entries(op.labels).map(([k, v]) => `${k}=${v}`).join(' ');
   const text = `${op.title} ${op.name} ${op.scope} ${op.id} ${op.worker ?? ''} ${op.owner.name ?? ''} ${labels} ${op.error?.message ?? ''} ${op.task?.command.join(' ') ?? ''}`.toLowerCase();
@@ -84,6 +80,8 @@ const tests: Partial<Record<Exclude<Field, 'cancel'>, (op: Operation, value: str
   worker: (op, value) => op.worker === value,
   parent: (op, value) => op.parent === value,
   root: (op, value) => op.root === value,
+  error: (op, value) => op.error?.code === value,
+  ended: (op, value, now) => op.ended_at !== null && Date.parse(op.ended_at) >= Date.parse(instant_of(value, now)),
   since: (op, value, now) => Date.parse(op.created_at) >= Date.parse(instant_of(value, now)),
   until: (op, value, now) => Date.parse(op.created_at) < Date.parse(instant_of(value, now)),
 };
@@ -101,5 +99,5 @@ export function belongs(search: Search, op: Operation, otherwise: 'live' | 'ende
   return [...fields].every(([field, values]) => {
     const holds = field === 'cancel' ? undefined : tests[field];
     return !holds || values.some((value) => holds(op, value, now));
-  }) && matches(search, op, now);
+  }) && matches(search, op);
 }

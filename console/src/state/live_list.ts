@@ -119,7 +119,7 @@ export class LiveList {
     places.put(this.place(), this.read_rows);
     for (const op of operations) saw(op.seq);
     const before = cursor ? this.state.value : nothing_yet;
-    const found = operations.filter((op) => matches(this.search, op, server_now()));
+    const found = operations.filter((op) => matches(this.search, op));
     const read_to = read_to_with(before.read_to, operations, next_cursor === null);
     const rows = this.with_news({ rows: with_page(before.rows, found), read_to }, this.meanwhile);
     this.state.value = { rows, read_to, back_to: operations.at(-1)?.created_at ?? before.back_to, cursor: rows.length < most_rows ? next_cursor : null, look: 'on', trouble: '' };
