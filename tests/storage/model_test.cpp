@@ -59,7 +59,8 @@ struct world {
         o.hot.ended_seq = seq + 1 + below(steps);
         o.hot.ended_at = at(static_cast<std::int64_t>(1'000 + below(steps)));
         if (chance(50))
-          o.hot.error = quell::operation_error{one_of<std::string>({"error", "timeout", "worker_lost"}), "wrong"};
+          o.hot.error =
+              quell::records::operation_error{one_of<std::string>({"error", "timeout", "worker_lost"}), "wrong"};
       }
       operations.push_back(std::move(o));
     }
