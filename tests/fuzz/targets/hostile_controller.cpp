@@ -217,7 +217,7 @@ void run(std::string_view bytes) {
   for (int steps = 0; steps < 300 && !from.at_end(); ++steps) act(p, from, number);
   // The worker is told to leave: whatever happened before, everything ends and nothing is forgotten.
   effects out;
-  p.table.leave(p.now, true, out);
+  p.table.leave(p.now, worker::task_table::departure::immediate, out);
   p.perform(std::move(out));
   while (!p.alive.empty()) {
     const auto id = p.alive.begin()->first;

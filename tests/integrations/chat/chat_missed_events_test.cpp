@@ -118,6 +118,7 @@ struct life_after : quell::integrations::chat::testing::next_life {
 struct page_host final : host {
   void say(incoming_message, std::function<void(result<decision>)>) override { FAIL("nobody says anything"); }
   void stop(stop_order, std::function<void(result<stop_answer>)>) override { FAIL("nobody stops anything"); }
+  void stop_once(signed_stop, std::function<void(result<stop_answer>)>) override { FAIL("nobody stops anything"); }
   void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves"); }
   void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) override {
     done(std::vector<std::optional<status>>(which.size()));

@@ -28,6 +28,9 @@ struct slow_host final : host {
     stopped.push_back(order.reason);
     answers.push_back([done] { done(stop_answer{{}, "stopping", 1}); });
   }
+  void stop_once(signed_stop once, std::function<void(result<stop_answer>)> done) override {
+    stop(std::move(once.order), std::move(done));
+  }
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
     answers.push_back([this, done] { done({now}); });
   }

@@ -36,6 +36,7 @@ struct listening_host final : host {
     done(d);
   }
   void stop(stop_order, std::function<void(result<stop_answer>)>) override { FAIL("nobody stops here"); }
+  void stop_once(signed_stop, std::function<void(result<stop_answer>)>) override { FAIL("nobody stops here"); }
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)>) override {
     FAIL("nobody asked");
   }
