@@ -132,7 +132,7 @@ std::optional<operation_id> turn_asking(const json& data) {
 std::string agents_question_text(const json& question_json) {
   std::string text = text_of(question_json, "message"), choices;
   const auto& answer = member(member(member(question_json, "form"), "properties"), "answer");
-  const auto& list = member(answer, "enum");
+  const auto& list = member_of(answer, "enum");
   for (std::size_t i = 0; list.is_array() && i < list.size(); ++i)
     if (list[i].is_string())
       choices += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ": " + list[i].get<std::string>();

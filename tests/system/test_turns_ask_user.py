@@ -158,8 +158,8 @@ SAID = [("choose", "2", {"answer": "the blue one"}), ("choose", " THE Red One\n"
 
 
 @pytest.mark.parametrize("text, said, given", SAID, ids=["number", "words", "own words", "free"])
-def test_the_person_who_asked_answers_with_the_next_message(c, text, said, given):
-    scope = "ask/reply"
+def test_the_person_who_asked_answers_with_the_next_message(c, request, text, said, given):
+    scope = "ask/reply-" + request.node.callspec.id.replace(" ", "-")
     turn = c.say(scope, text)
     call, question = asked(c, turn)
     told = c.post(scope, said, id="an-answer")
@@ -209,7 +209,7 @@ def test_an_answer_that_is_killed_with_quelld_counts_or_is_asked_again(c):
         sender.join()
         c.start_controller()
         told = c.post(scope, "Bob", id="once")
-        assert told.status == 202, told.body
+        assert told.status in (200, 202), told.body  # a repeat, or the first that was taken
         assert told.json["during_turn"] == {"manner": "answer", "turn": turn}, told.body
         assert c.ended(turn)["status"] == "completed", c.operation(turn)
         assert result(c, scope, turn) == {"answered": True, "answer": "Bob"}

@@ -19,6 +19,13 @@ def said(role, text):
     return {"role": role, "parts": [{"type": "text", "text": text}]}
 
 
+def kept(c, scope):
+    """The texts of the conversation as it is read."""
+    messages = c.messages(scope)
+    gone = {m["turn"] for m in messages if m["discarded"]}
+    return [m["text"] for m in messages if m["turn"] not in gone]
+
+
 def post(c, *messages, **more):
     return c.api("POST", "/v1/ui/chat", {"id": "chat", "agent": "main", "scope": SCOPE, "messages": list(messages), **more})
 
@@ -35,8 +42,7 @@ def test_regenerate_replaces_the_newest_answer_and_no_other(c):
     assert shown(post(c, first, said("assistant", "You said one."), second, trigger="submit-message")) == "You said two."
     again = post(c, first, said("assistant", "You said one."), second, trigger="regenerate-message", messageId="m4")
     assert shown(again) == "You said two."
-    kept = [m["text"] for m in c.messages(SCOPE) if not m.get("discarded")]
-    assert kept == ["one", "You said one.", "two", "You said two."], kept
+    assert kept(c, SCOPE) == ["one", "You said one.", "two", "You said two."]
     older = post(c, first, trigger="regenerate-message", messageId="m2")
     assert (older.status, older.json["code"]) == (409, "not_changeable"), older.body
     c.check_scope(SCOPE)
