@@ -57,15 +57,22 @@ bool is_overflow(const server_words& words) {
   return false;
 }
 
-bool no_money(std::string_view kind) { return kind == "insufficient_quota" || kind == "billing_error"; }
+/// The providers' words for an account that cannot pay. That is not a wrong request: another model can answer it.
+bool is_unpaid(const server_words& words) {
+  for (const char* kind : {"insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached"})
+    if (words.kind == kind) return true;
+  return lower(words.detail).find("credit balance is too low") != std::string::npos;
+}
+
+provider_error unpaid(const std::string& detail) {
+  return {{"model_unavailable", detail + "; the account behind the key cannot pay for this", {}}, false, {}};
+}
 
 std::string advice(long status) {
   switch (status) {
   case 401:
   case 403:
     return "; check the model's key (key_env) and what it is allowed to use";
-  case 402:
-    return "; the account behind the key cannot pay for this";
   case 404:
     return "; check the model's name and its base_url";
   case 413:
@@ -77,8 +84,7 @@ std::string advice(long status) {
 
 provider_error of_status(long status, const server_words& words) {
   const std::string answered = "the server answered " + std::to_string(status) + saying(words);
-  if (status == 429 && no_money(words.kind))
-    return {{"model_refused", answered + "; the account behind the key has no quota left", {}}, false, {}};
+  if (status == 402 || (status < 500 && is_unpaid(words))) return unpaid(answered);
   if (status == 429 || status == 503 || status == 529) return {{"model_overloaded", answered, {}}, true, {}};
   if (status >= 500) return {{"model_unavailable", answered, {}}, status != 501 && status != 505, {}};
   // Both providers' client libraries retry these statuses too.
@@ -142,6 +148,7 @@ provider_error of_stream_error(std::string_view error) {
   if (status >= 400 && status < 600) return of_status(status, words);
   const std::string detail =
       "the server broke off with " + (kind.empty() ? "an error" : excerpt(kind, 60)) + saying(words);
+  if (is_unpaid(words)) return unpaid(detail);
   if (kind == "overloaded_error" || kind == "rate_limit_error" || kind == "rate_limit_exceeded")
     return {{"model_overloaded", detail, {}}, true, {}};
   if (kind == "api_error" || kind == "server_error" || kind == "internal_server_error" || kind == "timeout_error")

@@ -12,6 +12,7 @@ from harness.waiting import until
 
 DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"\nthinking = 2000',
             "responses": 'provider = "openai"\napi = "responses"\neffort = "low"'}
+OTHER = {"openai": "anthropic", "anthropic": "responses", "responses": "openai"}
 every = pytest.mark.parametrize("dialect", DIALECTS)
 
 
@@ -28,6 +29,7 @@ def world():
         config = "".join(model(name, kind, player.url, priced) for name, kind in DIALECTS.items())
         config += model("narrow", DIALECTS["openai"], player.url, "concurrency = 1")
         config += model("falls", DIALECTS["openai"], player.url, 'retries = 0\nfallback = ["anthropic"]')
+        config += "".join(model(f"broke-{name}", kind, player.url, f'fallback = ["{OTHER[name]}"]') for name, kind in DIALECTS.items())
         config += "".join(model(f"small-{name}", kind.replace("2000", "1024"), player.url, "context = 6000\nmax_tokens = 1500") for name, kind in DIALECTS.items())
         config += model("patient", DIALECTS["openai"], player.url, 'idle_timeout = "5s"\nfirst_event_timeout = "5s"')
         with TurnCluster([{"text": "You said {{text}}."}], config) as c:
@@ -185,6 +187,20 @@ def test_an_overloaded_model_is_replaced_and_the_watchers_hear_of_it(world):
     turn = c.say("falls", "too long for everybody", agent="falls")
     assert c.ended(turn)["error"]["code"] == "context_overflow" and not c.events(turn, "model_fallback")
     c.check_scope("falls")
+
+
+@every
+def test_a_model_whose_account_cannot_pay_is_replaced_at_once(world, dialect):
+    c, player = world
+    scope, text = f"broke-{dialect}", f"unpaid {dialect}"
+    turn = c.say(scope, text, agent=f"broke-{dialect}")
+    assert c.ended(turn)["turn"]["text"] == "All right."
+    [change] = c.events(turn, "model_fallback")
+    assert (change["data"]["to"], change["data"]["code"]) == (OTHER[dialect], "model_unavailable") and "cannot pay" in change["data"]["reason"], change
+    assert [r["dialect"] for r in player.of(text)] == [dialect, OTHER[dialect]] and not c.events(turn, "model_retry")
+    over = c.ended(c.say(scope, text, agent=dialect))  # nobody else can answer
+    assert over["status"] == "failed" and over["error"]["code"] == "model_unavailable" and "cannot pay" in over["error"]["message"], over
+    c.check_scope(scope)
 
 
 def test_a_retry_is_an_event_with_its_reason_and_wait(world):

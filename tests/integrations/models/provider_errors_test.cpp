@@ -1,4 +1,6 @@
 // Errors in codes and words, and the pause before the next attempt.
+#include <vector>
+
 #include <curl/curl.h>
 
 #include <catch2/catch.hpp>
@@ -32,9 +34,31 @@ TEST_CASE("each status has its code, and only what may pass is tried again") {
   CHECK_THAT(answered(401).why.detail, Catch::Contains("key_env"));
   CHECK_THAT(answered(404, R"({"error":"model \"x\" not found"})").why.detail,
              Catch::Contains("model \"x\" not found"));
-  CHECK_FALSE(answered(429, R"({"error":{"code":"insufficient_quota","message":"pay"}})").again);
   CHECK_FALSE(answered(529, "", {{"x-should-retry", "false"}}).again);
   CHECK(answered(400, std::string(5000, 'w')).why.detail.size() < 500);
+}
+
+TEST_CASE("an account that cannot pay is told apart from a wrong request, and is not asked again") {
+  const char* balance =
+      R"({"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}})";
+  const std::vector<provider_error> all{
+      answered(402),
+      answered(402, R"({"error":{"message":"Insufficient Balance","code":"invalid_request_error"}})"),
+      answered(429, R"({"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"pay"}})"),
+      answered(403, R"({"type":"error","error":{"type":"billing_error","message":"pay"}})"),
+      answered(400, R"({"error":{"code":"billing_hard_limit_reached","message":"pay"}})"),
+      answered(400, balance),
+      of_stream_error(R"({"error":{"code":"insufficient_quota","message":"pay"}})"),
+      of_stream_error(R"({"type":"error","error":{"type":"billing_error","message":"pay"}})"),
+      of_stream_error(R"({"error":{"code":402,"message":"pay"}})")};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    INFO(i);
+    CHECK(all[i].why.code == "model_unavailable");
+    CHECK_FALSE(all[i].again);
+    CHECK_THAT(all[i].why.detail, Catch::Contains("cannot pay"));
+  }
+  CHECK(answered(429, R"({"error":{"type":"rate_limit_error","message":"slow down"}})").again);
+  CHECK(answered(500, R"({"error":{"type":"billing_error","message":"our billing is down"}})").again);
 }
 
 TEST_CASE("a conversation that is too long has a code of its own, in every server's words") {

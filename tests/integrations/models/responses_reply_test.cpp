@@ -98,6 +98,9 @@ TEST_CASE("Responses: the end of the stream is not an end of the answer, and err
   CHECK(code_of(event(
             R"({"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"x"}}})")) ==
         "context_overflow");
+  CHECK(code_of(event(
+            R"({"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"pay"}}})")) ==
+        "model_unavailable");
   CHECK(code_of("data: [1]\n\n") == "model_broken");
 }
 

@@ -61,6 +61,23 @@ TEST_CASE("a model that is overloaded is replaced by the next one, and the liste
   CHECK(recorder.finished().usage.cost_nanos == 10 * 1'000'000); // 7 and 3 tokens at the third one's prices
 }
 
+TEST_CASE("a model whose account cannot pay is replaced without another try") {
+  http_server server([](const http_ask& ask) -> moves {
+    if (is_for(ask, "first")) return {whole(429, R"({"error":{"code":"insufficient_quota","message":"pay"}})")};
+    if (is_for(ask, "second")) return {whole(402, "{}")};
+    return answer("third");
+  });
+  auto client = open_client();
+  auto settings = named(server, "first");
+  settings.fallbacks = {named(server, "second"), named(server, "third")};
+  const auto recorder = recorded_call(*client, settings);
+  CHECK(recorder.text() == "third");
+  CHECK(recorder.all<model_events::fell_back>().size() == 2);
+  CHECK(recorder.all<model_events::retrying>().empty());
+  settings.fallbacks.clear();
+  CHECK(recorded_call(*client, settings).failed().why.code == "model_unavailable");
+}
+
 TEST_CASE("what another model cannot mend, or what was begun, has no fallback") {
   http_server server([](const http_ask& ask) -> moves {
     if (!is_for(ask, "first")) return answer("second");

@@ -13,6 +13,9 @@ REASONS = {"end": ("stop", "end_turn"), "calls": ("tool_calls", "tool_use"), "le
 
 
 SUMMARY = "(a summary is asked for)"
+UNPAID = {"openai": (429, {"type": "insufficient_quota", "code": "insufficient_quota", "message": "You exceeded your current quota"}),
+          "anthropic": (400, {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API"}),
+          "responses": (402, {"type": "billing_error", "message": "pay first"})}
 TOO_LONG = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "prompt is too long: 300000 tokens > 200000 maximum"}
 
 
@@ -134,6 +137,8 @@ class Player(ModelRecorder):
         times = len(self.of(text))
         if "busy" in text and ("once" not in text or times == 1) and ("first" not in text or dialect == "openai"):
             return self.refuse(to, 429, {"type": "rate_limit_error", "message": "slow down"}, "30" if "later" in text else None)
+        if f"unpaid {dialect}" in text:
+            return self.refuse(to, *UNPAID[dialect])
         if "too long" in text and ("once" not in text or times == 1) or self.most_bytes and size > self.most_bytes:
             return self.refuse(to, 400, TOO_LONG)
         to.send_response(200)
