@@ -1,6 +1,8 @@
 // ask_user: a model's question to the people of its conversation. The call is paused until one of them answers, says
 // no, or stops it. The answer is the call's result, stored with it; a question without an answer outlives the process.
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <utf8proc.h>
@@ -40,17 +42,28 @@ std::string folded(const std::string& text) {
   return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
 }
 
+/// A recogniser ends each sentence, and people do.
+std::string without_stop(const std::string& text) { return text.substr(0, text.find_last_not_of(".!? ") + 1); }
+
 } // namespace
 
 std::string values_of_message(const std::string& form, const std::string& text) {
   const auto reply = std::string(trimmed(text));
   const auto field = json::parse(form).at("properties").at("answer");
   if (!field.contains("enum")) return json_text({{"answer", reply}});
-  const auto& choices = field.at("enum");
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const auto choice = choices[i].get<std::string>();
-    if (reply == std::to_string(i + 1) || folded(reply) == folded(choice)) return json_text({{"answer", choice}});
-  }
+  const auto choices = field.at("enum").get<std::vector<std::string>>();
+  const auto chosen = [&](auto is_it) {
+    const auto at = std::find_if(choices.begin(), choices.end(), is_it);
+    return at == choices.end() ? std::string() : json_text({{"answer", *at}});
+  };
+  // Its words first: one choice can be the number of another one.
+  auto found = chosen([&](const auto& one) { return folded(one) == folded(reply); });
+  const auto bare = folded(without_stop(reply));
+  if (found.empty() && !bare.empty())
+    found = chosen([&](const auto& one) { return folded(without_stop(one)) == bare; });
+  for (std::size_t i = 0; found.empty() && i < choices.size(); ++i)
+    if (bare == std::to_string(i + 1)) found = json_text({{"answer", choices[i]}});
+  if (!found.empty()) return found;
   return json_text({{"answer", reply}, {"in_own_words", true}});
 }
 
