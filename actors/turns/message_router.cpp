@@ -76,13 +76,15 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
   return commands::answering_agent{a.name, is_shorter ? *order.timeout : a.budget.timeout, std::move(block)};
 }
 
-/// Whether the message can be the answer to an agent's question: it does not say that it is something else.
+/// Whether the message can be the answer to an agent's question: it does not say that it is something else. Words that
+/// are spoken say that they are one.
 bool may_answer(const message_order& order) {
-  const bool is_plain = order.modality == modality::text && order.addressed != false && !order.exchange &&
-                        order.wants == message_order::scope_of_decision::decide && order.files.empty();
+  const bool is_plain =
+      order.addressed != false && order.wants == message_order::scope_of_decision::decide && order.files.empty();
   if (!is_plain || order.during == during_turn::answer) return is_plain;
-  const bool wants_turn = order.agent || !order.labels.empty() || order.timeout || order.budget || order.model ||
-                          order.tools || order.parent || !order.context.empty();
+  const bool wants_turn = order.modality != modality::text || order.exchange || order.agent || !order.labels.empty() ||
+                          order.timeout || order.budget || order.model || order.tools || order.parent ||
+                          !order.context.empty();
   return !wants_turn && (!order.during || order.is_during_default);
 }
 

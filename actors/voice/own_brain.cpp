@@ -8,6 +8,7 @@
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/rewrite_history.hpp"
 #include "integrations/voice/brain_side.hpp"
+#include "integrations/voice/words.hpp"
 
 namespace quell::controller::voice {
 namespace {
@@ -19,6 +20,21 @@ std::string text_of_event(const records::event_record& e, const char* key) {
   if (!data.is_object()) return {};
   const auto found = data.find(key);
   return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// What an agent asks its speaker, to be spoken; "" = the event is another one, for example a call that needs approval.
+std::string question_of(const records::event_record& e) {
+  const auto data = nlohmann::json::parse(e.data, nullptr, false);
+  const nlohmann::json::json_pointer who("/question/asked_by"), message("/question/message"),
+      choices("/question/form/properties/answer/enum");
+  if (!data.is_object() || !data.contains(who) || data.at(who) != "agent") return {};
+  if (!data.contains(message) || !data.at(message).is_string()) return {};
+  auto words = data.at(message).get<std::string>();
+  std::string list;
+  if (data.contains(choices) && data.at(choices).is_array())
+    for (const auto& one : data.at(choices))
+      if (one.is_string()) list += (list.empty() ? "" : ", or ") + one.get<std::string>();
+  return author_of::without_signs(list.empty() ? words : words + " " + list + "?");
 }
 
 /// The reasons of a turn's end that mean that it was stopped, and not that it failed.
@@ -57,7 +73,11 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   void refuse(const fault&) override {} // its answers come one by one, each to a question
 
   void on_event(const records::event_record& e) override {
-    if (!open_ || !open_->turn || e.operation != open_->turn) return;
+    if (!open_) return;
+    if (e.type == event_type::approval_required && e.root && e.root == open_->exchange && hooks_.speak_question) {
+      if (const auto words = question_of(e); !words.empty()) hooks_.speak_question(words);
+    }
+    if (!open_->turn || e.operation != open_->turn) return;
     if (e.type == event_type::turn_complete) {
       const auto n = open_->n;
       answered_ = open_->turn;

@@ -22,7 +22,6 @@ constexpr auto fence_timeout = 5s;  ///< for the `cancelled` that a connection o
 constexpr auto remainder_time = 2s; ///< between two parts of an answer that a brain gives sentence by sentence
 constexpr auto rest_time = 50ms;    ///< much longer than a frame of a brain is on its way
 constexpr auto words_timeout = 15s; ///< for a recogniser that possibly has to start first
-constexpr std::size_t most_stops = 64;
 
 } // namespace
 
@@ -76,6 +75,9 @@ void session::begin() {
                  },
                  [weak](const operation_id& exchange) {
                    if (const auto self = weak.lock()) self->cancel_unanswered(exchange);
+                 },
+                 [weak](const std::string& question) {
+                   if (const auto self = weak.lock()) self->gateway_.say(question);
                  }});
 }
 
@@ -122,7 +124,9 @@ void session::shut_down(const fault& why) {
 void session::on_event(const records::event_record& e) {
   if (is_over_) return;
   if (e.type == event_type::acknowledgement) acknowledge(e);
-  if (brain_ && (e.type == event_type::turn_complete || e.type == event_type::turn_abort)) brain_->on_event(e);
+  if (brain_ && (e.type == event_type::turn_complete || e.type == event_type::turn_abort ||
+                 e.type == event_type::approval_required))
+    brain_->on_event(e);
   perform();
 }
 
@@ -230,46 +234,6 @@ void session::perform(const does::begin& e) {
                                                  self->gateway_.refused(n, why);
                                                  self->perform();
                                                }});
-}
-
-/// A client knows only its own room: its claim can raise the number of people above those who talk here at the moment,
-/// and never lower it.
-turns::message_order session::words_for_decision(const does::decide_speech& e, const operation_id& exchange) const {
-  auto order = spoken_order(who_, exchange, e.text);
-  order.confidence = e.confidence;
-  if (order.humans_present.value_or(0) > 0)
-    order.humans_present = std::max(*order.humans_present, context_->present.people_in(who_.scope));
-  order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
-  context_->exchanges->tell_standing(order);
-  order.wants = turns::message_order::scope_of_decision::only_stop;
-  return order;
-}
-
-void session::perform(const does::decide_speech& e) {
-  const auto at = operations_.find(e.n);
-  if (at == operations_.end()) return;
-  context_->exchanges->transcribed(at->second, e.text);
-  auto order = words_for_decision(e, at->second);
-  const auto n = e.n;
-  context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
-                                  const auto known = self.operations_.find(n);
-                                  if (known == self.operations_.end()) return; // cancelled meanwhile
-                                  if (!a) return self.gateway_.failed(n, a.error().error.detail);
-                                  using decided = turns::message_answer::decided;
-                                  if (a->decision == decided::cancel) {
-                                    self.context_->exchanges->forget(known->second);
-                                    self.operations_.erase(known);
-                                    if (a->cancel) self.stops_.try_emplace(*a->cancel, "none");
-                                    if (self.stops_.size() > most_stops)
-                                      self.stops_.erase(self.stops_.begin()); // the oldest
-                                  } else if (a->cancel_word) {
-                                    self.context_->exchanges->refused_stop(known->second);
-                                  }
-                                  self.gateway_.on_verdict(n, a->decision == decided::cancel ? voices::verdict::stops
-                                                              : a->decision == decided::ignored
-                                                                  ? voices::verdict::ignored
-                                                                  : voices::verdict::passes);
-                                }));
 }
 
 void session::perform(const does::cancel& e) {

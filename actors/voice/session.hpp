@@ -51,6 +51,13 @@ class session : public std::enable_shared_from_this<session> {
   void wait_for(std::chrono::milliseconds wait, late_call session::*which,
                 void (integrations::voice::gateway_side::*what)());
   void cancel_unanswered(const operation_id& exchange);
+  // session_words.cpp
+  static constexpr std::size_t most_stops = 64;
+  void on_decision(const integrations::voice::gateway_effects::decide_speech& e,
+                   const outcome<turns::message_answer>& a);
+  /// Whether an agent seems to ask this speaker something.
+  bool has_question() const;
+  void answer_agent(const integrations::voice::gateway_effects::decide_speech& e, const operation_id& exchange);
   turns::message_order words_for_decision(const integrations::voice::gateway_effects::decide_speech& e,
                                           const operation_id& exchange) const;
   std::optional<operation_id> operation_of(std::optional<integrations::voice::exchange_number> n) const;

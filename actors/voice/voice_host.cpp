@@ -54,7 +54,7 @@ class real_voice_host final : public voice_host {
 
   void on_event(const records::event_record& e) override {
     if (!e.scope || (e.type != event_type::turn_complete && e.type != event_type::turn_abort &&
-                     e.type != event_type::acknowledgement))
+                     e.type != event_type::approval_required && e.type != event_type::acknowledgement))
       return;
     context_->loop->post([this, e] {
       const auto all = sessions_; // a session can end during the loop

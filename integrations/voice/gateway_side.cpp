@@ -179,6 +179,9 @@ void gateway_side::on_verdict(exchange_number n, verdict what) {
   case verdict::passes:
     at->phase = phase::waiting;
     return ask_next();
+  case verdict::answers:
+    show(tag::notice, "taken as the answer to the question");
+    return finish(at);
   case verdict::stops:
     live_.erase(at);
     return show(tag::notice, "stopping");

@@ -148,9 +148,10 @@ struct recognised {
 
 /// The message rules' decision about a transcript.
 enum class verdict : std::uint8_t {
-  passes, ///< goes to the brain
-  stops,  ///< has stopped what ran, which ended its own exchange too
-  ignored ///< too uncertain to act on
+  passes,  ///< goes to the brain
+  answers, ///< was the answer to what an agent asks, which goes on with it
+  stops,   ///< has stopped what ran, which ended its own exchange too
+  ignored  ///< too uncertain to act on
 };
 
 inline constexpr std::size_t most_waiting_exchanges = 8;

@@ -26,6 +26,7 @@ struct played_talk {
   std::shared_ptr<brain_port> brain;
   std::vector<frame> spoken; ///< frames that reached the gateway
   const operation_id exchange = operation_id::fresh();
+  std::vector<std::string> questions;            ///< to its speaker
   std::vector<operation_id> unanswered;          ///< exchanges whose turns were stopped
   std::vector<records::put_turn_ending> endings; ///< on their way to the disk
   std::vector<std::function<void()>> written;    ///< tell that they are there
@@ -61,7 +62,8 @@ struct played_talk {
     brain = std::move(*made);
     brain->begin({[this](const frame& f) { spoken.push_back(f); }, [](const std::string&) {},
                   [this] { return std::optional(exchange); },
-                  [this](const operation_id& id) { unanswered.push_back(id); }});
+                  [this](const operation_id& id) { unanswered.push_back(id); },
+                  [this](const std::string& question) { questions.push_back(question); }});
   }
 
   void say(const std::string& words) { brain->take({tag::transcript, words}); }
@@ -276,4 +278,34 @@ TEST_CASE("a cancel of another speaker, in another scope, or of ten minutes ago 
   c.say("four");
   c.loop->run();
   CHECK(c.context().empty());
+}
+
+TEST_CASE("what the turn of an exchange asks is spoken with its choices, and nothing that others ask or approve",
+          "[voice]") {
+  played_talk c;
+  records::event_record e;
+  e.type = event_type::approval_required;
+  e.root = c.exchange;
+  e.data = R"({"question":{"asked_by":"agent","message":"Which one?",)"
+           R"("form":{"properties":{"answer":{"enum":["red","blue"]}}}}})";
+  c.brain->on_event(e); // nothing of this brain's runs
+  CHECK(c.questions.empty());
+  c.say("choose");
+  c.loop->run();
+  c.brain->on_event(e);
+  CHECK(c.questions == texts{"Which one? red, or blue?"});
+  e.data = R"({"question":{"asked_by":"agent","message":"And where?","form":{"properties":{"answer":{}}}}})";
+  c.brain->on_event(e);
+  CHECK(c.questions.back() == "And where?");
+  for (const auto* other : {R"({"name":"exec"})", R"({"question":{"asked_by":"server","message":"Sure?"}})", "[]"}) {
+    e.data = other;
+    c.brain->on_event(e);
+  }
+  e.root = operation_id::fresh();
+  e.data = R"({"question":{"asked_by":"agent","message":"Elsewhere?"}})";
+  c.brain->on_event(e);
+  CHECK(c.questions.size() == 2);
+  c.complete("Blue it is.");
+  c.loop->run();
+  CHECK(c.texts() == texts{"Blue it is."});
 }

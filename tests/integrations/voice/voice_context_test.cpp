@@ -254,3 +254,26 @@ TEST_CASE("the end of an answer that never began follows the speech that it wait
   w.end_speech();
   CHECK(w.count(w.received, tag::speech_end) == 2);
 }
+
+TEST_CASE("words that answer what is asked reach no brain, and the exchange that asks goes on", "[voice]") {
+  world w;
+  w.speak("choose");
+  w.say("Which one?");
+  w.chunk("QQQQ");
+  w.end_speech();
+  w.hear();
+  w.judges_at_once = false;
+  w.recognise("blue", true);
+  REQUIRE(w.judging.size() == 1);
+  const auto n = w.judging.front().n;
+  w.gateway.on_verdict(n, verdict::answers);
+  w.run();
+  CHECK(w.exchanges[n] == ended::completed);
+  CHECK(w.count(w.to_brain, tag::transcript) == 1);
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == 0);
+  w.answer("Blue it is.");
+  CHECK(w.speeches.size() == 1);
+  w.gateway.on_verdict(n, verdict::answers); // late: it is over
+  w.run();
+  CHECK(w.speeches.size() == 1);
+}

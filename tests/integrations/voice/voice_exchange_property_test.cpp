@@ -163,7 +163,7 @@ struct course {
       {
         const auto n = w.judging.front().n;
         w.judging.erase(w.judging.begin());
-        const auto what = *rc::gen::element(verdict::passes, verdict::stops, verdict::ignored);
+        const auto what = *rc::gen::element(verdict::passes, verdict::answers, verdict::stops, verdict::ignored);
         if (what == verdict::stops && w.exchanges[n] == ended::no) w.exchanges[n] = ended::completed;
         w.gateway.on_verdict(n, what);
       }
