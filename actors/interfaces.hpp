@@ -52,7 +52,7 @@ using supervisor_actor = caf::typed_actor<
 using mcp_host_actor = caf::typed_actor<
     // From an agent that begins.
     caf::reacts_to<gather_tools>,
-    // From a call.
+    // From a call. Urgent, if it is stopped and its task at a remote agent with it.
     caf::reacts_to<reach_server>,
     // From the turn scheduler, or from a sub-agent's call: an agent has ended.
     caf::reacts_to<mcp_user_over>,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "actors/due_table.hpp"
-#include "actors/guarded_step.hpp"
+#include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
 
@@ -22,11 +22,25 @@ using controller::turns::mcp_servers;
 using controller::turns::mcp_troubles;
 using controller::turns::mcp_user;
 using controller::turns::offered_tools;
+using controller::turns::reach_to;
+using controller::turns::run_guarded;
+
+/// Where the actor leaves its servers at its end. Whoever ends the host destroys them, because the end of a server over
+/// HTTP waits for the server's thread, for which no thread of the scheduler must wait.
+using servers_left = std::unique_ptr<mcp_servers>;
 
 struct mcp_host_state {
+  mcp_host_state() = default;
+  ~mcp_host_state() {
+    if (left) *left = std::move(it);
+  }
+  mcp_host_state(const mcp_host_state&) = delete;
+  mcp_host_state& operator=(const mcp_host_state&) = delete;
+
   due_table<std::function<void()>> later;
   std::unique_ptr<mcp_loop> loop;
   std::unique_ptr<mcp_servers> it;
+  std::shared_ptr<servers_left> left;
 };
 
 using mcp_host_pointer = mcp_host_actor::stateful_pointer<mcp_host_state>;
@@ -57,7 +71,9 @@ void take(const Step& step) {
 
 mcp_host_actor::behavior_type mcp_host_behavior(mcp_host_pointer self, const std::shared_ptr<mcp_parts>& parts,
                                                 const connect_mcp_server& connect,
-                                                const std::shared_ptr<mcp_troubles>& troubles) {
+                                                const std::shared_ptr<mcp_troubles>& troubles,
+                                                const std::shared_ptr<servers_left>& left) {
+  self->state.left = left;
   self->state.loop = std::make_unique<actor_mcp_loop>(self);
   self->state.it = std::make_unique<mcp_servers>(std::move(*parts), connect, troubles, *self->state.loop);
   return {
@@ -108,7 +124,7 @@ class actor_mcp_host final : public mcp_host {
       const auto found = all->find(name);
       return found == all->end() ? std::string() : found->second;
     });
-    to_ = system.spawn(mcp_host_behavior, std::make_shared<mcp_parts>(std::move(parts)), connect, troubles);
+    to_ = system.spawn(mcp_host_behavior, std::make_shared<mcp_parts>(std::move(parts)), connect, troubles, left_);
     accounts().on_change([to = to_.address()](const std::string& name) {
       if (const auto alive = caf::actor_cast<mcp_host_actor>(to)) caf::anon_send(alive, login_changed{name});
     });
@@ -125,10 +141,14 @@ class actor_mcp_host final : public mcp_host {
     none.note = "the tools of MCP servers are not known now, because asking for them failed";
     send(gather_tools{std::move(servers), std::move(user), sure<offered_tools>(std::move(done), std::move(none))});
   }
-  void when_ready(std::string name, operation_id agent, when_known done) override {
-    send(reach_server{std::move(name), agent,
+  void when_ready(std::string name, operation_id agent, reach_to why, when_known done) override {
+    reach_server what{std::move(name), agent,
                       sure<std::shared_ptr<integrations::mcp_server>, const std::string&>(
-                          std::move(done), nullptr, "the start of this server failed")});
+                          std::move(done), nullptr, "the start of this server failed")};
+    if (why == reach_to::stop)
+      send<caf::message_priority::high>(std::move(what));
+    else
+      send(std::move(what));
   }
   void user_over(operation_id agent) override { send(mcp_user_over{agent}); }
   void read_cards() override { send(actors::read_cards{}); }
@@ -143,14 +163,15 @@ class actor_mcp_host final : public mcp_host {
     const caf::scoped_actor self(system_);
     self->send_exit(to, caf::exit_reason::user_shutdown);
     self->wait_for(to);
+    left_->reset();
     accounts().stop();
   }
 
  private:
-  template <class Message>
+  template <caf::message_priority Priority = caf::message_priority::normal, class Message>
   void send(Message what) {
     const std::lock_guard lock(guard_);
-    if (to_) caf::anon_send(to_, std::move(what));
+    if (to_) caf::anon_send<Priority>(to_, std::move(what));
   }
   template <class... Args>
   std::function<void(Args...)> sure(std::function<void(Args...)> done, std::decay_t<Args>... otherwise) const {
@@ -161,6 +182,7 @@ class actor_mcp_host final : public mcp_host {
 
   caf::actor_system& system_;
   const std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<servers_left> left_ = std::make_shared<servers_left>();
   std::mutex guard_;
   mcp_host_actor to_; ///< nullptr: the host has ended, and the system with it
 };

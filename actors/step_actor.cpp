@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "actors/due_table.hpp"
-#include "actors/guarded_step.hpp"
+#include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
 
 namespace {
 
+using controller::turns::run_guarded;
 using controller::turns::step_loop;
 
 struct step_state {
@@ -32,8 +33,10 @@ step_actor::behavior_type step_behavior(step_pointer self, const stop_mark& is_s
   return {
       [is_stopped](const run_step& m) { take(is_stopped, m.what); },
       [self](const run_step_later& m) {
-        self->state.later.add(self->clock().now() + m.wait, m.what);
-        self->state.later.arm(self);
+        run_guarded("a later step of the turn scheduler", [&] {
+          self->state.later.add(self->clock().now() + m.wait, m.what);
+          self->state.later.arm(self);
+        });
       },
       [self, is_stopped](const clock_ticked& m) {
         if (!self->state.later.ticked(m)) return;

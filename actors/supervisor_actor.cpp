@@ -3,6 +3,7 @@
 #include "actors/supervisor_actor.hpp"
 
 #include <caf/all.hpp>
+#include <exception>
 #include <unordered_map>
 
 namespace quell::actors {
@@ -25,6 +26,8 @@ void exited(supervisor_pointer self, const caf::down_msg& m) {
 }
 
 supervisor_actor::behavior_type supervisor_behavior(supervisor_pointer self) {
+  // A report that is lost would leave a turn that nobody ends; the next life of the process ends it.
+  self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
   self->set_down_handler([self](const caf::down_msg& m) { exited(self, m); });
   return {
       [self](const agent_spawned& m) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/stop_names.hpp"
@@ -95,12 +96,30 @@ commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_reques
 
 } // namespace
 
-/// A model request, until the model answers, fails, or runs out of time. Used only in the loop.
+/// A model request, until the model answers, fails, or runs out of time. Used only in the loop, which holds it as the
+/// step of its time limit; its listener does not, so that the end of the loop frees it and closes its connection.
 struct acknowledger::acknowledgement_call {
-  story_ref whose;
+  acknowledgement_call(story_ref of, std::shared_ptr<std::atomic<int>> asking)
+      : whose(std::move(of)), asking_(std::move(asking)) {
+    ++*asking_;
+  }
+  ~acknowledgement_call() { close(); }
+  acknowledgement_call(const acknowledgement_call&) = delete;
+  acknowledgement_call& operator=(const acknowledgement_call&) = delete;
+
+  /// Closes the connection. A listener that runs only posts.
+  void close() {
+    call.reset();
+    if (const auto counted = std::exchange(asking_, nullptr)) --*counted;
+  }
+
+  const story_ref whose;
   std::string reply_text;
   bool is_over = false;
   std::unique_ptr<integrations::model_call> call;
+
+ private:
+  std::shared_ptr<std::atomic<int>> asking_; ///< nullptr: closed
 };
 
 std::optional<integrations::model_settings> acknowledger::model_for(const stop_request_news& what) const {
@@ -132,7 +151,7 @@ std::string acknowledger::instructions_for(const stop_request_news& what) const 
 }
 
 bool acknowledger::asks_for_words(const stop_request_news& what) const {
-  return what.is_first && asking_.load() < most_at_once && model_for(what).has_value();
+  return what.is_first && asking_->load() < most_at_once && model_for(what).has_value();
 }
 
 void acknowledger::acknowledge(stop_request_news what) {
@@ -152,17 +171,22 @@ void acknowledger::begin(const story_ref& s, bool asks) {
            {}});
     ++self->open_count_;
     self->open_[s->what.cancel].push_back(s);
-    self->look(s);
-    if (asks) self->ask_model(s);
+    // First what tells the story to its end, even if the model's words or this look fail.
     self->loop_->after(reply_timeout, [self, s] { self->change(s, [](stop_story& story) { story.wait_ends(); }); });
     self->look_again(s);
+    self->look(s);
+    if (!asks) return;
+    run_guarded(
+        "the model call after a stop", [&] { self->ask_model(s); },
+        [&] { self->change(s, [](stop_story& story) { story.answered({}); }); });
   });
 }
 
 void acknowledger::ask_model(const story_ref& s) {
   auto found = model_for(s->what);
   if (!found) return change(s, [](stop_story& story) { story.answered({}); });
-  ++asking_;
+  auto a = std::make_shared<acknowledgement_call>(s, asking_);
+  loop_->after(reply_timeout, [self = shared_from_this(), a] { self->finish(a, {}); });
   auto& settings = *found;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
   settings.retries = 0;
@@ -170,35 +194,36 @@ void acknowledger::ask_model(const story_ref& s) {
   settings.concurrency = settings.rate = 0; // it does not queue behind the work that it stops
   settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout =
       reply_timeout;
-  auto a = std::make_shared<acknowledgement_call>();
-  a->whose = s;
   model_request request{instructions_for(s->what), {}, {}};
   for (auto& text : stop_conversation(s->what.requests, s->what.author, s->what.text))
     request.messages.push_back(user_message{std::move(text)});
-  const auto listen = [self = shared_from_this(), a](const model_event& e) {
+  const auto hand_over = [to = loop_, self = weak_from_this(), weak = std::weak_ptr(a)](auto what) {
+    to->post([self, weak, what = std::move(what)] {
+      const auto open = weak.lock();
+      if (const auto held = self.lock(); held && open) what(*held, open);
+    });
+  };
+  using open_call = std::shared_ptr<acknowledgement_call>;
+  const auto listen = [hand_over](const model_event& e) {
     if (const auto* text = std::get_if<model_events::text>(&e)) {
-      self->loop_->post([a, delta = text->delta] {
-        if (a->reply_text.size() < most_kept_bytes) a->reply_text += delta;
+      hand_over([delta = text->delta](acknowledger&, const open_call& open) {
+        if (open->reply_text.size() < most_kept_bytes) open->reply_text += delta;
       });
     } else if (std::holds_alternative<model_events::finished>(e)) {
-      self->loop_->post([self, a] { self->finish(a, one_line(a->reply_text)); });
+      hand_over([](acknowledger& all, const open_call& open) { all.finish(open, one_line(open->reply_text)); });
     } else if (std::holds_alternative<model_events::failed>(e)) {
-      self->loop_->post([self, a] { self->finish(a, {}); });
+      hand_over([](acknowledger& all, const open_call& open) { all.finish(open, {}); });
     }
   };
-  {
-    const std::lock_guard lock(runtime_->models_guard);
-    if (!runtime_->models) return finish(a, {});
-    a->call = runtime_->models->ask(settings, std::move(request), listen);
-  }
-  loop_->after(reply_timeout, [self = shared_from_this(), a] { self->finish(a, {}); });
+  const std::lock_guard lock(runtime_->models_guard);
+  if (!runtime_->models) return finish(a, {});
+  a->call = runtime_->models->ask(settings, std::move(request), listen);
 }
 
 /// The first result counts.
 void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::string text) {
   if (std::exchange(a->is_over, true)) return;
-  a->call.reset(); // closes the connection; a listener that runs only posts
-  --asking_;
+  a->close();
   change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
 }
 
@@ -207,7 +232,9 @@ void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> h
   look(s);
 }
 
+/// A story that begins meanwhile looks for itself.
 void acknowledger::settled(const cancel_id& cancel) {
+  if (open_count_.load() == 0) return;
   loop_->post([self = shared_from_this(), cancel] {
     const auto found = self->open_.find(cancel);
     if (found == self->open_.end()) return;

@@ -71,9 +71,9 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
 
   std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<step_loop> loop_;
-  std::atomic<int> asking_{0};
+  const std::shared_ptr<std::atomic<int>> asking_ = std::make_shared<std::atomic<int>>(0);
   std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only in the loop
-  std::size_t open_count_ = 0;                                 ///< used only in the loop
+  std::atomic<std::size_t> open_count_{0};                     ///< changed only in the loop
 };
 
 } // namespace quell::controller::turns

@@ -3,6 +3,7 @@
 // message to the MCP-host actor (actors/mcp_host_actor.hpp), to which the servers belong (mcp_servers.hpp).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,9 @@
 #include "integrations/mcp/mcp.hpp"
 
 namespace quell::controller::turns {
+
+/// Why a call needs its server. A stop overtakes whatever waits at the host.
+enum class reach_to : std::uint8_t { work, stop };
 
 class mcp_host : public std::enable_shared_from_this<mcp_host> {
  public:
@@ -32,7 +36,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   using when_known = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
   /// The server, started if necessary: at once, or after the pause that followed its last end if that is short; else
   /// nullptr and the reason. Calls `done` once, on any thread, unless the process ends first.
-  virtual void when_ready(std::string name, operation_id agent, when_known done) = 0;
+  virtual void when_ready(std::string name, operation_id agent, reach_to why, when_known done) = 0;
   /// The agent has ended: its own servers are removed. Their tasks end with their parent operation.
   virtual void user_over(operation_id agent) = 0;
   /// Reads the cards of all remote agents in the background, so that turns need not wait for them.

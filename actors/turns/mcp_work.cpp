@@ -2,6 +2,7 @@
 // is recorded when the server reports it.
 #include "actors/turns/call_questions.hpp"
 #include "actors/turns/endings.hpp"
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/request_files.hpp"
 #include "actors/turns/result_media.hpp"
@@ -26,11 +27,13 @@ class mcp_work final : public actors::tool_work {
   void start(std::function<void(actors::work_end)> done) override {
     const auto input = input_to_send();
     if (!input) return done({false, port_->failed_text(input.error().code, input.error().detail)});
+    if (std::unique_lock lock(state_->guard); state_->is_stopped) {
+      lock.unlock();
+      return done(end_before_start(task_, *port_));
+    }
     {
       const std::lock_guard lock(state_->guard);
       state_->done = std::move(done);
-      state_->is_begun = true;
-      state_->is_sent = !task_.empty();
       state_->questions = std::make_shared<call_questions>(
           port_, call_, what_, tool_.mcp_server,
           [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer given) {
@@ -38,32 +41,22 @@ class mcp_work final : public actors::tool_work {
           });
     }
     host_->when_ready(
-        tool_.mcp_server, port_->who().operation,
+        tool_.mcp_server, port_->who().operation, reach_to::work,
         [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool, task = task_,
          json = *input](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
-          if (!server)
-            return state->finish(
-                {false, task.empty() ? port->failed_text(failure_code::mcp_unreachable, why)
-                                     : with_unknown_outcome(port->failed_text(failure_code::interrupted, why))});
-          {
-            const std::lock_guard lock(state->guard);
-            state->is_sent = state->is_sent || !state->is_stopped;
-          }
-          if (!state->is_sent)
-            return state->finish({false, port->failed_text(failure_code::not_sent, "cancelled before it was sent")});
-          const auto listener = [state, port, call, what](const integrations::mcp_call_event& event) {
-            hear(state, *port, call, what, event);
-          };
-          auto running =
-              task.empty() ? server->call(tool, json, listener, call.text()) : server->follow(task, listener);
-          if (!running) return state->finish({false, with_unknown_outcome(json_result_texts{}.interrupted())});
-          bool is_stopped = false;
-          {
-            const std::lock_guard lock(state->guard);
-            state->running = std::move(running);
-            is_stopped = state->is_stopped;
-          }
-          if (is_stopped) cancel(state, port, call);
+          run_guarded(
+              "the start of call " + call.text(),
+              [&] {
+                if (server) return begin(*server, state, port, call, what, tool, task, json);
+                state->finish({false, task.empty()
+                                          ? port->failed_text(failure_code::mcp_unreachable, why)
+                                          : with_unknown_outcome(port->failed_text(failure_code::interrupted, why))});
+              },
+              [&] {
+                state->finish({false, port->failed_text(failure_code::outcome_unknown,
+                                                        "the call broke down here; what the server does with it is "
+                                                        "unknown")});
+              });
         });
   }
 
@@ -71,12 +64,13 @@ class mcp_work final : public actors::tool_work {
     bool is_left = false;
     {
       const std::lock_guard lock(state_->guard);
-      is_left = !task_.empty() && !state_->is_begun && !state_->is_stopped;
+      is_left = !task_.empty() && !state_->is_reached && !state_->is_stopped;
       if (!state_->is_stopped) state_->reason = reason;
       state_->is_stopped = true;
     }
-    if (is_left) return stop_task(reason);
-    cancel(state_, port_, call_);
+    if (!is_left) return cancel(state_, port_, call_);
+    stop_task(reason);
+    state_->finish(cancelled_end(*port_));
   }
 
  private:
@@ -87,7 +81,8 @@ class mcp_work final : public actors::tool_work {
   struct shared_state : asking_call {
     std::optional<remote_names> sealing; ///< of a remote agent's call; never changes
     std::shared_ptr<integrations::mcp_call> running;
-    bool is_begun = false, is_stopped = false, is_sent = false;
+    bool is_stopped = false;
+    bool is_reached = false; ///< its server is there, and it is sent or followed now or has been
     std::string reason;
 
     void answer(std::uint64_t number, integrations::mcp_answer given) {
@@ -99,6 +94,39 @@ class mcp_work final : public actors::tool_work {
       if (to) to->answer(number, std::move(given));
     }
   };
+
+  static void begin(integrations::mcp_server& server, const std::shared_ptr<shared_state>& state,
+                    const std::shared_ptr<turn_port>& port, const operation_id& call, const tool_call& what,
+                    const std::string& tool, const std::string& task, const std::string& json) {
+    bool is_stopped = false;
+    {
+      const std::lock_guard lock(state->guard);
+      is_stopped = state->is_stopped;
+      state->is_reached = !is_stopped;
+    }
+    if (is_stopped) return state->finish(end_before_start(task, *port));
+    const auto listener = [state, port, call, what](const integrations::mcp_call_event& event) {
+      hear(state, *port, call, what, event);
+    };
+    auto running = task.empty() ? server.call(tool, json, listener, call.text()) : server.follow(task, listener);
+    if (!running) return state->finish({false, with_unknown_outcome(json_result_texts{}.interrupted())});
+    {
+      const std::lock_guard lock(state->guard);
+      state->running = std::move(running);
+      is_stopped = state->is_stopped;
+    }
+    if (is_stopped) cancel(state, port, call);
+  }
+
+  static actors::work_end cancelled_end(const turn_port& port) {
+    return {false,
+            port.failed_text(failure_code::outcome_unknown, "cancelled; what the server does with it is unknown")};
+  }
+
+  static actors::work_end end_before_start(const std::string& task, const turn_port& port) {
+    if (!task.empty()) return cancelled_end(port);
+    return {false, port.failed_text(failure_code::not_sent, "cancelled before it was sent")};
+  }
 
   /// The input as the server gets it.
   result<std::string> input_to_send() const {
@@ -154,9 +182,9 @@ class mcp_work final : public actors::tool_work {
     port->later(std::chrono::milliseconds(hears_for), [running] { running->stop_waiting(); });
   }
 
-  /// A task of an earlier life that this one must not even follow.
+  /// A task of an earlier life that this one does not follow yet.
   void stop_task(const std::string& reason) {
-    host_->when_ready(tool_.mcp_server, port_->who().operation,
+    host_->when_ready(tool_.mcp_server, port_->who().operation, reach_to::stop,
                       [port = port_, call = call_, task = task_,
                        reason](const std::shared_ptr<integrations::mcp_server>& server, const std::string&) {
                         const std::shared_ptr<integrations::mcp_call> running =
@@ -171,21 +199,19 @@ class mcp_work final : public actors::tool_work {
                      const operation_id& call) {
     std::shared_ptr<integrations::mcp_call> running;
     std::string reason;
-    bool is_sent = false;
     {
       const std::lock_guard lock(state->guard);
       running = std::move(state->running);
       reason = state->reason;
-      is_sent = state->is_sent;
-      if (!running && (is_sent || !state->done)) return; // being sent right now, or not started, or already reported
+      // Being sent right now, or not started, or already reported.
+      if (!running && (state->is_reached || !state->done)) return;
     }
     if (running) {
       cancel_there(running, port, call, reason);
     } else {
       port->record_late(call, "not_sent");
     }
-    state->finish({false, port->failed_text(failure_code::outcome_unknown,
-                                            "cancelled; what the server does with it is unknown")});
+    state->finish(cancelled_end(*port));
   }
 
   std::shared_ptr<mcp_host> host_;

@@ -1,6 +1,7 @@
 // Prepares an agent until its actor can run.
 #include "actors/turns/start_agent.hpp"
 
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/begin_sub_agent.hpp"
@@ -117,7 +118,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
   context->agent = settings;
   context->model = *model;
   // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
-  find_tools(runtime, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
+  const auto begin = [=](tool_set tools) {
     context->agent.instructions += tools.notice;
     context->tools = std::move(tools);
     commands::begin_sub_agent step;
@@ -150,6 +151,14 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
       runs(start_agent(runtime, *context, std::move(start), over).handle);
     };
     runtime->core.execute({std::move(step), refused, starts});
+  };
+  find_tools(runtime, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
+    run_guarded(
+        "the start of a sub-agent of call " + call.text(), [&] { begin(std::move(tools)); },
+        [&] {
+          runtime->mcp->user_over(context->operation);
+          done({false, runtime->texts->failed(failure_code::interrupted, "the sub-agent broke down")});
+        });
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "actors/turns/background.hpp"
 #include "actors/turns/budget_json.hpp"
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
 #include "actors/turns/partial_text.hpp"
@@ -94,8 +95,13 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
                                      left = std::move(left)](tool_set tools) mutable {
                                       if (!tools.note.empty())
                                         spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
-                                      launch(next, row, std::move(for_model), left, std::move(tools), workspaces,
-                                             project);
+                                      run_guarded(
+                                          "the start of turn " + next.turn.text(),
+                                          [&] {
+                                            launch(next, row, std::move(for_model), left, std::move(tools), workspaces,
+                                                   project);
+                                          },
+                                          [&] { give_up(next, "its start broke down", broken_end()); });
                                     });
                        });
   });

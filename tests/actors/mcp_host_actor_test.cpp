@@ -5,11 +5,13 @@
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 #include <catch2/catch.hpp>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "actors/turns/agent_runtime.hpp"
@@ -33,6 +35,7 @@ struct script {
   std::optional<offered_list> answer; ///< none: it is silent
   bool throws = false;
   int requests = 0;
+  std::thread::id ended_on{}; ///< the thread that destroyed the server
   std::vector<integrations::mcp_server::tools_reply> waiting{};
 
   void answers(const offered_list& what) {
@@ -44,6 +47,9 @@ struct script {
 class played_server final : public integrations::mcp_server {
  public:
   explicit played_server(script& what) : what_(what) {}
+  ~played_server() override { what_.ended_on = std::this_thread::get_id(); }
+  played_server(const played_server&) = delete;
+  played_server& operator=(const played_server&) = delete;
   void tools(tools_reply reply) override {
     ++what_.requests;
     if (what_.throws) throw std::runtime_error("played");
@@ -275,12 +281,63 @@ TEST_CASE("a call gets its server, or the reason why there is none", "[mcp]") {
   const auto keep = [&got](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
     got.emplace_back(server != nullptr, why);
   };
-  w.host->when_ready("a", operation_id::fresh(), keep);
-  w.host->when_ready("absent", operation_id::fresh(), keep);
+  w.host->when_ready("a", operation_id::fresh(), reach_to::work, keep);
+  w.host->when_ready("absent", operation_id::fresh(), reach_to::work, keep);
   w.run();
   REQUIRE(got.size() == 2);
   CHECK(got[0] == std::pair{true, std::string()});
   CHECK(got[1] == std::pair{false, std::string("there is no MCP server absent configured")});
+}
+
+TEST_CASE("a stop that needs a server overtakes everything that waits at the host", "[mcp]") {
+  mcp_world w;
+  w.servers["a"].answer = one_tool("x");
+  std::string order;
+  const auto note = [&order](const std::string& name) {
+    return [&order, name](const std::shared_ptr<integrations::mcp_server>&, const std::string&) { order += name; };
+  };
+  const auto turn = w.turn_with({"a"});
+  w.host->when_ready("a", operation_id::fresh(), reach_to::work, note("1"));
+  w.host->when_ready("a", operation_id::fresh(), reach_to::work, note("2"));
+  w.host->when_ready("a", operation_id::fresh(), reach_to::stop, note("stop "));
+  w.run();
+  CHECK(order == "stop 12");
+  CHECK(turn->times == 1);
+}
+
+TEST_CASE("a callback that throws harms neither the host nor those who wait with it", "[mcp]") {
+  mcp_world w;
+  w.servers["a"].answer = one_tool("x");
+  int calls = 0;
+  w.host->tools({"a"}, {operation_id::fresh(), operation_id::fresh(), {}}, [&calls](const offered_tools&) {
+    ++calls;
+    throw std::runtime_error("played");
+  });
+  const auto other = w.turn_with({"a"});
+  w.host->when_ready("a", operation_id::fresh(), reach_to::work,
+                     [&calls](const std::shared_ptr<integrations::mcp_server>&, const std::string&) {
+                       ++calls;
+                       throw 7;
+                     });
+  const auto next = w.turn_with({"a"});
+  w.passes(1h);
+  CHECK(calls == 2);
+  CHECK(other->names() == "mcp__a__x ");
+  CHECK(next->names() == "mcp__a__x ");
+  CHECK(w.trouble("a").empty());
+}
+
+TEST_CASE("a server that throws when a call needs it, or when it is connected, answers that call", "[mcp]") {
+  mcp_world w;
+  w.servers.erase("b"); // connecting throws
+  std::vector<std::string> got;
+  for (int i = 0; i < 2; ++i)
+    w.host->when_ready("b", operation_id::fresh(), i == 0 ? reach_to::work : reach_to::stop,
+                       [&got](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
+                         got.push_back(server ? "a server" : why);
+                       });
+  w.run();
+  CHECK(got == std::vector<std::string>(2, "the start of this server failed"));
 }
 
 TEST_CASE("whenever the host dies, each turn that waits for it is answered once", "[mcp]") {
@@ -315,6 +372,7 @@ TEST_CASE("once a host has ended nobody is called back, and its servers are rele
   runtime->settings.set(settings);
   runtime->core.now = [] { return moment{}; };
   script silent;
+  std::promise<void> connected;
   std::weak_ptr<integrations::mcp_server> server;
   const auto host =
       spawn_mcp_host(system, {runtime, *mcp_accounts::open("", settings.mcp), remote_ids("key")},
@@ -322,13 +380,16 @@ TEST_CASE("once a host has ended nobody is called back, and its servers are rele
                          const integrations::mcp_hooks&) -> result<std::shared_ptr<integrations::mcp_server>> {
                        auto made = std::make_shared<played_server>(silent);
                        server = made;
+                       connected.set_value();
                        return made;
                      });
   int times = 0;
   const auto count = [&times](const offered_tools&) { ++times; };
   host->tools({"a"}, {}, count);
+  REQUIRE(connected.get_future().wait_for(60s) == std::future_status::ready);
   host->end();
   CHECK(server.expired());
+  CHECK(silent.ended_on == std::this_thread::get_id()); // no thread of the scheduler waits for the end of a server
   host->tools({"a"}, {}, count);
   silent.answers(one_tool("late"));
   host->end();

@@ -111,7 +111,9 @@ class no_mcp_servers final : public mcp_host {
  public:
   no_mcp_servers() : mcp_host(*mcp_accounts::open("", {}), remote_ids("played")) {}
   void tools(std::vector<std::string>, mcp_user, std::function<void(offered)> done) override { done({}); }
-  void when_ready(std::string, operation_id, when_known done) override { done(nullptr, "no server is played"); }
+  void when_ready(std::string, operation_id, reach_to, when_known done) override {
+    done(nullptr, "no server is played");
+  }
   void user_over(operation_id) override {}
   void read_cards() override {}
   void end() override {}

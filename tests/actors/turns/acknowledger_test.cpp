@@ -1,0 +1,250 @@
+// Acknowledgements of a stop with their loop: on CAF's test coordinator with its clock, and cut off at each step.
+#include "actors/turns/acknowledge.hpp"
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "actors/step_actor.hpp"
+#include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/command.hpp"
+#include "tests/actors/refusing_store.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::turns;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A model whose events the test sends.
+struct played_model final : integrations::model_client {
+  struct call final : integrations::model_call {
+    explicit call(int& open) : open_(open) { ++open_; }
+    ~call() override { --open_; }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    void cancel(std::function<void()> closed) override { closed(); }
+    model_usage used() const override { return {}; }
+
+   private:
+    int& open_;
+  };
+  played_model(int& open, std::vector<std::function<void(model_event)>>& listeners, bool throws_now)
+      : open_(open), listeners_(listeners), throws_(throws_now) {}
+  std::unique_ptr<integrations::model_call> ask(const integrations::model_settings&, model_request,
+                                                std::function<void(model_event)> listener) override {
+    if (throws_) throw std::runtime_error("played");
+    listeners_.push_back(std::move(listener));
+    return std::make_unique<call>(open_);
+  }
+
+ private:
+  int& open_;
+  std::vector<std::function<void(model_event)>>& listeners_;
+  const bool throws_;
+};
+
+/// A turn that is being stopped, in a real ledger; each question to the ledger is answered at once.
+struct stop_world {
+  moment now{wall_time{milliseconds{1'790'000'000'000}}, boot_time{1'000'000'000'000}};
+  std::unique_ptr<ledger> core = ledger::make({}, {}, now);
+  std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
+  std::shared_ptr<acknowledger> says;
+  operation_id turn;
+  cancel_id cancel;
+  int open_calls = 0;
+  std::vector<std::function<void(model_event)>> listeners;
+  std::string states; ///< of the acknowledgements, in their order; `!` behind the last one
+
+  explicit stop_world(std::shared_ptr<step_loop> loop, bool model_throws = false) {
+    turn_settings settings;
+    settings.models.resize(1);
+    settings.models[0].name = "m";
+    settings.agents.resize(1);
+    settings.agents[0].name = settings.agents[0].model = "m";
+    settings.chat.acknowledgement_model = "m";
+    runtime->settings.set(settings);
+    runtime->models = std::make_unique<played_model>(open_calls, listeners, model_throws);
+    runtime->core.now = [this] { return now; };
+    runtime->core.ask = [this](const auto& what) { what(*core, now)(); };
+    runtime->core.execute = [this](command_request&& what) {
+      const auto& given = std::get<commands::acknowledge_stop>(static_cast<const command_variant&>(what.what()));
+      for (const auto& one : given.all)
+        states += one.words ? "words:" + one.words->text + " " : state_in(one.event.data) + " ";
+      if (given.is_last) states += "!";
+    };
+    says = std::make_shared<acknowledger>(runtime, std::move(loop));
+    create_order order;
+    order.by.owner = {"mia", "Mia"};
+    order.kind = kind::turn;
+    order.scope = *scope_path::parse("team");
+    turn = core->create(order, operation_id::fresh(), now)->id;
+    cancel_order stop;
+    stop.by_token.role = role::admin;
+    stop.target = records::target_operation{turn};
+    cancel = core->cancel(stop, cancel_id::fresh(), now)->record.id;
+    core->cancel_fenced(cancel, true, now);
+    core->take();
+  }
+  static std::string state_in(const std::string& data) {
+    for (const char* state : {"stopping", "stopped", "unproven", "unconfirmed"})
+      if (data.find('"' + std::string(state) + '"') != std::string::npos) return state;
+    return "reaction";
+  }
+  void is_fenced() {
+    stop_request_news news;
+    news.message = message_id::fresh();
+    news.cancel = cancel;
+    news.scope = *scope_path::parse("team");
+    news.text = "stop";
+    says->acknowledge(std::move(news));
+  }
+  void settles() {
+    core->actors()->finish_local(turn, {}, now);
+    core->take();
+    REQUIRE(core->view_cancel(cancel, now)->record.status == cancel_status::settled);
+    says->settled(cancel);
+  }
+  void model_says(const std::string& text) {
+    REQUIRE(listeners.size() == 1);
+    listeners[0](model_events::text{text});
+    listeners[0](model_events::finished{});
+  }
+};
+
+struct stepped_config : caf::actor_system_config {
+  stepped_config() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+/// A loop whose `stop` does not wait, since on the test coordinator nobody else runs the actor.
+struct unawaited_loop final : step_loop {
+  explicit unawaited_loop(caf::actor_system& system) : to(actors::spawn_step_loop(system)) {}
+  void post(step what) override {
+    if (to) to->post(std::move(what));
+  }
+  void after(milliseconds wait, step what) override {
+    if (to) to->after(wait, std::move(what));
+  }
+  void stop() override { to.reset(); }
+  std::shared_ptr<step_loop> to;
+};
+
+/// The loop is an actor; one message at a time, and a clock that the test moves.
+struct stepped_stop {
+  stepped_config config;
+  caf::actor_system system{config};
+  caf::scheduler::test_coordinator& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  stop_world it;
+
+  explicit stepped_stop(bool model_throws = false) : it(std::make_shared<unawaited_loop>(system), model_throws) {}
+  ~stepped_stop() {
+    it.says->stop();
+    scheduler.run();
+  }
+  stepped_stop(const stepped_stop&) = delete;
+  stepped_stop& operator=(const stepped_stop&) = delete;
+  void passes(milliseconds time) {
+    scheduler.advance_time(time);
+    scheduler.run();
+  }
+};
+
+/// The loop is a list; its `stop` drops what waits, as that of the actor does.
+struct listed_loop final : step_loop {
+  void post(step what) override {
+    if (!is_stopped) steps.push_back(std::move(what));
+  }
+  void after(milliseconds, step what) override {
+    if (!is_stopped) later.push_back(std::move(what));
+  }
+  void stop() override {
+    is_stopped = true;
+    steps.clear();
+    later.clear();
+  }
+  bool step_once() {
+    if (steps.empty()) return false;
+    const auto first = std::move(steps.front());
+    steps.pop_front();
+    first();
+    return true;
+  }
+  std::deque<step> steps, later;
+  bool is_stopped = false;
+};
+
+} // namespace
+
+TEST_CASE("the words of a model are told with the proof, in either order", "[turns][stop]") {
+  stepped_stop w;
+  w.it.is_fenced();
+  w.passes(0ms);
+  CHECK(w.it.states.empty());
+  const bool words_first = GENERATE(true, false);
+  if (words_first) w.it.model_says("Done.");
+  w.it.settles();
+  if (!words_first) w.it.model_says("Done.");
+  w.passes(0ms);
+  CHECK(w.it.states == "words:Done. !");
+  CHECK(w.it.open_calls == 0);
+  w.passes(1h);
+  CHECK(w.it.states == "words:Done. !");
+}
+
+TEST_CASE("a model that is silent or throws leaves the stop to a reaction, and harms no later stop", "[turns][stop]") {
+  const bool throws = GENERATE(true, false);
+  stepped_stop w(throws);
+  for (int i = 0; i < 100; ++i) w.it.is_fenced();
+  w.passes(0ms);
+  w.passes(2500ms);
+  CHECK(w.it.open_calls == 0);
+  std::string hundred;
+  for (int i = 0; i < 100; ++i) hundred += "reaction ";
+  CHECK(w.it.states == hundred);
+  w.it.states.clear();
+  stop_request_news next;
+  CHECK(w.it.says->asks_for_words(next));
+  w.it.settles();
+  w.passes(0ms);
+  CHECK(w.it.states == std::string(100, '!'));
+}
+
+TEST_CASE("an answer after the model's time is over changes nothing", "[turns][stop]") {
+  stepped_stop w;
+  w.it.is_fenced();
+  w.passes(0ms);
+  w.passes(2500ms);
+  CHECK(w.it.states == "reaction ");
+  w.it.model_says("Too late.");
+  w.passes(0ms);
+  w.it.settles();
+  w.passes(0ms);
+  CHECK(w.it.states == "reaction !");
+}
+
+TEST_CASE("wherever the loop ends, it closes the model's connection and frees every story", "[turns][stop]") {
+  for (int at = 0; at < 8; ++at) {
+    const auto loop = std::make_shared<listed_loop>();
+    stop_world w(loop);
+    std::weak_ptr<acknowledger> left = w.says;
+    w.is_fenced();
+    bool goes_on = true;
+    for (int i = 0; i < at && goes_on; ++i) {
+      goes_on = loop->step_once();
+      if (i == 1 && w.listeners.size() == 1) w.model_says("Done.");
+    }
+    CAPTURE(at);
+    w.says->stop();
+    for (const auto& listener : w.listeners) listener(model_events::text{"late"});
+    CHECK(w.open_calls == 0);
+    CHECK(loop->steps.empty());
+    w.says.reset();
+    CHECK(left.expired());
+  }
+}
