@@ -94,7 +94,7 @@ int chat_room::execute(const json& before) {
       painted("scope " + scope_ + "; /help lists what can be typed, Ctrl-D leaves", color::dim, s_.term.color_out) +
       "\n");
   editor_.start();
-  s_.loop.watch(STDIN_FILENO, false, [this] {
+  s_.loop.watch(STDIN_FILENO, ready_for::reading, [this] {
     editor_.read();
     refresh();
   });

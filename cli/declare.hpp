@@ -63,8 +63,9 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::optional<std:
 /// A flag whose value is a scope, validated here.
 CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                        const std::string& about);
-/// A repeatable flag `K=V`, or optionally `K`.
+/// A repeatable flag `K=V`, or `K` alone if its value is optional.
+enum class pair_value : std::uint8_t { required, optional };
 CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                       const std::string& about, bool value_required = true);
+                       const std::string& about, pair_value value = pair_value::required);
 
 } // namespace quell::cli

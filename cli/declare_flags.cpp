@@ -88,23 +88,24 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
 }
 
 CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                       const std::string& about, bool value_required) {
+                       const std::string& about, pair_value value) {
+  const bool needs_value = value == pair_value::required;
   return app
       .add_option_function<std::vector<std::string>>(
           name,
-          [name, &target, value_required](const std::vector<std::string>& values) {
-            for (const auto& value : values) {
-              const auto equals = value.find('=');
-              if (equals == 0 || value.empty() || (value_required && equals == std::string::npos))
-                throw CLI::ValidationError(name, "'" + value + "' is not K=V");
-              target.push_back(value);
+          [name, &target, needs_value](const std::vector<std::string>& values) {
+            for (const auto& one : values) {
+              const auto equals = one.find('=');
+              if (equals == 0 || one.empty() || (needs_value && equals == std::string::npos))
+                throw CLI::ValidationError(name, "'" + one + "' is not K=V");
+              target.push_back(one);
             }
           },
           about)
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name(value_required ? "K=V" : "K[=V]");
+      ->type_name(needs_value ? "K=V" : "K[=V]");
 }
 
 } // namespace quell::cli

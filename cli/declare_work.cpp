@@ -36,7 +36,7 @@ void run_fields(CLI::App& app, run_options& o) {
   add_text(app, "--supersede", o.supersede,
            "cancel the older operation with this key in this scope, and start when it has ended")
       ->type_name("KEY");
-  add_pairs(app, "--env", o.env, "set K=V, or take K from here", false);
+  add_pairs(app, "--env", o.env, "set K=V, or take K from here", pair_value::optional);
   add_text(app, "--env-file", o.env_file, "a file of K=V lines")->type_name("FILE");
   add_pairs(app, "--secret", o.secrets,
             "give it the contents of a file here as NAME: it finds them in the file that QUELL_SECRET_NAME_FILE names")

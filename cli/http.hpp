@@ -42,6 +42,8 @@ struct http_sink {
   std::function<void(const http_end&)> end;
 };
 
+enum class ready_for : std::uint8_t { reading, writing };
+
 class event_loop {
  public:
   using handle = std::uint64_t;
@@ -57,9 +59,8 @@ class event_loop {
   void abandon(handle transfer);
   void resume(handle transfer);
 
-  /// Calls `ready` while `descriptor` is readable (or writable if `for_writing`), hung up or broken. One watch per
-  /// descriptor.
-  void watch(int descriptor, bool for_writing, std::function<void()> ready);
+  /// Calls `ready` while `descriptor` is readable (or writable), hung up or broken. One watch per descriptor.
+  void watch(int descriptor, ready_for what, std::function<void()> ready);
   void unwatch(int descriptor);
 
   handle after(milliseconds delay, std::function<void()> action);

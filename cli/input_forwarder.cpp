@@ -22,7 +22,7 @@ input_forwarder::input_forwarder(api& controller, std::string operation, int des
 input_forwarder::~input_forwarder() { stop(); }
 
 void input_forwarder::start() {
-  api_.loop().watch(descriptor_, false, [this] { read_some(); });
+  api_.loop().watch(descriptor_, ready_for::reading, [this] { read_some(); });
 }
 
 void input_forwarder::stop() {

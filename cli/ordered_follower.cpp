@@ -10,8 +10,8 @@
 
 namespace quell::cli {
 
-ordered_follower::ordered_follower(api& controller, std::string operation, bool follow, callbacks c)
-    : api_(controller), operation_(std::move(operation)), follow_(follow), callbacks_(std::move(c)) {}
+ordered_follower::ordered_follower(api& controller, std::string operation, until when, callbacks c)
+    : api_(controller), operation_(std::move(operation)), until_(when), callbacks_(std::move(c)) {}
 
 ordered_follower::~ordered_follower() { stop(); }
 
@@ -24,7 +24,8 @@ void ordered_follower::stop() {
 void ordered_follower::resume() { api_.loop().resume(transfer_); }
 
 void ordered_follower::start() {
-  auto request = api_.request("GET", "/v1/operations/" + operation_ + "/output?follow=" + (follow_ ? "true" : "false"));
+  auto request = api_.request("GET", "/v1/operations/" + operation_ +
+                                         "/output?follow=" + (until_ == until::its_end ? "true" : "false"));
   request.timeout = milliseconds{0};
   request.headers.emplace_back("Accept: text/event-stream");
   if (!last_id_.empty()) request.headers.push_back("Last-Event-ID: " + last_id_);

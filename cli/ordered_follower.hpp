@@ -30,7 +30,11 @@ class ordered_follower {
     std::function<std::optional<milliseconds>()> lost;
     std::function<void()> contact;
   };
-  ordered_follower(api& controller, std::string operation, bool follow, callbacks c);
+  enum class until : std::uint8_t {
+    now,    ///< the output so far
+    its_end ///< what comes, too
+  };
+  ordered_follower(api& controller, std::string operation, until when, callbacks c);
   ~ordered_follower();
   ordered_follower(const ordered_follower&) = delete;
   ordered_follower& operator=(const ordered_follower&) = delete;
@@ -47,7 +51,7 @@ class ordered_follower {
 
   api& api_;
   std::string operation_;
-  bool follow_;
+  until until_;
   callbacks callbacks_;
   std::unique_ptr<event_parser> parser_;
   std::string last_id_;

@@ -59,7 +59,7 @@ void output_sink::pump() {
   if (pending_.empty() == watching_) {
     watching_ = !watching_;
     if (watching_)
-      loop_.watch(descriptor_, true, [this] { pump(); });
+      loop_.watch(descriptor_, ready_for::writing, [this] { pump(); });
     else
       loop_.unwatch(descriptor_);
   }

@@ -132,11 +132,12 @@ answer<redirect_catcher> redirect_catcher::open() {
   return made;
 }
 
-answer<redirect_fields> redirect_catcher::wait(const std::string& state, std::chrono::seconds limit, bool reads_input) {
+answer<redirect_fields> redirect_catcher::wait(const std::string& state, std::chrono::seconds limit,
+                                               bool may_be_pasted) {
   const auto until = clock::now() + limit;
   std::string typed;
   while (clock::now() < until) {
-    pollfd both[2] = {{listener_, POLLIN, 0}, {reads_input ? STDIN_FILENO : -1, POLLIN, 0}};
+    pollfd both[2] = {{listener_, POLLIN, 0}, {may_be_pasted ? STDIN_FILENO : -1, POLLIN, 0}};
     if (::poll(both, 2, left(until)) <= 0) continue;
     if (both[0].revents & POLLIN) {
       const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -148,7 +149,7 @@ answer<redirect_fields> redirect_catcher::wait(const std::string& state, std::ch
     if (both[1].revents != 0) {
       char bytes[4096];
       const auto got = ::read(STDIN_FILENO, bytes, sizeof bytes);
-      if (got <= 0 || typed.size() > most_bytes) reads_input = false;
+      if (got <= 0 || typed.size() > most_bytes) may_be_pasted = false;
       if (got > 0) typed.append(bytes, static_cast<std::size_t>(got));
       for (auto end = typed.find('\n'); end != std::string::npos; end = typed.find('\n')) {
         auto line = typed.substr(0, end);

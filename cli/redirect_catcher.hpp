@@ -25,9 +25,9 @@ class redirect_catcher {
   ~redirect_catcher();
 
   const std::string& uri() const { return uri_; }
-  /// Waits until a browser comes with this state; a request with another state is refused. `reads_input`: a person may
-  /// paste the address at which the browser ended.
-  answer<redirect_fields> wait(const std::string& state, std::chrono::seconds limit, bool reads_input);
+  /// Waits until a browser comes with this state; a request with another state is refused. `may_be_pasted`: a person
+  /// may paste the address at which the browser ended.
+  answer<redirect_fields> wait(const std::string& state, std::chrono::seconds limit, bool may_be_pasted);
 
  private:
   redirect_catcher() = default;

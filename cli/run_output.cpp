@@ -41,7 +41,7 @@ void run_output::follow_order() {
   c.over = [this] { leave_order(); };
   c.lost = callbacks_.lost;
   c.contact = callbacks_.contact;
-  ordered_ = std::make_unique<ordered_follower>(api_, id_, true, std::move(c));
+  ordered_ = std::make_unique<ordered_follower>(api_, id_, ordered_follower::until::its_end, std::move(c));
   ordered_->start();
 }
 

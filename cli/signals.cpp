@@ -17,7 +17,7 @@ signal_watch::signal_watch(event_loop& loop, std::initializer_list<int> signals,
     ::sigprocmask(SIG_SETMASK, &before_, nullptr);
     return;
   }
-  loop_.watch(descriptor_, false, [fd = descriptor_, on_signal = std::move(on_signal)] {
+  loop_.watch(descriptor_, ready_for::reading, [fd = descriptor_, on_signal = std::move(on_signal)] {
     signalfd_siginfo info{};
     while (::read(fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
       on_signal(static_cast<int>(info.ssi_signo));

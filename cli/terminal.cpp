@@ -48,9 +48,9 @@ terminal this_terminal(color_mode mode, const environment& env) {
   return t;
 }
 
-std::string painted(std::string_view text, color c, bool on) {
+std::string painted(std::string_view text, color c, bool has_colors) {
   constexpr std::array<std::string_view, 7> codes{"", "1", "2", "31", "32", "33", "34"};
-  if (!on || c == color::none || text.empty()) return std::string(text);
+  if (!has_colors || c == color::none || text.empty()) return std::string(text);
   return "\x1b[" + std::string(codes[static_cast<std::size_t>(c)]) + "m" + std::string(text) + "\x1b[0m";
 }
 

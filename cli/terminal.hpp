@@ -22,8 +22,8 @@ struct terminal {
 terminal this_terminal(color_mode mode, const environment& env);
 
 enum class color : std::uint8_t { none, bold, dim, red, green, yellow, blue };
-/// The text in that colour if `on`.
-std::string painted(std::string_view text, color c, bool on);
+/// The text in that colour, if the output has colours.
+std::string painted(std::string_view text, color c, bool has_colors);
 /// The colour for the status of an operation, cancel or worker.
 color color_of_status(std::string_view status);
 /// The width of `text` in columns (UTF-8; escapes of `painted` count nothing).

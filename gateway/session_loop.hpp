@@ -89,7 +89,8 @@ class session_loop final : public client_link {
         go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible && !place_->is_reserved,
                                       chunks_possible);
       else
-        go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved, head_only);
+        go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved,
+                                      head_only ? answer_part::head : answer_part::whole);
       end_watch();
       if (!go_on) co_return;
     }
@@ -141,7 +142,7 @@ class session_loop final : public client_link {
     if (!target) {
       const auto keep_alive = message.keep_alive();
       ++gw_->metrics.answers_by_status[400];
-      co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, false);
+      co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, answer_part::whole);
       co_return false;
     }
     co_return true;
@@ -225,7 +226,7 @@ class session_loop final : public client_link {
   awaitable<> refuse(problem p, request_id id) {
     auto answer = problem_answer(p, id);
     ++gw_->metrics.answers_by_status[answer.status];
-    co_await write_answer(std::move(answer), false, false);
+    co_await write_answer(std::move(answer), false, answer_part::whole);
     co_await drain_input();
   }
 
@@ -258,9 +259,10 @@ class session_loop final : public client_link {
     return static_cast<std::size_t>(std::max<ssize_t>(sent, 0)); // after an error the next write has the same
   }
 
-  awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
+  enum class answer_part : std::uint8_t { whole, head };
+  awaitable<bool> write_answer(response answer, bool keep_alive, answer_part what) {
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close, this_second());
-    if (!head_only) text += answer.body;
+    if (what == answer_part::whole) text += answer.body;
     const auto sent = send_at_once(text);
     if (sent == text.size()) co_return keep_alive;
     text.erase(0, sent);

@@ -33,10 +33,10 @@ std::optional<boot_time> output_buffer::stall_ends() const {
   return *stalled_since_ + settings_.stall;
 }
 
-void output_buffer::took(std::string_view bytes, bool at_the_end) {
+void output_buffer::took(std::string_view bytes, writer now) {
   const std::uint64_t offset = total_;
   total_ += bytes.size();
-  const bool over = full() && (!at_the_end || budget_->used >= budget_->limit);
+  const bool over = full() && (now == writer::lives || budget_->used >= budget_->limit);
   if (forgotten_) return;
   if (dropping_ || over) {
     dropped_ += bytes.size();

@@ -44,9 +44,9 @@ class output_buffer {
   /// `stall_ends`.
   bool wants_bytes(boot_time now);
   std::optional<boot_time> stall_ends() const;
-  /// Bytes were read from the task. `at_the_end`: the task has ended; the rest of its pipe is kept even above the
-  /// limit.
-  void took(std::string_view bytes, bool at_the_end = false);
+  /// Bytes were read from the task. If it has ended, the rest of its pipe is kept even above the limit.
+  enum class writer : std::uint8_t { lives, has_ended };
+  void took(std::string_view bytes, writer now = writer::lives);
   /// Ends the stream. The end rides on the last bytes that wait; if none do, `announce_end` sends a mark of its own.
   void finish_quietly() { finished_ = true; }
   void announce_end() { announced_ = true; }

@@ -51,7 +51,7 @@ void relay::ready(std::uint64_t id, std::uint32_t events) {
   connection& c = it->second;
   if ((events & EPOLLOUT) != 0 && !write(id, c)) return;
   if ((events & EPOLLIN) != 0 && c.reading && c.credit > 0) return read(id, c);
-  if ((events & (EPOLLERR | EPOLLHUP)) != 0) close(id, true);
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) close(id, closing::announced);
 }
 
 void relay::accept_all() {
@@ -60,7 +60,7 @@ void relay::accept_all() {
     if (!fd) return;
     if (!up_) continue; // closed at once; the client retries
     // A client that only connects takes no place from clients that send requests.
-    if (strangers_.size() >= most_connections) close(*strangers_.begin(), false);
+    if (strangers_.size() >= most_connections) close(*strangers_.begin(), closing::silent);
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const std::uint64_t id = ++last_;
@@ -82,10 +82,10 @@ void relay::admit(std::uint64_t id, connection& c) {
     const auto answer = relay_gate::refusal();
     (void)!::send(c.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
     ::shutdown(c.fd.get(), SHUT_WR);
-    return close(id, false);
+    return close(id, closing::silent);
   }
   case relay_gate::verdict::admit:
-    if (const auto other = places_.gives_way()) close(*other, true);
+    if (const auto other = places_.gives_way()) close(*other, closing::announced);
     places_.admit(id, task);
     c.is_admitted = true;
     strangers_.erase(id);
@@ -102,13 +102,13 @@ void relay::read(std::uint64_t id, connection& c) {
   const auto n = ::recv(c.fd.get(), bytes.data(), bytes.size(), 0);
   if (n < 0) {
     if (errno == EAGAIN || errno == EINTR) return;
-    return close(id, true);
+    return close(id, closing::announced);
   }
-  if (n == 0 && !c.is_admitted) return close(id, false);
+  if (n == 0 && !c.is_admitted) return close(id, closing::silent);
   if (n == 0) {
     c.reading = false;
     send_(wire::relay_close{id, true});
-    if (!c.writing) return close(id, false);
+    if (!c.writing) return close(id, closing::silent);
     return watch(id, c);
   }
   bytes.resize(static_cast<std::size_t>(n));
@@ -128,7 +128,7 @@ bool relay::write(std::uint64_t id, connection& c) {
     if (n < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN) break;
-      close(id, true);
+      close(id, closing::announced);
       return false;
     }
     written += static_cast<std::size_t>(n);
@@ -139,14 +139,14 @@ bool relay::write(std::uint64_t id, connection& c) {
   }
   if (c.outgoing.empty()) {
     if (c.close_when_drained) {
-      close(id, false);
+      close(id, closing::silent);
       return false;
     }
     if (c.shut_when_drained && c.writing) {
       c.writing = false;
       ::shutdown(c.fd.get(), SHUT_WR);
       if (!c.reading) {
-        close(id, false);
+        close(id, closing::silent);
         return false;
       }
     }
@@ -163,20 +163,20 @@ void relay::watch(std::uint64_t id, connection& c) {
   ::epoll_ctl(epoll_, EPOLL_CTL_MOD, c.fd.get(), &event);
 }
 
-void relay::close(std::uint64_t id, bool say) {
+void relay::close(std::uint64_t id, closing how) {
   const auto found = connections_.find(id);
   const bool is_known = found != connections_.end() && found->second.is_admitted; // to the controller
   if (found != connections_.end()) connections_.erase(found);
   strangers_.erase(id);
   places_.leave(id);
-  if (say && is_known) send_(wire::relay_close{id, false});
+  if (how == closing::announced && is_known) send_(wire::relay_close{id, false});
 }
 
 void relay::receive(const wire::relay_data& m) {
   const auto it = connections_.find(m.connection);
   if (it == connections_.end() || it->second.shut_when_drained || it->second.close_when_drained) return;
   if (it->second.outgoing.size() + m.bytes.size() > window_bytes)
-    return close(m.connection, true); // the peer exceeded the window
+    return close(m.connection, closing::announced); // the peer exceeded the window
   it->second.outgoing += m.bytes;
   write(m.connection, it->second);
 }

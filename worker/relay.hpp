@@ -66,7 +66,9 @@ class relay {
   /// False if the connection is now closed.
   bool write(std::uint64_t id, connection& c);
   void watch(std::uint64_t id, connection& c);
-  void close(std::uint64_t id, bool say);
+  /// `announced`: the other end is sent its end.
+  enum class closing : std::uint8_t { silent, announced };
+  void close(std::uint64_t id, closing how);
 
   unique_fd listener_;
   std::uint16_t port_;

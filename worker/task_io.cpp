@@ -118,7 +118,7 @@ void task_io::drain(flow& f) {
     const auto n = ::read(f.fd.get(), scratch_.data(), scratch_.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
-    f.buffer.took(std::string_view(scratch_).substr(0, static_cast<std::size_t>(n)), true);
+    f.buffer.took(std::string_view(scratch_).substr(0, static_cast<std::size_t>(n)), output_buffer::writer::has_ended);
     all += static_cast<std::size_t>(n);
   }
 }

@@ -98,7 +98,8 @@ class logs_command {
     };
     c.lost = [this] { return lost(); };
     c.contact = [this] { contact_.contact(); };
-    ordered_ = std::make_unique<ordered_follower>(api_, id_, o_.follow, std::move(c));
+    using until = ordered_follower::until;
+    ordered_ = std::make_unique<ordered_follower>(api_, id_, o_.follow ? until::its_end : until::now, std::move(c));
     ++open_;
     ordered_->start();
   }

@@ -103,7 +103,7 @@ class up_command {
   void watch_client_file() {
     inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     ::inotify_add_watch(inotify_, state_.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
-    s_.loop.watch(inotify_, false, [this] {
+    s_.loop.watch(inotify_, ready_for::reading, [this] {
       std::array<char, 4096> buffer;
       bool touched = false;
       for (ssize_t n = 0; (n = ::read(inotify_, buffer.data(), buffer.size())) > 0;)

@@ -11,14 +11,14 @@ namespace quell::cli {
 
 using boost::system::error_code;
 
-descriptor_watch::descriptor_watch(boost::asio::io_context& io, int descriptor, bool for_writing,
+descriptor_watch::descriptor_watch(boost::asio::io_context& io, int descriptor, ready_for what,
                                    std::function<void()> ready)
     : epoll_(io), ready_(std::move(ready)) {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
   error_code error;
   if (epoll >= 0) epoll_.assign(epoll, error);
   epoll_event wanted{};
-  wanted.events = for_writing ? EPOLLOUT : EPOLLIN; // a hang-up is always told
+  wanted.events = what == ready_for::writing ? EPOLLOUT : EPOLLIN; // a hang-up is always told
   is_always_ready_ = epoll < 0 || error || ::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &wanted) != 0;
 }
 

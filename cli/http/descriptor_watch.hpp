@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 
+#include "cli/http.hpp"
+
 namespace quell::cli {
 
 class descriptor_watch : public std::enable_shared_from_this<descriptor_watch> {
  public:
-  descriptor_watch(boost::asio::io_context& io, int descriptor, bool for_writing, std::function<void()> ready);
+  descriptor_watch(boost::asio::io_context& io, int descriptor, ready_for what, std::function<void()> ready);
 
   /// Calls `ready` inside the loop, again and again, as long as the descriptor is ready, until `stop`.
   void wait();

@@ -61,9 +61,9 @@ void event_loop::resume(handle transfer) {
   if (found != self_->transfers.end()) found->second->resume();
 }
 
-void event_loop::watch(int descriptor, bool for_writing, std::function<void()> ready) {
+void event_loop::watch(int descriptor, ready_for what, std::function<void()> ready) {
   unwatch(descriptor);
-  auto watch = std::make_shared<descriptor_watch>(self_->io, descriptor, for_writing, std::move(ready));
+  auto watch = std::make_shared<descriptor_watch>(self_->io, descriptor, what, std::move(ready));
   watch->wait();
   self_->watches.emplace(descriptor, std::move(watch));
 }

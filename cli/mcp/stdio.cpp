@@ -43,7 +43,7 @@ stdio_channel::~stdio_channel() {
 void stdio_channel::watch_input() {
   if (is_reading_ || is_over_) return;
   is_reading_ = true;
-  loop_.watch(in_, false, [this] { read_some(); });
+  loop_.watch(in_, ready_for::reading, [this] { read_some(); });
 }
 
 void stdio_channel::stop_reading() {
@@ -92,7 +92,7 @@ void stdio_channel::write_some() {
   if (waiting_.empty())
     loop_.unwatch(out_);
   else
-    loop_.watch(out_, true, [this] { write_some(); });
+    loop_.watch(out_, ready_for::writing, [this] { write_some(); });
   if (waiting_.size() <= most_unread) watch_input();
 }
 

@@ -186,7 +186,7 @@ std::string cancel_text(const json& cancel, const view& v) {
   return clipped(report_text(cancel, v), most_characters - code_points(next)) + next;
 }
 
-std::string cancels_text(const std::vector<json>& cancels, const view& v, bool dry_run) {
+std::string cancels_text(const std::vector<json>& cancels, const view& v, bool is_dry_run) {
   if (cancels.empty()) return "Nothing that you started here is live: nothing to stop.";
   std::int64_t operations = 0;
   std::size_t proven = 0, open = 0;
@@ -198,13 +198,13 @@ std::string cancels_text(const std::vector<json>& cancels, const view& v, bool d
       ++open;
     else if (member(report, "proven") == true)
       ++proven;
-    if (!dry_run) lines += progress_text(cancel, v) + "\n";
-    if (dry_run)
+    if (!is_dry_run) lines += progress_text(cancel, v) + "\n";
+    if (is_dry_run)
       for (const auto& operation : member(member(cancel, "would_stop"), "operations"))
         lines += headline(operation, v) + "\n";
   }
   const auto all = std::to_string(operations) + (operations == 1 ? " operation" : " operations");
-  if (dry_run) return clipped("Would stop " + all + " (nothing was done):\n" + lines);
+  if (is_dry_run) return clipped("Would stop " + all + " (nothing was done):\n" + lines);
   std::string head = open > 0
                          ? "Stopping " + all + "; " + std::to_string(open) + " of " + std::to_string(cancels.size()) +
                                " not proven yet. Next: quell_list {\"status\": \"live\"}."

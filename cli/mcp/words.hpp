@@ -52,6 +52,6 @@ std::string output_text(const output_tail& tail);
 /// One cancel, or a dry run of one.
 std::string cancel_text(const json& cancel, const view& v);
 /// The cancels of everything that this server started; `cancels` as the controller answered them.
-std::string cancels_text(const std::vector<json>& cancels, const view& v, bool dry_run);
+std::string cancels_text(const std::vector<json>& cancels, const view& v, bool is_dry_run);
 
 } // namespace quell::cli::mcp

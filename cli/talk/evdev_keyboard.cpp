@@ -71,7 +71,8 @@ answer<std::unique_ptr<evdev_keyboard>> evdev_keyboard::open(event_loop& loop, c
     return refuse("local", "no keyboard in /dev/input that has " + name_of_key(anywhere.front()) +
                                " can be read; join the group input, or name a device: " +
                                name_of_key(anywhere.front()) + "@/dev/input/eventN");
-  for (auto& d : made->devices_) loop.watch(d.descriptor, false, [self = made.get(), &d] { self->read(d); });
+  for (auto& d : made->devices_)
+    loop.watch(d.descriptor, ready_for::reading, [self = made.get(), &d] { self->read(d); });
   return made;
 }
 

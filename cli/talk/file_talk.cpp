@@ -52,7 +52,7 @@ class typed_keys {
  public:
   typed_keys(session& s, conversation& talk, char cancel_key, utterance_count& utterances)
       : s_(s), talk_(talk), cancel_key_(cancel_key), utterances_(utterances) {
-    s_.loop.watch(STDIN_FILENO, false, [this] { read(); });
+    s_.loop.watch(STDIN_FILENO, ready_for::reading, [this] { read(); });
   }
   ~typed_keys() { s_.loop.unwatch(STDIN_FILENO); }
   typed_keys(const typed_keys&) = delete;

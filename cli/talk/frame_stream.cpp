@@ -47,7 +47,7 @@ class socket_stream final : public frame_stream {
   std::optional<problem> connect(const std::string& ca_file, milliseconds allowance);
   void begin(hooks h) override {
     hooks_ = std::move(h);
-    loop_.watch(reads_, false, [this] { pump(); });
+    loop_.watch(reads_, ready_for::reading, [this] { pump(); });
     pump(); // TLS can have read some already
   }
   void send(const voices::frame& f) override {
@@ -103,7 +103,7 @@ bool socket_stream::reach(const addrinfo& at, const bool& is_late) {
   int error = ::connect(reads_, at.ai_addr, at.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     bool is_ready = false;
-    loop_.watch(writes_, true, [&is_ready] { is_ready = true; });
+    loop_.watch(writes_, ready_for::writing, [&is_ready] { is_ready = true; });
     loop_.run_until([&] { return is_ready || is_late; });
     loop_.unwatch(writes_);
     socklen_t size = sizeof error;
@@ -169,7 +169,7 @@ bool socket_stream::shake_hands(const bool& is_late) {
     bool is_ready = false;
     const bool is_write = wants == SSL_ERROR_WANT_WRITE;
     const int on = is_write ? writes_ : reads_;
-    loop_.watch(on, is_write, [&is_ready] { is_ready = true; });
+    loop_.watch(on, is_write ? ready_for::writing : ready_for::reading, [&is_ready] { is_ready = true; });
     loop_.run_until([&] { return is_ready || is_late; });
     loop_.unwatch(on);
     if (is_late) return false;
@@ -225,7 +225,7 @@ void socket_stream::write() {
 void socket_stream::wait_for_room(bool on) {
   if (on == std::exchange(waits_for_room_, on)) return;
   if (on)
-    loop_.watch(writes_, true, [this] { write(); });
+    loop_.watch(writes_, ready_for::writing, [this] { write(); });
   else
     loop_.unwatch(writes_);
 }

@@ -96,7 +96,7 @@ int live_talk::execute(const std::string& hello) {
   if (is_open()) talk_.client().open_microphone();
   talk_.perform();
   talk_.note(help());
-  s_.loop.watch(STDIN_FILENO, false, [this] { read_keys(); });
+  s_.loop.watch(STDIN_FILENO, ready_for::reading, [this] { read_keys(); });
   s_.loop.run_until([this] { return talk_.is_over(); });
   return talk_.code();
 }
@@ -128,7 +128,7 @@ void live_talk::press(char key) {
   constexpr char end_of_input = '\x04';
   auto& client = talk_.client();
   if (key == escape_key || key == '4' || key == how_.cancel_key) {
-    if (client.is_talking() && !is_open()) device_->listen(false);
+    if (client.is_talking() && !is_open()) device_->listen(listening::off);
     client.cancel();
     transcript_.clear();
   } else if (key == how_.talk_key && !is_open()) {
@@ -172,13 +172,13 @@ void live_talk::on_keyboard(const key_event& e) {
 void live_talk::toggle_talking() {
   auto& client = talk_.client();
   if (client.is_talking()) {
-    device_->listen(false);
+    device_->listen(listening::off);
     client.end_talking();
     return;
   }
   client.begin_talking();
   if (client.is_talking())
-    device_->listen(true);
+    device_->listen(listening::on);
   else
     talk_.note("answer the question first: [1] Continue  [2] Retry  [3] Replay  [4] Cancel");
 }

@@ -29,14 +29,14 @@ class pulse_device final : public sound_device {
  public:
   pulse_device(const pulse_library& p, event_loop& loop, hooks h)
       : p_(p), loop_(loop), hooks_(std::move(h)), news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    loop_.watch(news_, false, [this] { take_news(); });
+    loop_.watch(news_, ready_for::reading, [this] { take_news(); });
   }
   ~pulse_device() override { close_device(); }
   pulse_device(const pulse_device&) = delete;
   pulse_device& operator=(const pulse_device&) = delete;
 
   std::optional<problem> open(microphone how);
-  void listen(bool on) override;
+  void listen(listening now) override;
   void play(std::string_view samples) override;
   void silence() override;
   bool is_playing() const override {
@@ -199,18 +199,18 @@ void pulse_device::record() {
   announce();
 }
 
-void pulse_device::listen(bool on) {
+void pulse_device::listen(listening now) {
   std::string last;
   {
     const guard held(*this);
-    if (on) {
+    is_listening_ = now == listening::on;
+    if (is_listening_) {
       recorded_.clear();
       done(p_.pa_stream_flush(in_, nullptr, nullptr)); // what was recorded before
     } else {
       last = std::exchange(recorded_, {});
     }
-    is_listening_ = on;
-    done(p_.pa_stream_cork(in_, on ? 0 : 1, nullptr, nullptr));
+    done(p_.pa_stream_cork(in_, is_listening_ ? 0 : 1, nullptr, nullptr));
   }
   if (!last.empty() && hooks_.recorded) hooks_.recorded(last);
 }

@@ -11,6 +11,8 @@
 
 namespace quell::cli {
 
+enum class listening : std::uint8_t { off, on };
+
 enum class microphone : std::uint8_t {
   while_talking, ///< off until `listen`
   open           ///< always on; echo cancellation is asked for
@@ -29,7 +31,7 @@ class sound_device {
   virtual ~sound_device() = default;
 
   /// Switches the microphone; samples recorded before the end are still delivered, in this call.
-  virtual void listen(bool on) = 0;
+  virtual void listen(listening now) = 0;
   /// Appends to what is playing.
   virtual void play(std::string_view samples) = 0;
   /// Discards at once what is not heard yet, also in the server: at most 40 ms are on their way to the loudspeaker.

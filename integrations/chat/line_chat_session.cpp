@@ -13,9 +13,8 @@ constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024;
 
 } // namespace
 
-line_chat_session::line_chat_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed)
-    : outbox_(std::move(rules)), is_cancel_(std::move(is_cancel)), only_addressed_(only_addressed),
-      warnings_({10s, 3}) {}
+line_chat_session::line_chat_session(outbox_rules rules, cancel_test is_cancel, bool needs_address)
+    : outbox_(std::move(rules)), is_cancel_(std::move(is_cancel)), needs_address_(needs_address), warnings_({10s, 3}) {}
 
 void line_chat_session::on_event(const event& e, boot_time now) {
   outbox_.on_event(e, now);
@@ -32,7 +31,7 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
   if (words.is_addressed && answers_question(place, words.text, by)) return 0;
   const bool is_cancel = is_stop(words, names);
   if (!is_cancel && is_cancel_ && is_cancel_(words.text, names)) return 0; // it tells somebody else to stop
-  if (!words.is_addressed && only_addressed_ && !is_cancel) return 0;
+  if (!words.is_addressed && needs_address_ && !is_cancel) return 0;
   // Bounded: a flood of messages is dropped; cancels have a larger limit of their own.
   if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided)) {
     complain(place, "Too many messages at once; some are left out.", now);
@@ -43,7 +42,7 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
   message.id = std::move(id);
   message.text = words.text;
   message.author = by;
-  message.addressed = words.is_addressed || !only_addressed_;
+  message.addressed = words.is_addressed || !needs_address_;
   message.bot_names = std::move(names);
   undecided_.emplace(++last_mark_, place);
   received_.push_back({last_mark_, std::move(message)});

@@ -42,7 +42,7 @@ class line_chat_session : public service_session {
  protected:
   using cancel_test = std::function<bool(std::string_view, const std::vector<std::string>&)>;
 
-  line_chat_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed);
+  line_chat_session(outbox_rules rules, cancel_test is_cancel, bool needs_address);
 
   /// Whether text for people may be sent now.
   virtual bool may_speak() const = 0;
@@ -84,7 +84,7 @@ class line_chat_session : public service_session {
   void close(std::uint64_t mark, const fault* why, const char* refusal, boot_time now);
 
   const cancel_test is_cancel_;
-  const bool only_addressed_;
+  const bool needs_address_; ///< messages that do not address the bot are ignored, except cancels
   std::vector<received_message> received_;
   std::vector<approval_word> approvals_;
   open_questions questions_;

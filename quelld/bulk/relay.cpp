@@ -109,7 +109,7 @@ void relay::run() {
       std::vector<key> gone;
       for (const auto& [k, c] : connections_)
         if (k.first == route) gone.push_back(k);
-      for (const auto& k : gone) close(k, false);
+      for (const auto& k : gone) close(k, closing::silent);
     }
     for (const auto& [route, message] : inbox) handle(route, message);
   }
@@ -121,7 +121,8 @@ void relay::handle(const std::string& route, const wire::bulk_message& message) 
     const key k{route, d->connection};
     const auto it = connections_.find(k);
     if (it == connections_.end() || it->second.worker_done) return;
-    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes) return close(k, true); // beyond its window
+    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes)
+      return close(k, closing::announced); // beyond its window
     it->second.outgoing += d->bytes;
     flush(k, it->second);
   } else if (const auto* c = std::get_if<wire::relay_credit>(&message)) {
@@ -132,7 +133,7 @@ void relay::handle(const std::string& route, const wire::bulk_message& message) 
     const key k{route, x->connection};
     const auto it = connections_.find(k);
     if (it == connections_.end()) return;
-    if (!x->half) return close(k, false);
+    if (!x->half) return close(k, closing::silent);
     it->second.worker_done = true;
     flush(k, it->second);
   }
@@ -159,13 +160,13 @@ void relay::open(const key& k) {
   send_(k.first, wire::relay_close{k.second, false});
 }
 
-void relay::close(const key& k, bool tell) {
+void relay::close(const key& k, closing how) {
   const auto it = connections_.find(k);
   if (it == connections_.end()) return;
   ::close(it->second.fd);
   connections_.erase(it);
   if (--per_route_[k.first] == 0) per_route_.erase(k.first);
-  if (tell) send_(k.first, wire::relay_close{k.second, false});
+  if (how == closing::announced) send_(k.first, wire::relay_close{k.second, false});
 }
 
 /// Writes bytes from the worker into the gateway's socket.
@@ -174,7 +175,7 @@ void relay::flush(const key& k, connection& c) {
     const auto n = ::send(c.fd, c.outgoing.data(), c.outgoing.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (n <= 0) return close(k, true);
+    if (n <= 0) return close(k, closing::announced);
     c.consumed += static_cast<std::uint64_t>(n);
     c.outgoing.erase(0, static_cast<std::size_t>(n));
   }
@@ -191,7 +192,7 @@ void relay::pump(const key& k, connection& c) {
   if (bytes.empty()) return;
   const auto n = ::recv(c.fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
-  if (n <= 0) return close(k, true);
+  if (n <= 0) return close(k, closing::announced);
   bytes.resize(static_cast<std::size_t>(n));
   c.credit -= bytes.size();
   send_(k.first, wire::relay_data{k.second, std::move(bytes)});

@@ -52,7 +52,9 @@ class relay {
   void run();
   void handle(const std::string& route, const wire::bulk_message& message);
   void open(const key& k);
-  void close(const key& k, bool tell);
+  /// `announced`: the other end is sent its end.
+  enum class closing : std::uint8_t { silent, announced };
+  void close(const key& k, closing how);
   void flush(const key& k, connection& c);
   void pump(const key& k, connection& c);
 

@@ -28,7 +28,7 @@ configured_connector read_discord(section_reader& from) {
   from.flag("register_commands", s.register_commands);
   from.flag("only_addressed", s.only_addressed);
   from.flag("show_place", s.shows_place);
-  s.changes = from.changes(true);
+  s.changes = from.changes(section_reader::reported::edits_and_deletions);
   s.guilds = keys.texts("guilds", most_guilds, most_guilds * 21);
   for (const auto& guild : s.guilds)
     if (guild != "*" && !integrations::chat::discord::is_snowflake(guild))

@@ -115,10 +115,11 @@ std::size_t section_reader::choice(const char* key, const std::vector<std::strin
   return otherwise;
 }
 
-integrations::chat::change_rules section_reader::changes(bool with_deletions) {
+integrations::chat::change_rules section_reader::changes(reported what) {
   using namespace integrations::chat;
   change_rules rules;
-  if (with_deletions) rules.deletion = static_cast<on_deletion>(choice("on_delete", {"stop", "ignore"}, 0));
+  if (what == reported::edits_and_deletions)
+    rules.deletion = static_cast<on_deletion>(choice("on_delete", {"stop", "ignore"}, 0));
   rules.edit = static_cast<on_edit>(choice("on_edit", {"ask", "stop", "ignore"}, 0));
   return rules;
 }

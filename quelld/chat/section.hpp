@@ -65,8 +65,10 @@ struct section_reader {
   void time(const char* key, milliseconds& value, milliseconds least = milliseconds{0});
   /// One of the words, by its place among them; "" in the file or absent: `otherwise`.
   std::size_t choice(const char* key, const std::vector<std::string>& words, std::size_t otherwise);
-  /// `on_edit`, and `on_delete` if the service tells of deletions.
-  integrations::chat::change_rules changes(bool with_deletions);
+  /// What a service reports about requests that were sent.
+  enum class reported : std::uint8_t { edits, edits_and_deletions };
+  /// `on_edit`, and `on_delete` if the service reports deletions.
+  integrations::chat::change_rules changes(reported what);
   template <class Number>
   void number(const char* key, Number& value, std::uint32_t least, std::uint32_t most) {
     value = static_cast<Number>(keys.number(key, static_cast<std::uint32_t>(value), least, most));

@@ -21,7 +21,7 @@ configured_connector read_slack(section_reader& from) {
   lines.plain("commands", turns::toml_list(s.commands));
   from.flag("only_addressed", s.only_addressed);
   from.flag("show_place", s.shows_place);
-  s.changes = from.changes(true);
+  s.changes = from.changes(section_reader::reported::edits_and_deletions);
   from.flag("in_threads", s.in_threads);
   from.flag("buttons", s.buttons);
   from.time("edit_every", s.edit_every);

@@ -20,7 +20,7 @@ configured_connector read_telegram(section_reader& from) {
   from.texts("users", s.users, 4096, 4096 * 64);
   from.flag("only_addressed", s.only_addressed);
   from.flag("show_place", s.shows_place);
-  s.changes = from.changes(false);
+  s.changes = from.changes(section_reader::reported::edits);
   from.flag("fetch_files", s.fetch_files);
   from.flag("buttons", s.buttons);
   from.time("poll", s.poll, milliseconds{1000});

@@ -63,7 +63,7 @@ def broken_flags(source: Source):
     code = "\n".join(source.code)
     for found in BOOL_PARAMETER.finditer(code):
         name = found.group(1)
-        if not re.fullmatch(rules.BOOL_FACT, name) and name not in rules.BOOL_FACTS | rules.BOOL_FLAGS_LEFT:
+        if not re.fullmatch(rules.BOOL_FACT, name) and name not in rules.BOOL_FACTS:
             yield code.count("\n", 0, found.start(1)) + 1, f"a flag as a bool parameter: {name}", rules.BOOL_WHY
 
 

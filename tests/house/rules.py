@@ -124,8 +124,4 @@ BOOL_FACTS = frozenset("""
     ok up end more sent began ran given failed broken complete durable approved approve cancelled answered spoken stops asks streams replays continues
     append exclusive chunked keep_alive tls pty utf8 utc event any any_event same_life reported_departures earlier_ended may_help is_good
     value otherwise v""".split())
-# Flags from before this rule. None is added here.
-BOOL_FLAGS_LEFT = frozenset("""
-    on say tell follow head_only dry_run with_deletions only_addressed for_writing value_required at_the_end reads_input
-    only_live plus_is_space backward gap force sync eager with_earlier at_once restored""".split())
 BOOL_WHY = "`find(path, true)` does not say what it does: write an enum, or, if the parameter states a fact, begin its name with is_, was_, has_, may_ or can_"

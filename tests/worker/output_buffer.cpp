@@ -120,7 +120,7 @@ TEST_CASE("an acknowledgement of bytes that were rewound frees them unsent", "[o
 TEST_CASE("what a pipe still holds at the end is kept although the buffer is full", "[output]") {
   buffer_fixture f;
   f.writes(100);
-  f.buffer.took(std::string(50, 'e'), true);
+  f.buffer.took(std::string(50, 'e'), output_buffer::writer::has_ended);
   CHECK(f.buffer.held() == 150);
   CHECK(f.buffer.dropped() == 0);
 }
@@ -132,7 +132,7 @@ TEST_CASE("all streams together are bounded by the budget", "[output]") {
   a.took(std::string(100, 'a'));
   b.took(std::string(50, 'b'));
   CHECK_FALSE(b.wants_bytes(boot_time{1}));
-  b.took("more", true);
+  b.took("more", output_buffer::writer::has_ended);
   CHECK(b.dropped() == 4);
   a.forget();
   CHECK(budget.used == 50);

@@ -67,7 +67,7 @@ TEST_CASE("a descriptor is told as long as it is ready, and not after it is unwa
   event_loop loop;
   pipe_pair pipe;
   int calls = 0;
-  loop.watch(pipe.ends[0], false, [&] {
+  loop.watch(pipe.ends[0], ready_for::reading, [&] {
     if (++calls == 3) loop.unwatch(pipe.ends[0]); // nothing was read, so it stays ready
   });
   bool is_over = false;
@@ -90,11 +90,11 @@ TEST_CASE("a hang-up is told to readers and writers") {
   ::fcntl(other.ends[1], F_SETFL, O_NONBLOCK);
   std::string full(1 << 20, 'x');
   CHECK(::write(other.ends[1], full.data(), full.size()) > 0);
-  loop.watch(one.ends[0], false, [&] {
+  loop.watch(one.ends[0], ready_for::reading, [&] {
     read = true;
     loop.unwatch(one.ends[0]);
   });
-  loop.watch(other.ends[1], true, [&] {
+  loop.watch(other.ends[1], ready_for::writing, [&] {
     written = true;
     loop.unwatch(other.ends[1]);
   });
@@ -114,8 +114,8 @@ TEST_CASE("what the system cannot wait for is always ready, and lets timers come
   ::unlink(path);
   int from_file = 0, from_null = 0;
   bool is_over = false;
-  loop.watch(file, true, [&] { ++from_file; });
-  loop.watch(null, false, [&] { ++from_null; });
+  loop.watch(file, ready_for::writing, [&] { ++from_file; });
+  loop.watch(null, ready_for::reading, [&] { ++from_null; });
   loop.after(milliseconds{5}, [&] { is_over = true; });
   run_bounded(loop, [&] { return is_over && from_file > 1 && from_null > 1; });
   loop.unwatch(file);
@@ -128,7 +128,7 @@ TEST_CASE("watched descriptors stay open when the loop ends") {
   pipe_pair pipe;
   {
     event_loop loop;
-    loop.watch(pipe.ends[0], false, [] {});
+    loop.watch(pipe.ends[0], ready_for::reading, [] {});
     loop.after(milliseconds{1'000'000}, [] {});
   }
   CHECK(::fcntl(pipe.ends[0], F_GETFD) >= 0);
