@@ -1,4 +1,4 @@
-// What agents of an earlier life asked people and still wait for: it can be answered before they are back.
+// Questions of agents of an earlier life that still wait for people: they can be answered before the agents are back.
 #pragma once
 
 #include "actors/turns/question_table.hpp"

@@ -134,7 +134,7 @@ std::optional<cancel_id> supersede(const take_message& command, const context& w
   return must_be_fenced(stop, view) ? kept.supersedes_by : std::nullopt;
 }
 
-/// What the running turn of the message's author asks; nullptr: nothing that this message may answer.
+/// The open question of the running turn of the message's author; nullptr: this message may answer none.
 const possible_answer* question_for_author(const take_message& command, const context& with) {
   for (const auto& one : command.answers) {
     if (one.owner != command.order.author.id) continue;

@@ -81,7 +81,7 @@ awaitable<> look_at_cancel(thread_context& gw, const operation_id& turn, stop_fa
   into.declared = std::max(into.declared, receipts.at(static_cast<std::size_t>(receipt::declared)));
 }
 
-/// What the agents of this turn ask its caller, oldest first: what is on disk.
+/// The questions on disk of the agents of this turn to its caller, oldest first.
 awaitable<std::vector<caller_question>> questions_of_turn(thread_context& gw, const operation_record& turn) {
   std::vector<caller_question> open;
   if (!gw.options.turns) co_return open;

@@ -128,7 +128,7 @@ std::optional<operation_id> turn_asking(const json& data) {
   return operation_id::parse(found->is_string() ? found->get<std::string>() : text_of(*found, "id"));
 }
 
-/// What an agent asks the people of its conversation: its text, and the numbered choices.
+/// The question of an agent to the people of its conversation: its text, and the numbered choices.
 std::string agents_question_text(const json& question_json) {
   std::string text = text_of(question_json, "message"), choices;
   const auto& answer = member(member(member(question_json, "form"), "properties"), "answer");

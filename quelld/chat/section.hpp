@@ -65,7 +65,7 @@ struct section_reader {
   void time(const char* key, milliseconds& value, milliseconds least = milliseconds{0});
   /// One of the words, by its place among them; "" in the file or absent: `otherwise`.
   std::size_t choice(const char* key, const std::vector<std::string>& words, std::size_t otherwise);
-  /// What a service reports about requests that were sent.
+  /// The changes of sent requests that a service reports.
   enum class reported : std::uint8_t { edits, edits_and_deletions };
   /// `on_edit`, and `on_delete` if the service reports deletions.
   integrations::chat::change_rules changes(reported what);
