@@ -14,6 +14,7 @@ function outline(block: Block): string {
     case 'code': return `pre(${block.language})[${block.text}]`;
     case 'quote': return `quote[${block.of.map(outline).join('')}]`;
     case 'rule': return 'rule';
+    case 'table': return `table(${block.aligns.map((align) => align ?? '-').join(' ')})[${[block.head, ...block.rows].map((row) => row.map(words).join('|')).join('/')}]`;
     case 'list': return `${block.first === null ? 'ul' : `ol${block.first}`}[${block.items.map((item) => `li[${item.map(outline).join('')}]`).join('')}]`;
   }
 }
@@ -65,6 +66,15 @@ test('blocks are what they look like', () => {
     ['> said\n> - a\n\nend', 'quote[p[said]ul[li[p[a]]]]p[end]'],
     ['a\n\n---\n\n* * *', 'p[a]rulerule'],
     ['a\r\n\r\nb\r\n', 'p[a]p[b]'],
+    ['| a | b |\n|---|---|\n| 1 | **2** |\n\nend', 'table(- -)[a|b/1|strong[2]]p[end]'],
+    ['a | b | c | d\n:- | -: | :-: | -\n1 | 2 | 3 | 4', 'table(left right center -)[a|b|c|d/1|2|3|4]'],
+    ['Here:\n| a |\n| - |\n| 1 |\ntext', 'p[Here:]table(-)[a/1]p[text]'],
+    ['| a | b |\n|-|-|\n| 1 |\n| 1 | 2 | 3 | <b>4</b> |\n||\n| `x \\| y` | \\* \\\\| z', 'table(- -)[a|b/1/1|2 | 3 | <b>4</b>//code[x | y]|* \\ | z]'],
+    ['- one\n  | a |\n  |---|\n  | 1 |\n- two\n| b |\n|---|', 'ul[li[p[one]table(-)[a/1]]li[p[two]]]table(-)[b]'],
+    ['> | a |\n> |:--|\n> - b', 'quote[table(left)[a]ul[li[p[b]]]]'],
+    ['| a | b |\n|---|', 'p[| a | b |\n|---|]'],
+    ['a\n---\n|\n|', 'p[a]rulep[|\n|]'],
+    ['| a |\n|- -|\n\nb|\n|*|', 'p[| a |\n|- -|]p[b|\n|*|]'],
     ['', ''],
     ['\n \n', ''],
   ] as const) assert.equal(all(text), drawn, text);
@@ -75,7 +85,7 @@ function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) % below;
 }
-const parts = ['a', 'word ', ' ', '\n', '\n\n', '\r\n', '*', '**', '_', '`', '```', '```\n', '~~~', '- ', '\n- ', '  - ', '1. ', '\n2) ', '# ', '\n## ', '> ', '\n> ', '---', '[x](https://e.org)', '[', '](', ')', 'https://e.org', '<b>', '\\', '!', 'é', '😀'];
+const parts = ['a', 'word ', ' ', '\n', '\n\n', '\r\n', '*', '**', '_', '`', '```', '```\n', '~~~', '- ', '\n- ', '  - ', '1. ', '\n2) ', '# ', '\n## ', '> ', '\n> ', '---', '| a |', ' | ', '\n|---|\n', '\n|:-|-:|\n', '\n| b | c |\n', '[x](https://e.org)', '[', '](', ')', 'https://e.org', '<b>', '\\', '!', 'é', '😀'];
 const at_random = (next: (below: number) => number, length: number) => Array.from({ length }, () => parts[next(parts.length)]!).join('');
 
 test('a text that grows is at each step what it would be at once, and what cannot change is not read again', () => {
@@ -107,10 +117,20 @@ test('no word is lost, whatever the marks', () => {
   }
 });
 
+test('a table has at most so many columns and rows, and what is behind them is not lost', () => {
+  const row = (of: number) => '| a '.repeat(of) + '|', dashes = (of: number) => '|-'.repeat(of) + '|';
+  const [wide] = read_markdown(`${row(41)}\n${dashes(41)}\n`);
+  assert.equal(wide!.is, 'paragraph');
+  const [table, rest] = read_markdown(`${row(40)}\n${dashes(40)}\n${`${row(80)}\n`.repeat(501)}`);
+  assert.ok(table?.is === 'table' && table.rows.length === 500 && table.rows.every((cells) => cells.length === 40));
+  assert.equal(table.rows[0]!.map(words).join('').replace(/[^a]/g, '').length, 80);
+  assert.ok(rest?.is === 'paragraph' && words(rest.of).replace(/[^a]/g, '').length === 80);
+});
+
 // Each is some 60,000 characters: what took the square of that would not end within the time of the tests.
 test('a hostile text is read in a time like its length', () => {
   const long = (part: string) => part.repeat(Math.ceil(60_000 / part.length));
-  for (const part of ['*', '*a', '**a ', '_a*', '`', '`a', '``a`', '[', '[a](', '[x](https://', '![', '](', 'http://', 'http://[', '\\', '> ', '- ', '  - ', '# ', '#', '~', '1. ', '\n- a\n', '\n> a\n', '\n\n', ' ', '* ', '<', 'a_*b`[', '-'])
+  for (const part of ['*', '*a', '**a ', '_a*', '`', '`a', '``a`', '[', '[a](', '[x](https://', '![', '](', 'http://', 'http://[', '\\', '> ', '- ', '  - ', '# ', '#', '~', '1. ', '\n- a\n', '\n> a\n', '\n\n', ' ', '* ', '<', 'a_*b`[', '-', '|', '|-', '| a', '\\|', 'a|\n', 'a|\n-|\n', '|a|b\n|-|-\n', '\n- a|\n', '|\n|-'])
     for (const text of [long(part), `${long(part)}\``, `${long(part)}x`, `x${long(part)}\n${long(part)}`]) assert.ok(read_markdown(text).length >= 0);
 });
 

@@ -18,6 +18,10 @@ EVIL_MARKDOWN = f"""{EVIL} [x](javascript:alert(3))
 {EVIL}
 ```
 
+| {EVIL} | <td onclick="alert(13)">[z](javascript:alert(14)) |
+|:-|-:|
+| `{EVIL}` <script>alert(15)</script> | **{EVIL}** ![x](javascript:alert(16)) |
+
 [safe" onclick="alert(10)](https://example.org/"onmouseover="alert(11)) `{EVIL}` **{EVIL}** https://example.org/"onfocus="alert(12)"""
 SCRIPT = [
     {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved > " + "marker"}}]}]},
@@ -265,7 +269,8 @@ def test_no_text_becomes_code(cluster, browser):
         browser.sees(shown)
         assert browser("return await page.locator('#app script, #app img:not([src=\"/icon.svg\"]), #app iframe, #app :is(a, area, form)[href^=javascript], #app [href^=data], #app [onclick], #app [onload], #app [onmouseover], #app [onfocus]').count()") == 0, path
         if path.startswith("/conversation"):
-            browser.sees(EVIL, ".said pre code")
+            for place in ("pre code", "th", "td code"):
+                browser.sees(EVIL, f".said {place}")
             links = browser("return await page.locator('.said a').evaluateAll((all) => all.map((a) => [new URL(a.href).origin, a.target, a.rel]))")
             assert links and all(link == ["https://example.org", "_blank", "noopener noreferrer"] for link in links), links
     browser.go(f"/operations/{op['id']}")

@@ -19,6 +19,11 @@ The test **waits** for a port:
 pytest -q  # <b>not bold</b>
 ```
 
+| Test | Port | `a \\| b` |
+|:-----|-----:|---------|
+| `test_upload` | **8080** | <b>as it is</b> |
+| two |
+
 See [the docs](https://example.org/ports)."""
 DRAWN = [
     {"when": {"user": "grows"}, "steps": [{"text": "# Begins\n\nFirst **words**.\n\n"}, {"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
@@ -131,14 +136,17 @@ def test_an_answer_is_drawn_with_its_marks(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/conversation?scope=md/whole")
     browser.sees("Why it is flaky", ".said [role=heading]")
-    for where, text in (("em", "flaky"), ("strong", "waits"), ("ol > li:nth-child(1) code", "test_upload"), ("ol > li:nth-child(2) ul > li", "for long"), ("pre", "<b>not bold</b>")):
+    for where, text in (("em", "flaky"), ("strong", "waits"), ("ol > li:nth-child(1) code", "test_upload"), ("ol > li:nth-child(2) ul > li", "for long"), ("pre", "<b>not bold</b>"), ("th code", "a | b"), ("td strong", "8080"), ("td", "<b>as it is</b>")):
         browser.sees(text, f".said {where}")
+    assert browser(f"return await {LAST}.locator('tr').evaluateAll((rows) => rows.map((row) => [...row.children].map((one) => getComputedStyle(one).textAlign)))") == [["left", "right", "left"]] * 2 + [["left"]]
     assert browser(f"return await {LAST}.locator('a').evaluateAll((all) => all.map((a) => [a.href, a.rel, a.target]))") == [["https://example.org/ports", "noopener noreferrer", "_blank"]]
     browser.sees("whole **as typed**", ".of-user .said")
     assert browser(f"return await {LAST}.locator('b, img, script').count()") == 0
     assert browser.flaws() == []
     browser("await page.emulateMedia({ colorScheme: 'dark' })")
     assert browser.flaws(["color-contrast", "link-in-text-block"]) == []
+    browser("await page.setViewportSize({ width: 320, height: 640 })")
+    assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), "a table scrolls by itself"
 
 
 def test_what_stands_in_a_growing_answer_is_not_drawn_anew(cluster, browser):

@@ -1,7 +1,8 @@
-// Markdown as models write it, as a tree: paragraphs, headings, lists, quotes, code, rules. Pure. HTML is words like all others.
+// Markdown as models write it, as a tree: paragraphs, headings, lists, quotes, code, tables, rules. Pure. HTML is words like all others.
 //
 // An answer that is being written is read again with each word: blocks that can no longer change are kept, so that a step costs what its last two blocks cost.
 import { read_inline, type Inline } from './inline.ts';
+import { most_rows, table_head, table_row, type Align, type TableHead } from './table.ts';
 
 export type Block =
   | { is: 'paragraph'; of: readonly Inline[] }
@@ -9,7 +10,10 @@ export type Block =
   | { is: 'code'; language: string; text: string }
   | { is: 'list'; first: number | null; items: readonly (readonly Block[])[] } // first: of a numbered one
   | { is: 'quote'; of: readonly Block[] }
+  | { is: 'table'; aligns: readonly Align[]; head: readonly Cell[]; rows: readonly (readonly Cell[])[] } // a row has at most as many cells as the head
   | { is: 'rule' };
+
+type Cell = readonly Inline[];
 
 interface Placed {
   block: Block;
@@ -70,7 +74,23 @@ class BlockReader {
       const item = bullet.exec(line);
       if (item) return this.list(item);
     }
-    return this.paragraph();
+    const head = this.head();
+    return head ? this.table(head) : this.paragraph();
+  }
+
+  /** Of the table that begins here. */
+  private head(): TableHead | null {
+    return table_head(this.lines[this.at]!, this.lines[this.at + 1]);
+  }
+
+  private table({ names, aligns }: TableHead): Block {
+    const rows: Cell[][] = [];
+    for (this.at += 2; this.at < this.lines.length && rows.length < most_rows; ++this.at) {
+      const line = this.lines[this.at]!;
+      if (!line.includes('|') || interrupts(line)) break;
+      rows.push(table_row(line, names.length).map(read_inline));
+    }
+    return { is: 'table', aligns, head: names.map(read_inline), rows };
   }
 
   private code(mark: string, info: string, indent: number): Block {
@@ -109,7 +129,7 @@ class BlockReader {
       const is_inner = inner !== undefined && indent_of(line) >= base + 2;
       if (!is_inner && item && item[2]!.at(-1) === kind && !rule.test(line)) items.push([line.slice(item[0].length)]);
       else if (is_inner) inner.push(line.slice(Math.min(indent_of(line), base + first[2]!.length + 1)));
-      else if (inner && !is_behind_blank && !interrupts(line) && !item) inner.push(line.trimStart());
+      else if (inner && !is_behind_blank && !interrupts(line) && !item && !this.head()) inner.push(line.trimStart());
       else break;
       is_behind_blank = false;
     }
@@ -120,7 +140,7 @@ class BlockReader {
     const text = [this.lines[this.at]!.trimStart()];
     for (++this.at; this.at < this.lines.length; ++this.at) {
       const line = this.lines[this.at]!;
-      if (is_blank(line) || interrupts(line)) break;
+      if (is_blank(line) || interrupts(line) || this.head()) break;
       text.push(line.trimStart());
     }
     return { is: 'paragraph', of: read_inline(text.join('\n').trimEnd()) };

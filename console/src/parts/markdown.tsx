@@ -21,11 +21,24 @@ function made(block: Block): VNode {
     case 'code': return <pre class="code-block" tabIndex={0} {...(block.language ? { 'data-language': block.language } : {})}><code>{block.text}</code></pre>;
     case 'quote': return <blockquote>{block.of.map(drawn)}</blockquote>;
     case 'rule': return <hr />;
+    case 'table': return table(block);
     case 'list': {
       const items = block.items.map((item) => <li>{item.map(drawn)}</li>);
       return block.first === null ? <ul>{items}</ul> : <ol start={block.first}>{items}</ol>;
     }
   }
+}
+
+function table({ aligns, head, rows }: Block & { is: 'table' }): VNode {
+  const align = (column: number) => (aligns[column] ? { class: `align-${aligns[column]}` } : {});
+  return (
+    <div class="table-box scroll" tabIndex={0} role="group" aria-label="Table">
+      <table>
+        <thead><tr>{head.map((cell, i) => <th scope="col" {...align(i)}>{words(cell)}</th>)}</tr></thead>
+        <tbody>{rows.map((row) => <tr>{row.map((cell, i) => <td {...align(i)}>{words(cell)}</td>)}</tr>)}</tbody>
+      </table>
+    </div>
+  );
 }
 
 const elements = new WeakMap<Block, VNode>();
