@@ -8,6 +8,7 @@ import { begin_measures } from './state/measures.ts';
 import { begin_needs, needs_number } from './state/needs.ts';
 import { begin_notices } from './state/notices.ts';
 import { forget_trees } from './state/kept_trees.ts';
+import { forget_titles } from './state/titles.ts';
 import { follow_links, go, places, steps } from './state/router.ts';
 import { begin_session, session_state, visits } from './state/session.ts';
 import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
@@ -34,7 +35,7 @@ function keep_unsent_stops(): void {
 function forget_with_the_session(): void {
   effect(() => {
     void [session_state.value, visits.value];
-    untracked(() => (forget_trees(), places.clear(), leave_question()));
+    untracked(() => (forget_trees(), forget_titles(), places.clear(), leave_question()));
   });
 }
 

@@ -47,6 +47,8 @@ test('needs: a stop that settled without proof, whatever the clock says', () => 
   const found = { ...nothing_found, settled: { ...none_settled, unproven: [one] } };
   for (const now of [0, Date.parse('2026-11-20T10:00:10.000Z'), Date.parse('2036-11-20T10:00:10.000Z')])
     assert.deepEqual(needs_of(found, now).map((n) => [n.key, n.weight]), [['unproven c', 'bad']]);
+  const of_one = { ...found, settled: { ...none_settled, unproven: [cancel({ ...one, target: { operation: '0198c7a0-0000-7000-8000-000012345678' } })] } };
+  assert.equal(needs_of(of_one, 0, (id) => `title of ${id.slice(-1)}`)[0]!.title, 'Settled without proof: title of 8 (operation …12345678)');
 });
 
 test('a need that goes and comes again is said again', () => {

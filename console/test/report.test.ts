@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headline, next_words, preview_words, proof_shares, receipt_shares, verdict } from '../src/model/report.ts';
+import { headline, next_words, preview_words, proof_shares, receipt_shares, target_words, verdict } from '../src/model/report.ts';
 import { cancel, report } from './made.ts';
 
 test('the word "stopped" is said with proof alone', () => {
@@ -22,6 +22,13 @@ test('what is settled without proof says how many nobody vouches for', () => {
   const one = cancel({ status: 'settled', report: report({ operations: 5, receipts: { ...report().receipts, killed: 3, unconfirmed: 1, declared: 1 } }) });
   assert.equal(verdict(one), 'unproven');
   assert.match(headline(one), /2 operations nobody can vouch for/);
+});
+
+test('a stop of one operation is named by its title once that is known, on one line', () => {
+  const of_one = cancel({ target: { operation: '0198c7a0-0000-7000-8000-000012345678' } });
+  assert.equal(target_words(of_one), 'operation …12345678');
+  assert.equal(target_words(of_one, 'le\u202ead\n'), 'le?ad? (operation …12345678)');
+  assert.equal(target_words(cancel(), 'of another'), 'scope s');
 });
 
 test('a stop under way counts what is proven', () => {

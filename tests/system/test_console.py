@@ -183,6 +183,9 @@ def test_the_word_stopped_waits_for_the_proof(cluster, browser):
     browser.press("Stop…")
     browser("await page.getByLabel('Kill at once').check(); await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
     browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    browser.press("Close", "dialog")
+    browser.go("/cancels")
+    browser.sees(f"deaf (operation …{stubborn['id'][-8:]})", ".cancels a")
 
 
 def test_keys_search_and_output(cluster, browser):

@@ -45,19 +45,20 @@ const chat_patience_ms = 10_000;
 /** With less free space than so many reserves, somebody should look before starts are refused. */
 const near_reserve = 10;
 
-export function needs_of(found: Findings, now: number): Need[] {
+/** `title_of`: an operation's; '' = not known. */
+export function needs_of(found: Findings, now: number, title_of: (operation: string) => string = () => ''): Need[] {
   const all: Need[] = [];
   if (found.not_ready) all.push({ key: 'ready', weight: 'bad', title: 'quelld takes no new work', detail: found.not_ready, link: '/cluster', since: null, approval: null });
   for (const c of found.cancels) {
     const age = c.created_at ? now - Date.parse(c.created_at) : 0;
     if (age < patience_ms) continue;
     all.push({
-      key: `cancel ${c.id}`, weight: 'bad', title: `Not proven yet: ${unproven_words(c)}`,
+      key: `cancel ${c.id}`, weight: 'bad', title: `Not proven yet: ${target_words(c, c.report.unproven.find((one) => one.operation === c.target.operation)?.title)}`,
       detail: `${count(c.report.unproven_total, 'operation')} after ${duration(age)}`, link: cancel_link(c.id ?? ''), since: c.created_at, approval: null,
     });
   }
   for (const c of found.settled.unproven)
-    all.push({ key: `unproven ${c.id}`, weight: 'bad', title: `Settled without proof: ${target_words(c)}`, detail: headline(c), link: cancel_link(c.id ?? ''), since: c.created_at, approval: null });
+    all.push({ key: `unproven ${c.id}`, weight: 'bad', title: `Settled without proof: ${target_words(c, title_of(c.target.operation ?? ''))}`, detail: headline(c), link: cancel_link(c.id ?? ''), since: c.created_at, approval: null });
   for (const w of found.workers) all.push(...worker_needs(w));
   for (const server of found.mcp) {
     const trouble = server.login?.trouble ?? server.trouble;
@@ -70,12 +71,6 @@ export function needs_of(found: Findings, now: number): Need[] {
       approval: op,
     });
   return all;
-}
-
-/** A stop of one operation says its title while that is known. */
-function unproven_words(c: Cancel): string {
-  const title = c.report.unproven.find((one) => one.operation === c.target.operation)?.title;
-  return title ? `${shown(title)} (${target_words(c)})` : target_words(c);
 }
 
 /** A call waits for leave to begin, or for an answer. */

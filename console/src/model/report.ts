@@ -1,6 +1,6 @@
 // The words of a stop. The word "stopped" is said here alone, and only of a report that is proven. Pure.
 import type { Cancel, Report, Unproven } from '../api/types.ts';
-import { count, duration, plain } from './format.ts';
+import { count, duration, plain, shown } from './format.ts';
 
 export type Verdict = 'proven' | 'unproven' | 'under_way' | 'nothing';
 
@@ -10,13 +10,14 @@ export function verdict(cancel: Cancel): Verdict {
   return cancel.report.proven ? 'proven' : 'unproven';
 }
 
-/** What was to be stopped, in words. */
-export function target_words(cancel: Cancel): string {
+/** What was to be stopped, in words. `title`: of its one operation; '' = not known. */
+export function target_words(cancel: Cancel, title = ''): string {
   const { target } = cancel;
   if (target.everything) return 'everything';
   if (target.owner) return `all of ${target.owner}${target.scope ? ` in ${target.scope}` : ''}`;
   if (target.scope) return `scope ${target.scope}`;
-  return `operation …${(target.operation ?? '').slice(-8)}`;
+  const by_id = `operation …${(target.operation ?? '').slice(-8)}`;
+  return title ? `${shown(title)} (${by_id})` : by_id;
 }
 
 export function headline(cancel: Cancel): string {

@@ -1,11 +1,12 @@
 // A stop as it settles: what is proven, what is not yet, why, and what comes next.
 import type { Cancel } from '../api/types.ts';
-import { count, exact_ms, short_id } from '../model/format.ts';
-import { headline, next_words, proof_shares, receipt_shares, target_words, verdict, why_words, type Share } from '../model/report.ts';
+import { count, exact_ms, short_id, shown } from '../model/format.ts';
+import { headline, next_words, proof_shares, receipt_shares, verdict, why_words, type Share } from '../model/report.ts';
 import { cancel_link, operation_link } from '../model/route.ts';
 import { now } from '../state/clock.ts';
 import { use_cancel } from '../state/cancel.ts';
 import { Trouble, When } from './small.tsx';
+import { StopTarget } from './stop_target.tsx';
 
 function Phase({ name, ms, is_next }: { name: string; ms: number | null; is_next: boolean }) {
   return (
@@ -36,7 +37,7 @@ function Unproven({ cancel }: { cancel: Cancel }) {
         {unproven.map((one) => (
           <li key={one.operation}>
             <div class="unproven-head">
-              <a href={operation_link(one.operation)}>{one.title || `…${short_id(one.operation)}`}</a>
+              <a href={operation_link(one.operation)}>{shown(one.title) || `…${short_id(one.operation)}`}</a>
               <span class="faint">{one.scope}{one.worker ? ` · ${one.worker}` : ''}</span>
             </div>
             <div>{why_words(one)}, <When at={one.since_at} />; {next_words(one, now.value)}</div>
@@ -59,7 +60,7 @@ export function ReportCard({ cancel, with_link }: { cancel: Cancel; with_link?: 
   return (
     <article class={`report verdict-${said}`} aria-live="polite" aria-busy={said === 'under_way'}>
       <p class="report-head" data-verdict={said}>{headline(cancel)}</p>
-      <p class="faint">{target_words(cancel)}{cancel.reason ? ` · “${cancel.reason}”` : ''} · by {cancel.by.name || cancel.by.id}</p>
+      <p class="faint"><StopTarget cancel={cancel} />{cancel.reason ? ` · “${cancel.reason}”` : ''} · by {cancel.by.name || cancel.by.id}</p>
       {report.operations > 0 && (
         <>
           <div class="bar" role="progressbar" aria-label="proven" aria-valuemin={0} aria-valuemax={report.operations} aria-valuenow={proven}><i style={{ width: `${part}%` }} /></div>

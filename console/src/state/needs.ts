@@ -8,13 +8,14 @@ import { calm_words, chats_down, needs_of, nothing_found, number_words, type Fin
 import { after_look, leaves_gap_in_stops, type NewestStops, type SettledStops } from '../model/settled.ts';
 import { now } from './clock.ts';
 import { may, session_state } from './session.ts';
+import { title_of, want_title } from './titles.ts';
 
 export const findings = signal<Findings>(nothing_found);
 export const status = computed(() => findings.value.status);
 export const findings_trouble = signal('');
 const seen_key = 'quell.seen', most_seen = 1000;
 const has_seen = signal<readonly string[]>(kept_seen());
-export const needs = computed(() => needs_of(findings.value, now.value).filter((need) => !has_seen.value.includes(need.key)));
+export const needs = computed(() => needs_of(findings.value, now.value, title_of).filter((need) => !has_seen.value.includes(need.key)));
 export const needs_number = computed(() => number_words(needs.value.length, findings.value.is_part));
 export const calm = computed(() => calm_words(findings.value, connection.value.state !== 'lost' && findings_trouble.value === '', now.value));
 
@@ -39,7 +40,7 @@ export function note_seen(...keys: string[]): void {
 
 const look_ms = 15_000;
 const model_look_ms = 15_000;
-const most_stops = 1000;
+const most_stops = 1000, most_titles = 100;
 const lately_ms = 10 * 60_000;
 
 let looked_at_models = -Infinity; // on the page's own clock, which nobody sets
@@ -106,6 +107,7 @@ async function look(): Promise<void> {
       chats_down: chats_down(status, findings.value.chats_down, server_now()), model_calls: models,
     };
     findings_trouble.value = '';
+    for (const { target } of settled.unproven.slice(0, most_titles)) if (target.operation) want_title(target.operation);
   } catch (error) {
     findings_trouble.value = words_of_repeated(error);
   }

@@ -3,11 +3,12 @@ import { connection } from '../api/feed.ts';
 import { read_newest } from '../api/pages.ts';
 import type { Cancel } from '../api/types.ts';
 import { count } from '../model/format.ts';
-import { headline, target_words, verdict } from '../model/report.ts';
+import { headline, verdict } from '../model/report.ts';
 import { cancel_link } from '../model/route.ts';
 import { term } from '../model/search.ts';
 import { LiveReport } from '../parts/report.tsx';
 import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { StopTarget } from '../parts/stop_target.tsx';
 import { findings } from '../state/needs.ts';
 import { use_many } from '../state/many.ts';
 import { use_resource } from '../state/resource.ts';
@@ -37,7 +38,7 @@ export function CancelsView() {
         {value?.rows.map((c) => (
           <li key={c.id} class={`verdict-${verdict(c)}`}>
             <i aria-hidden="true" />
-            <a href={cancel_link(c.id ?? '')}>{target_words(c)}</a>
+            <a href={cancel_link(c.id ?? '')}><StopTarget cancel={c} /></a>
             <span>{headline(c)}</span>
             <span class="grow" />
             <span class="faint">{c.by.name || c.by.id} via {c.via.channel}</span>
