@@ -149,7 +149,7 @@ class host {
 /// A connector's memory over restarts: one small text without secrets. Any thread.
 struct memory {
   std::function<std::string()> recall;          ///< "" = nothing stored yet
-  std::function<void(const std::string&)> keep; ///< stores all or nothing; a failure is logged
+  std::function<bool(const std::string&)> keep; ///< stores all or nothing; false: nothing, which is logged
 };
 
 /// A request from the service to quelld, at `/v1/chat/<name>/<path>`.

@@ -51,17 +51,20 @@ class missed_messages {
   /// Somebody sent a stop there, now or while we were offline. The caller performs it. The ids of the messages that do
   /// not wait any more because of it.
   std::set<std::string> stop(const scope_path& scope, const std::string& id) {
-    missed_stop fresh{scope, id, {}};
+    std::set<std::string> left_out;
     for (auto i = waiting_.begin(); i != waiting_.end();)
       if (is_before(i->first, id) && i->second.scope.is_at_or_below(scope)) {
-        fresh.left_out.insert(i->first);
+        left_out.insert(i->first);
         i = waiting_.erase(i);
       } else {
         ++i;
       }
-    auto left_out = fresh.left_out;
-    if (stops_.size() < most) stops_.push_back(std::move(fresh));
+    if (auto* known = stop_of(scope, id)) known->left_out.insert(left_out.begin(), left_out.end());
     return left_out;
+  }
+  /// A stop of an earlier process, and how many messages it left out there.
+  void recall_stop(const scope_path& scope, const std::string& id, std::size_t left_out) {
+    if (auto* known = stop_of(scope, id)) known->left_out_before = left_out;
   }
 
   /// The oldest first; afterwards the queue is empty.
@@ -74,13 +77,21 @@ class missed_messages {
   struct missed_stop {
     scope_path scope;
     std::string id;
-    std::set<std::string> left_out; ///< messages that were not begun because of this stop
+    std::set<std::string> left_out;  ///< messages that were not begun because of this stop
+    std::size_t left_out_before = 0; ///< others, in an earlier process
+    std::size_t all_left_out() const { return left_out.size() + left_out_before; }
   };
   const std::vector<missed_stop>& stops() const { return stops_; }
 
  private:
   static constexpr std::size_t most = 1000;
   static bool is_before(const std::string& a, const std::string& b) { return handled_marks::by_number{}(a, b); }
+  /// The same one if it is heard of again; nullptr = there are too many.
+  missed_stop* stop_of(const scope_path& scope, const std::string& id) {
+    for (auto& s : stops_)
+      if (s.id == id && s.scope == scope) return &s;
+    return stops_.size() < most ? &stops_.emplace_back(missed_stop{scope, id, {}, 0}) : nullptr;
+  }
   struct entry {
     scope_path scope;
     Message message;

@@ -29,8 +29,8 @@ class notebook {
   }
   /// Nothing of this version is still to be written.
   bool has(std::uint64_t version) const { return !is_kept() || version == written_; }
-  /// The next process will read what was written last. Reads it.
-  bool is_readable() const { return !is_kept() || !memory_.recall || memory_.recall() == text_; }
+  /// What was written last is stored for the next process.
+  bool is_stored() const { return !is_kept() || is_stored_; }
 
   /// Stores a changed state at once, for the shutdown.
   void close(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
@@ -45,8 +45,8 @@ class notebook {
   void write(std::uint64_t version, boot_time now, std::string text) {
     written_ = version;
     last_ = now;
-    if (text == text_) return;
-    memory_.keep(text);
+    if (is_stored_ && text == text_) return;
+    is_stored_ = memory_.keep(text);
     text_ = std::move(text);
   }
 
@@ -54,6 +54,7 @@ class notebook {
   std::uint64_t written_ = 0;
   boot_time last_{};
   std::string text_;
+  bool is_stored_ = true; ///< as `text_`
 };
 
 } // namespace quell::integrations::chat

@@ -166,7 +166,7 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
 
 void web_connector::tell_kept() {
   if (waits_for_notes_.empty() || !notes_.has(version())) return;
-  const bool is_stored = notes_.is_readable();
+  const bool is_stored = notes_.is_stored();
   for (const auto& then : std::exchange(waits_for_notes_, {})) then(is_stored);
 }
 

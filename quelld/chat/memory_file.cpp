@@ -44,6 +44,7 @@ integrations::chat::memory memory_file(const std::string& state_directory, const
             // Logged once each time that writing begins to fail.
             if (!is_broken->exchange(!written) && !written)
               spdlog::warn("chat: what {} remembers cannot be kept: {}", name, written.error().detail);
+            return written.has_value();
           }};
 }
 

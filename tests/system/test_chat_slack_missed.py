@@ -193,6 +193,36 @@ def test_what_was_taken_back_while_it_waited_does_not_begin_after_a_crash(world,
     assert said(c) == ["one", "three", "four"]
 
 
+NOT_BEGUN = "🛑 stopped before it began: {}"
+
+
+def told(slack):
+    return [m["text"] for m in slack.shown() if m["text"].startswith(NOT_BEGUN.format(""))]
+
+
+@pytest.mark.parametrize("where", [AWAY, None])
+def test_what_a_stop_left_out_is_told_after_a_crash(world, where):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    held_up(slack, c)
+    two, stop = (slack.event(text, ts=f"{time.time() + ahead:.6f}", **({"thread": where} if where else {})) for ahead, text in enumerate(("<@UBOT> two", "stop")))
+    deliver(slack, c, two)
+    deliver(slack, c, stop)
+    if not where:  # the history of the channel has both
+        with slack.lock:
+            slack.past += [e["event"] for e in (two, stop)]
+    c.kill_controller()
+    held_up(slack, c)
+    c.kill_controller()
+    c.start_controller()
+    slack.see(lambda all: NOT_BEGUN.format("1 message") in [m["text"] for m in all], "what was not begun")
+    c.restart()
+    answered(slack, c, "<@UBOT> three")
+    assert told(slack) == [NOT_BEGUN.format("1 message")]
+    assert said(c) == ["one", "three"]
+
+
 @pytest.mark.parametrize("first", ["the message", "the edit"])
 def test_the_present_form_of_a_message_that_waited_begins_after_a_crash(world, first):
     slack, c = world

@@ -29,7 +29,9 @@ class bot final : public web_connector {
   done_how outcome_of(const action& a, const web_response& r) override;
   void say_again(incoming_message message, std::string answers) override;
   std::string more_to_keep() const override;
-  std::uint64_t more_changes() const override { return marks_.changes() + thread_marks_.changes() + held_.changes(); }
+  std::uint64_t more_changes() const override {
+    return marks_.changes() + thread_marks_.changes() + held_.changes() + stop_changes_;
+  }
   void recall_more(const std::string& kept) override;
 
  private:
@@ -90,6 +92,15 @@ class bot final : public web_connector {
   void leave_out_held(const std::string& key);
   /// Takes up what an earlier process held.
   void hold_again();
+  /// A stop that an earlier process had performed, with how many messages did not begin: people are told here.
+  struct untold_stop {
+    scope_path channel, where;
+    std::string id;
+    std::size_t left_out = 0;
+  };
+  /// Those whose channels are not caught up.
+  nlohmann::json stops_to_keep() const;
+  void recall_stops(const nlohmann::json& kept);
   void wait_at_most(const std::string& channel);
   /// Answers once what the delivery has changed here is stored. Otherwise Slack must bring it again.
   void answer_when_kept(const answer& done);
@@ -128,6 +139,8 @@ class bot final : public web_connector {
   bool catches_up_ = false;
   std::deque<history_question> to_ask_; ///< channels
   std::map<std::string, past> pasts_;   ///< by the channel's scope
+  std::vector<untold_stop> untold_;     ///< until we plan to catch up
+  std::uint64_t stop_changes_ = 0;      ///< of what `stops_to_keep` returns
   std::string trouble_;                 ///< the error logged last
 };
 

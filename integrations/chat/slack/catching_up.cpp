@@ -43,8 +43,11 @@ void take_over(handled_marks& marks, const json& known, const char* name,
 } // namespace
 
 std::string bot::more_to_keep() const {
-  const json kept{
-      {"heard", marks_.all()}, {"threads", thread_marks_.all()}, {"nonce", nonce_}, {"held", held_.to_keep()}};
+  const json kept{{"heard", marks_.all()},
+                  {"threads", thread_marks_.all()},
+                  {"nonce", nonce_},
+                  {"held", held_.to_keep()},
+                  {"stops", stops_to_keep()}};
   return kept.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -55,6 +58,27 @@ void bot::recall_more(const std::string& kept) {
   take_over(thread_marks_, known, "threads", [this](const std::string& place) { threads_.add(place); });
   held_.recall(member(known, "held"));
   for (const auto& key : held_.left_out().in_order()) events_.add(key);
+  recall_stops(member_of(known, "stops"));
+}
+
+json bot::stops_to_keep() const {
+  json all = json::array();
+  for (const auto& [channel, past] : pasts_)
+    for (const auto& s : past.missed_here.stops())
+      if (s.all_left_out() > 0)
+        all.push_back({{"scope", s.scope.text()}, {"id", s.id}, {"left_out", s.all_left_out()}});
+  return all;
+}
+
+void bot::recall_stops(const json& kept) {
+  for (const auto& one : kept) {
+    const auto where = scope_path::parse(text_of(one, "scope"));
+    const auto texts = where ? texts_of(*where) : std::nullopt;
+    const auto& left_out = member_of(one, "left_out");
+    if (!texts || texts->size() < 3 || !left_out.is_number_unsigned()) continue;
+    const auto channel = scope((*texts)[1], (*texts)[2], "");
+    if (channel) untold_.push_back({*channel, *where, text_of(one, "id"), left_out.get<std::size_t>()});
+  }
 }
 
 void bot::comes(const message& m, const scope_path& where) {
@@ -125,6 +149,10 @@ void bot::wait_at_most(const std::string& channel) {
 }
 
 void bot::hold_again() {
+  for (const auto& s : std::exchange(untold_, {})) {
+    pasts_[s.channel.text()].missed_here.recall_stop(s.where, s.id, s.left_out);
+    wait_at_most(s.channel.text());
+  }
   const auto all = held_.all();
   for (const auto& [key, m] : all) {
     const auto what = classify(m);
@@ -134,7 +162,8 @@ void bot::hold_again() {
       continue;
     }
     wait_at_most(channel->text());
-    pasts_[channel->text()].missed_here.add(what->where, m.ts, m);
+    auto& missed_here = pasts_[channel->text()].missed_here;
+    if (!missed_here.add(what->where, m.ts, m) && !missed_here.is_full()) leave_out_held(key);
   }
 }
 
@@ -175,6 +204,7 @@ bool bot::holds(const message& m, const classified& what, const answer& done) {
 void bot::leave_out_for_good(const std::string& key) {
   held_.leave_out(key);
   events_.add(key);
+  ++stop_changes_; // it can be a stop that left it out
 }
 
 void bot::leave_out_held(const std::string& key) {
@@ -256,8 +286,9 @@ void bot::caught_up(const std::string& channel) {
   if (at == pasts_.end()) return;
   auto past = std::move(at->second);
   pasts_.erase(at);
+  ++stop_changes_;
   for (const auto& s : past.missed_here.stops())
-    if (!s.left_out.empty()) box.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
+    if (s.all_left_out() > 0) box.note(s.scope, not_begun_text(s.all_left_out()), s.id, web_loop::now());
   for (auto& m : past.missed_here.take())
     take_message(
         std::move(m), [](const web_answer&) {}, delivery::last);

@@ -78,6 +78,18 @@ TEST_CASE("a message is held in its present form, and what a stop takes away is 
   CHECK(all.stop(channel, "7").empty());
 }
 
+TEST_CASE("a stop that is heard of again is the same one, also after a restart", "[missed]") {
+  missed_messages<std::string> all;
+  all.recall_stop(thread, "5", 2);
+  CHECK_FALSE(all.add(thread, "3", "before the stop"));
+  CHECK(all.add(other, "4", "another thread"));
+  CHECK(all.stop(thread, "5").empty());
+  CHECK(all.stop(channel, "5") == std::set<std::string>{"4"}); // another stop: it reaches further
+  REQUIRE(all.stops().size() == 2);
+  CHECK(all.stops().at(0).all_left_out() == 3);
+  CHECK(all.stops().at(1).all_left_out() == 1);
+}
+
 TEST_CASE("what Slack's connector holds is the same in its next life", "[missed]") {
   slack::message m;
   m.team = "T1";

@@ -320,7 +320,8 @@ TEST_CASE("a channel is heard up to the oldest message that is not decided", "[r
 
 TEST_CASE("notes are taken at each change while they are short, and else soon after it", "[restart]") {
   strings written;
-  notebook notes({[] { return std::string("before"); }, [&](const std::string& text) { written.push_back(text); }});
+  notebook notes(
+      {[] { return std::string("before"); }, [&](const std::string& text) { return written.push_back(text), true; }});
   CHECK(notes.recall() == "before");
   const boot_time now{100'000'000'000};
   CHECK_FALSE(notes.keep(1, now, [] { return "one"; }));
@@ -334,6 +335,22 @@ TEST_CASE("notes are taken at each change while they are short, and else soon af
   CHECK_FALSE(notes.keep(5, now + milliseconds{600}, [] { return "four"; }));
   notes.close(6, now + milliseconds{601}, [] { return "last"; });
   CHECK(written == strings{"one", "two", large, "four", "last"});
+}
+
+TEST_CASE("notes that cannot be stored are not told as stored, and are written again", "[restart]") {
+  strings tried;
+  bool is_full = true;
+  notebook notes(
+      {[] { return std::string(); }, [&](const std::string& text) { return tried.push_back(text), !is_full; }});
+  const boot_time now{100'000'000'000};
+  CHECK(notes.is_stored());
+  CHECK_FALSE(notes.keep(1, now, [] { return "one"; }));
+  CHECK_FALSE(notes.is_stored());
+  is_full = false;
+  CHECK_FALSE(notes.keep(2, now, [] { return "one"; }));
+  CHECK(notes.is_stored());
+  CHECK(tried == strings{"one", "one"});
+  CHECK(notebook({}).is_stored());
 }
 
 TEST_CASE("an edit stops the turn of its message and says the other words, each edit once", "[edits]") {
