@@ -32,9 +32,28 @@ awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, wait_
   }
 }
 
+/// The titles of a few operations may be read from the store for the answer at the fence. Those of many would keep the
+/// answer behind a reader (docs/api.md).
+constexpr std::size_t most_titles_read = 8;
+
+/// Fills in the titles that this thread remembers. How many of those that are listed it does not.
+std::size_t fill_remembered_titles(gateway_context& gw, cancel_view& view) {
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < view.unproven.size() && i < max_unproven_listed; ++i) {
+    if (const auto* title = gw.titles.find(view.unproven[i].operation))
+      view.unproven[i].title = *title;
+    else
+      ++unknown;
+  }
+  return unknown;
+}
+
+/// "" = without what only the store knows.
 awaitable<std::string> text_after_wait(exchange& x, const cancel_request& requested, cancel_view& view) {
   if (requested.wait != cancel_status::fenced)
     co_await wait_for(x, view, requested.wait, std::chrono::steady_clock::now() + requested.wait_for);
+  else if (fill_remembered_titles(x.gw, view) > most_titles_read)
+    co_return std::string{};
   co_return co_await cancel_text(x.gw, view, max_unproven_listed);
 }
 

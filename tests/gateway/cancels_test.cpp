@@ -1,6 +1,8 @@
 // Cancels over the wire: targets, waiting, dry runs, repeats, finished work.
 #include <catch2/catch.hpp>
 
+#include <set>
+
 #include "tests/gateway/world.hpp"
 
 using namespace quell;
@@ -26,6 +28,22 @@ TEST_CASE("a cancel of a scope answers 202 with its report, titles and channel")
   CHECK(order.grace == milliseconds{0});
   CHECK(order.reason == "wrong branch");
   CHECK(order.received.ns > 0);
+}
+
+TEST_CASE("a cancel of many operations does not wait for their titles at its fence, and shows them later") {
+  gateway_world world;
+  const std::size_t count = GENERATE(std::size_t{8}, std::size_t{9});
+  for (std::size_t i = 0; i < count; ++i) world.controller->start_operation("team", {}, "crawler");
+  const auto answer = world.post("/v1/cancels", R"({"scope":"team"})");
+  REQUIRE(answer.status == 202);
+  const auto titles_of = [](const json& cancel) {
+    std::set<std::string> titles;
+    for (const auto& u : cancel["report"]["unproven"]) titles.insert(u["title"].get<std::string>());
+    return titles;
+  };
+  CHECK(titles_of(answer.json()) == std::set<std::string>{count > 8 ? "" : "crawler"});
+  CHECK(titles_of(world.get("/v1/cancels/" + answer.json()["id"].get<std::string>()).json()) ==
+        std::set<std::string>{"crawler"});
 }
 
 TEST_CASE("a cancel of an idle scope is 200 and recorded") {
