@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "protocol/stop_urgency.hpp"
 #include "protocol/urgency.hpp"
 #include "storage/ballast.hpp"
 #include "storage/committer.hpp"
@@ -114,9 +115,11 @@ class sqlite_journal final : public journal {
  private:
   void write_until_closed() {
     take_short_turns(turns_of::deciding);
+    const on_way_of_stops way(turns_of::deciding);
     std::vector<pending_batch> group;
     while (take(group)) {
       committer_->commit(group, notice_);
+      bound_stop_urgency();
       group.clear();
     }
   }
