@@ -72,6 +72,7 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/blobs", post_blob, access::token, body_kind::bytes},
     {"GET", "/v1/blobs/*", get_blob},
     {"POST", "/v1/ui/chat", post_ui_chat, access::token, body_kind::json, load::may_be_cancel},
+    {"GET", "/v1/ui/chat/*/stream", get_ui_stream},
     {"POST", "/openai/v1/chat/completions", post_completion, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/openai/v1/models", list_models},
     {"GET", "/a2a/*/.well-known/agent-card.json", a2a::get_card},

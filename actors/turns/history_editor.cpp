@@ -260,16 +260,19 @@ void history_editor::discard_then_answer(const change_ref& c, std::vector<operat
        }});
 }
 
-/// The new turn waits behind this change. It and the end of the old exchange are one transaction.
+/// The new turn waits behind this change. It and the end of the old exchanges are one transaction.
 void history_editor::regenerate(const change_ref& c, store_reader& store) {
   const auto rows = exchanges_of(store, c->order.scope);
   if (!rows) return refuse(c, store_fault(rows.error()));
-  const auto last = std::find_if(rows->rbegin(), rows->rend(), [](const auto& one) { return one.turn.has_value(); });
-  if (last == rows->rend())
+  const auto is_it = [&from = c->order.from](const auto& one) { return one.turn && (!from || one.turn == from); };
+  const auto found = std::find_if(rows->rbegin(), rows->rend(), is_it);
+  if (found == rows->rend())
     return refuse(c, error_code::message_not_found,
-                  "scope " + c->order.scope.text() + " has no message to answer again");
+                  "scope " + c->order.scope.text() + " has no " + (c->order.from ? "such " : "") +
+                      "message to answer again (it can be cleared, summarised, or too old)");
+  const auto last = std::prev(found.base());
   if (last->is_partly_covered)
-    return refuse(c, error_code::not_changeable, "a summary stands for a part of the newest exchange");
+    return refuse(c, error_code::not_changeable, "a summary stands for a part of this exchange");
   if (c->order.expect_text && *c->order.expect_text != last->request.text)
     return refuse(c, error_code::not_changeable,
                   "only the newest message of scope " + c->order.scope.text() +
@@ -278,8 +281,8 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   message_order order;
   order.by = c->order.by;
   order.scope = c->order.scope;
-  order.text = last->request.text;
-  order.files = files_in(last->request.decision);
+  order.text = c->order.text.empty() ? last->request.text : c->order.text;
+  order.files = c->order.files.value_or(files_in(last->request.decision));
   order.author = last->request.author;
   order.wants = message_order::scope_of_decision::only_turn;
   const auto answered_by = origin_in(last->request.decision).value_or(*last->turn);
@@ -295,10 +298,16 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
       order.tools = std::move(choice.tools);
     }
   }
-  commands::question_again step{c->holds, *last->turn, c->as_of};
+  for (const auto& [key, value] : c->order.labels) order.labels[key] = value;
+  commands::question_again step{c->holds, {}, c->as_of};
+  std::uint64_t gone = 0;
+  for (auto one = last; one != rows->end(); ++one) {
+    if (one->turn) step.discarded.push_back(*one->turn);
+    gone += one->messages;
+  }
   for (const auto& message : last->steering) step.steering.push_back(copy_of_steering(message));
   router_->ask_again(std::move(order), std::move(step),
-                     [self = shared_from_this(), c, gone = last->messages](const outcome<message_answer>& again) {
+                     [self = shared_from_this(), c, gone](const outcome<message_answer>& again) {
                        if (!again) return self->refuse(c, again.error());
                        self->finish(c, history_answer{again->seq, again->message, again->turn, gone});
                      });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,12 @@ struct history_order {
   std::optional<message_id> expect_id{};
   std::optional<std::string> expect_text{}; ///< of the newest question, to be asked again
   std::optional<message_id> message{};      ///< to edit or delete
-  std::string text{};                       ///< the edited message
+  std::string text{};                       ///< the edited message; of one to be asked again: "" = as it was
   std::optional<scope_path> to{};           ///< of a fork
+  // Of one to be asked again:
+  std::optional<operation_id> from{};          ///< its turn; all behind it goes, too; absent: the newest
+  std::optional<attachments> files{};          ///< absent: as it had them
+  std::map<std::string, std::string> labels{}; ///< of the new turn, beside those of the old one
 };
 
 struct history_answer {

@@ -223,13 +223,13 @@ taken_message take_turn(const take_message& command, const context& with, const 
   return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn, {}, fences};
 }
 
-/// The new turn and the end of the old exchange are one transaction: no crash leaves both, or neither.
+/// The new turn and the end of the old exchanges are one transaction: no crash leaves both, or neither.
 taken_message ask_again(const take_message& command, const context& with) {
   if (!with.talks.is_alone(command.again->change, command.order.scope))
     return {refused_with(error_code::turn_running, "another message came first; nothing was done")};
   auto taken = take_turn(command, with, {"regenerated", {}});
   if (!taken.answer) return taken;
-  with.rows.emplace_back(records::discard_message{command.again->discarded});
+  for (const auto& turn : command.again->discarded) with.rows.emplace_back(records::discard_message{turn});
   for (auto copy : command.again->steering) {
     copy.turn = command.turn;
     taken.answer->seq = with.operations.actors()->add_message(std::move(copy), with.now);
@@ -272,7 +272,7 @@ std::string describe(const take_message& command) {
   text.shown("message", command.message.text()).shown("scope", o.scope.text()).redacted("text", o.text);
   text.shown("author", o.author.id).shown("client_id", o.client_id).shown("via", o.via_channel);
   text.flag("voice", o.modality == modality::voice).flag("stop_word", command.word.has_value());
-  if (command.again) text.shown("discarded", command.again->discarded.text());
+  if (command.again) text.count("discarded", command.again->discarded.size());
   return text.by(o.by).done();
 }
 

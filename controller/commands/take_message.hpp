@@ -34,11 +34,11 @@ struct taken_message {
   std::optional<given_answer> answered = {}; ///< the message is this answer to an agent's question
 };
 
-/// The newest exchange is asked again by a change of its conversation.
+/// An exchange is asked again by a change of its conversation.
 struct question_again {
-  operation_id change;                ///< see `begin_history_change`; nothing else may wait in the scope's queue
-  operation_id discarded;             ///< the turn whose exchange goes
-  std::optional<std::uint64_t> as_of; ///< a cancel of the scope after this seq comes before the new turn
+  operation_id change;                 ///< see `begin_history_change`; nothing else may wait in the scope's queue
+  std::vector<operation_id> discarded; ///< the turns whose exchanges go: its old one, and those behind it
+  std::optional<std::uint64_t> as_of;  ///< a cancel of the scope after this seq comes before the new turn
   /// That steered the old turn: the new one is told them with its message. Without seqs and turns.
   std::vector<records::message_record> steering = {};
 };

@@ -1,9 +1,11 @@
 // From the wanted of a foreign client to a turn that it owns.
 #include "gateway/compat/client_turn.hpp"
 
+#include <algorithm>
+
 #include <spdlog/spdlog.h>
 
-#include "gateway/audited.hpp"
+#include "gateway/compat/asked_again.hpp"
 #include "gateway/compat/stored_images.hpp"
 #include "gateway/rights.hpp"
 #include "protocol/sha256.hpp"
@@ -70,33 +72,10 @@ std::string request_key(const exchange& x, const client_request& wanted, const t
   for (const auto& part : {x.share_key(), wanted.channel, wanted.scope ? wanted.scope->text() : "", wanted.agent,
                            order.author.id, order.text, context_text(conversation.before)})
     add(part);
-  if (wanted.regenerates) add("again");
+  if (wanted.again != client_request::again_as::nothing)
+    add(wanted.again == client_request::again_as::edited ? "edited" : "again");
   for (const auto& image : conversation.images) add(image.type + std::to_string(image.bytes.size()));
   return sha256_hex(all);
-}
-
-/// From now on the disconnect of its client cancels the turn.
-std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun) {
-  const auto turn = *begun.decided.turn;
-  return std::make_shared<owned_turn>(
-      x.gw.shared, turn, [state = x.gw.shared, order = begun.order, turn] { cancel_for(state, order, turn); });
-}
-
-/// The newest message of a conversation that quell keeps is asked again, as by POST /v1/history.
-awaitable<> ask_again(exchange& x, client_turn& begun) {
-  turns::history_order change;
-  change.by = x.who;
-  change.scope = begun.order.scope;
-  change.what = turns::history_order::action::regenerate;
-  change.expect_text = begun.order.text;
-  auto call = [&x, &change](auto reply) { x.gw.options.turns->rewrite(change, std::move(reply)); };
-  const auto done = co_await x.gw.answer<outcome<turns::history_answer>>(call);
-  if (!done) throw from_refusal(done.error());
-  auto entry = audited(x, "history_regenerate", "scope " + change.scope.text(), x.who);
-  co_await std::move(entry);
-  begun.decided.decision = turns::message_answer::decided::turn;
-  begun.decided.turn = done->operation;
-  begun.decided.message = done->message;
 }
 
 /// The turn that this request began before a restart of quelld, if its client has not returned yet.
@@ -118,7 +97,37 @@ awaitable<bool> takes_turn_back(exchange& x, client_turn& begun) {
   co_return true;
 }
 
+/// Such clients do not say what a message is. One whose author is asked by the running turn is the answer, and its
+/// client gets the rest of that turn.
+awaitable<bool> answers_question(exchange& x, client_turn& begun) {
+  auto& turns = *x.gw.options.turns;
+  const auto open = turns.runtime()->questions.open_in(begun.order.scope);
+  const auto is_for_author = [&](const auto& one) { return one.second.owner == begun.order.author.id; };
+  if (std::none_of(open.begin(), open.end(), is_for_author)) co_return false;
+  auto order = begun.order;
+  order.during = turns::during_turn::answer;
+  order.client.reset(); // nobody waits for the turn of the answer itself
+  order.claim = std::make_shared<order_claim>();
+  using decision = outcome<turns::message_answer>;
+  std::function<void(std::function<void(decision)>)> call = [&turns, &order](auto reply) {
+    turns.take(order, std::move(reply));
+  };
+  auto decided = co_await ask_for_sure<decision>(x.gw.io, order.claim, call);
+  if (!decided && decided.error().error.code == error_code::not_paused) co_return false; // it is a message like others
+  if (!decided) throw from_refusal(decided.error());
+  begun.decided = std::move(*decided);
+  if (begun.decided.during != turns::during_turn::answer || !begun.decided.met) co_return true;
+  begun.decided.turn = begun.decided.met;
+  co_return true;
+}
+
 } // namespace
+
+std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun) {
+  const auto turn = *begun.decided.turn;
+  return std::make_shared<owned_turn>(
+      x.gw.shared, turn, [state = x.gw.shared, order = begun.order, turn] { cancel_for(state, order, turn); });
+}
 
 std::optional<std::string> base_for(const turns::agent_settings& agent, const caller& who) {
   if (agent.is_only_spawned) return std::nullopt;
@@ -142,8 +151,9 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   order.text = std::move(wanted.conversation.text);
   // In a fresh scope there is nothing to stop.
   const auto& is_stop = gw.options.is_stop_word;
-  const bool is_again = wanted.scope && wanted.regenerates; // a fresh conversation has nothing to replace
-  const bool stops = !is_again && wanted.scope && is_stop && is_stop(order.scope, order.text, {});
+  using again = client_request::again_as;
+  const bool stops =
+      wanted.again != again::as_it_was && wanted.scope && is_stop && is_stop(order.scope, order.text, {});
   if (x.too_often && !stops) throw *x.too_often;
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
@@ -155,19 +165,31 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
     order.client = turns::stream_client{request_key(x, wanted, order)};
     if (co_await takes_turn_back(x, begun)) co_return begun;
   }
-  if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
+  if (!wanted.agent.empty()) order.agent = wanted.agent;
+  order.labels = wanted.labels;
+  // A fresh conversation has nothing to replace.
+  const bool wants_again = wanted.scope && !stops && wanted.again != again::nothing;
+  std::optional<operation_id> from;
+  if (wants_again && !wanted.page_message.empty()) {
+    auto search = turn_of_page_message(x, order.scope, wanted.page_message);
+    from = co_await std::move(search);
+  }
+  const bool is_again = wants_again && (from || wanted.again == again::as_it_was);
   // A conversation that quell keeps has its history already, with its images. A stop waits for no disk.
   auto images = shown_images(wanted.conversation, wanted.scope ? shown_messages::newest : shown_messages::all);
   const auto keep = wanted.scope ? milliseconds{0} : keep_files_of_one_request;
-  if (!stops && !is_again) co_await store_images(x, order, std::move(images), keep);
+  if (!stops && (!is_again || wanted.again == again::edited)) co_await store_images(x, order, std::move(images), keep);
   x.req.upload.reset();
   if (!wanted.scope) order.context = context_text(wanted.conversation.before);
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   begun.after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
   if (is_again) {
-    auto again = ask_again(x, begun);
-    co_await std::move(again);
-    begun.owned = owned_by_client(x, begun);
+    auto rewrite = ask_again(x, begun, wanted, from);
+    co_await std::move(rewrite);
+    co_return begun;
+  }
+  if (wanted.scope && !stops && wanted.channel != a2a_channel && co_await answers_question(x, begun)) {
+    if (begun.decided.turn && !wanted.outlives_client) begun.owned = owned_by_client(x, begun);
     co_return begun;
   }
   order.claim = std::make_shared<order_claim>();

@@ -1,6 +1,7 @@
 // A turn for a client that speaks another protocol than ours: its scope, its message, and who stops it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +20,13 @@ struct client_request {
   std::string channel;          ///< recorded with the cancel: one of these
   std::string client_id = {};   ///< the client's id of its message; "" = none
   bool outlives_client = false; ///< nobody owns the turn: a disconnect stops nothing
-  bool regenerates = false;     ///< its message, the newest of a kept conversation, is asked again
   /// `queue`: these clients wait for an answer of their own.
   turns::during_turn during = turns::during_turn::queue;
+  std::map<std::string, std::string> labels = {};
+  /// In a kept conversation: its message is asked again, with everything behind it taken away. An edited one that quell
+  /// does not know is a message like others.
+  enum class again_as : std::uint8_t { nothing, as_it_was, edited } again = again_as::nothing;
+  std::string page_message = {}; ///< the page's id of that message; "" = the newest
 };
 inline constexpr const char* openai_channel = "openai";
 inline constexpr const char* ui_channel = "ui";
@@ -40,6 +45,9 @@ struct client_turn {
 /// client owns the turn, unless that outlives it: its disconnect is a cancel of the turn with everything below it, by
 /// its author, in the ledger.
 awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted);
+
+/// From now on the disconnect of its client cancels the turn.
+std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun);
 
 /// The scope below which an agent answers this caller's fresh conversations: the token's, or the first below it that
 /// the agent serves. Nullopt: the caller reaches none of the agent's scopes. An empty text: any scope.

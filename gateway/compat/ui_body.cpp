@@ -3,6 +3,7 @@
 #include "gateway/compat/ui_body.hpp"
 
 #include "gateway/body.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
 
@@ -28,6 +29,14 @@ void read_parts(const json& message, const std::string& pointer, prior_message& 
   }
 }
 
+/// An id of the page as the text of a label; "" for one that fits none.
+std::string as_label(const json* id) {
+  constexpr std::size_t most_characters = 128;
+  if (!id || !id->is_string()) return {};
+  const auto& text = id->get_ref<const std::string&>();
+  return code_points(text) <= most_characters && text.find('\0') == std::string::npos ? text : std::string();
+}
+
 } // namespace
 
 tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
@@ -39,10 +48,19 @@ tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
   found.agent = fields.text("agent", 1, 64).value_or("");
   found.scope = fields.scope("scope");
   found.author = fields.person("author");
-  for (const auto* sent_by_use_chat : {"id", "messageId"}) fields.take(sent_by_use_chat);
+  found.chat = as_label(fields.take("id"));
+  const auto changed = as_label(fields.take("messageId"));
   const auto* trigger = fields.take("trigger");
   found.regenerates = trigger && *trigger == "regenerate-message";
-  found.conversation = read_conversation(fields.take("messages"), read_parts, errors);
+  const auto* messages = fields.take("messages");
+  if (messages && messages->is_array() && !messages->empty() && messages->back().is_object())
+    if (const auto id = messages->back().find("id"); id != messages->back().end()) found.message = as_label(&*id);
+  found.edits = !found.regenerates && !changed.empty() && changed == found.message;
+  const auto on_disconnect = fields.text("on_disconnect", 1, 16).value_or("cancel");
+  if (on_disconnect != "cancel" && on_disconnect != "continue")
+    fields.complain("on_disconnect", "must be cancel or continue");
+  found.outlives_client = on_disconnect == "continue";
+  found.conversation = read_conversation(messages, read_parts, errors);
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return found;

@@ -17,7 +17,11 @@ struct ui_request {
   std::optional<scope_path> scope;
   std::optional<records::person> author;
   sent_conversation conversation;
-  bool regenerates = false; ///< the last message is asked again
+  std::string chat;             ///< the page's id of it; "" = none
+  std::string message;          ///< the page's id of the last message; "" = none
+  bool regenerates = false;     ///< the last message is asked again
+  bool edits = false;           ///< it replaces the one of its id
+  bool outlives_client = false; ///< a disconnect stops nothing
 };
 
 tl::expected<ui_request, problem> read_ui_chat(std::string_view text);

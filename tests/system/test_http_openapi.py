@@ -150,6 +150,7 @@ def test_turns_in_the_shapes_of_others(world):
     page = {"agent": "main", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
     answer = c.api("POST", "/v1/ui/chat", page)
     assert answer.status == 200 and b'"finish"' in answer.body and answer.body.endswith(b"data: [DONE]\n\n"), answer.body
+    assert c.api("GET", "/v1/ui/chat/a%20chat/stream").status == 204
     assert c.api("POST", "/v1/ui/chat", {**page, "model": "main"}).json["code"] == "unknown_field"
 
 

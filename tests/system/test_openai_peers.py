@@ -19,6 +19,7 @@ def script(m):
         {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
         {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
+        {"when": {"user": "slow"}, "steps": [{"text": "Looking. "}, {"calls": [{"name": "exec", "input": {"command": "until [ -e go ]; do sleep 0.1; done"}}]}]},
         {"when": {"user": "lists"}, "steps": [{"text": "Looking. "}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
         {"when": {"result": ""}, "text": "Found it."},
         {"text": "You said {{text}}."},
@@ -172,6 +173,55 @@ def test_a_page_with_use_chat_shows_text_and_tools_and_goes_on(world):
     again = clients.step("sent", "p", count=2)
     assert again["messages"][-1]["parts"][-1]["text"] == "You said hello.", again
     assert len(again["messages"]) == 4
+
+
+def shown(messages):
+    return ["".join(p["text"] for p in m["parts"] if p["type"] == "text") for m in messages]
+
+
+def test_a_page_that_is_loaded_again_resumes_its_stream(world):
+    c, clients, m = world
+    lasting = {"agent": "main", "scope": "team/again", "on_disconnect": "continue"}
+    clients.run("page", name="p", text="slow", body=lasting, id="chat/1 of Mia")
+    turn = until(lambda: c.operations(kind="turn", status="running"), "the turn to run")[0]["id"]
+    clients.step("parts", "p")
+    clients.run("stop", name="p")
+    clients.step("finished", "p")  # its connection is closed, as by a reload
+    for name, kept in (("nothing kept", 1), ("a part kept", 2)):
+        clients.run("resume", name=name, of="p", body=lasting, kept=kept)
+        clients.step("parts", name)
+    assert c.operation(turn)["status"] == "running"
+    open(os.path.join(c.workspace, "go"), "w").close()
+    for name in ("nothing kept", "a part kept"):
+        done = clients.step("resumed", name)
+        assert done["status"] == "ready" and len(done["messages"]) == 2 and done["messages"][1]["id"] == turn, done
+        assert shown(done["messages"]) == ["slow", "Looking. Found it."], done
+    clients.run("resume", name="late", of="p", body=lasting, kept=1)
+    late = clients.step("resumed", "late")
+    assert late["status"] == "ready" and len(late["messages"]) == 1, late
+    assert c.ended(turn)["status"] == "completed" and len(c.operations(kind="turn")) == 1
+    c.check_scope("team/again")
+
+
+def test_a_page_edits_and_regenerates_any_of_its_messages(world):
+    c, clients, _ = world
+    for n, text in enumerate(("one", "two", "three")):
+        clients.run("page", name="p", text=text, body={"agent": "main", "scope": "team/edits"}, id="c")
+        clients.step("sent", "p", count=n + 1)
+    clients.run("edit", name="p", at=2, text="second")
+    edited = clients.step("edited", "p")
+    assert shown(edited["messages"]) == ["one", "You said one.", "second", "You said second."], edited
+    clients.run("edit", name="p", at=2, text="again")  # of the one that is asked again
+    assert shown(clients.step("edited", "p", count=2)["messages"])[2:] == ["again", "You said again."]
+    clients.run("regenerate", name="p", at=1)
+    done = clients.step("regenerated", "p")
+    assert done["status"] == "ready" and shown(done["messages"]) == ["one", "You said one."], done
+    messages = c.messages("team/edits")
+    gone = {m["turn"] for m in messages if m["discarded"]}
+    assert [m["text"] for m in messages if m["turn"] not in gone] == ["one", "You said one."], messages
+    clients.run("regenerate", name="p")
+    assert shown(clients.step("regenerated", "p", count=2)["messages"]) == ["one", "You said one."]
+    c.check_scope("team/edits")
 
 
 @pytest.mark.parametrize("what", ["never begins", "endless", "runs"])

@@ -275,7 +275,7 @@ class command_player {
     what.turn = operation_id::fresh();
     what.cancel = cancel_id::fresh();
     if (below(6) == 0) {
-      what.again = commands::question_again{a_change(), a_turn(), {}};
+      what.again = commands::question_again{a_change(), {a_turn()}, {}};
       auto& copy = what.again->steering.emplace_back();
       copy.id = message_id::fresh();
       copy.scope = o.scope;

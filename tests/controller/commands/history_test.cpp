@@ -28,7 +28,7 @@ struct history_world : commands_world {
   }
   commands::take_message again(const operation_id& old, std::optional<std::uint64_t> as_of = {}) const {
     auto what = message(a);
-    what.again = commands::question_again{change, old, as_of};
+    what.again = commands::question_again{change, {old}, as_of};
     return what;
   }
   template <class Row>

@@ -187,8 +187,27 @@ TEST_CASE("a page's messages are read, and an unknown member is refused") {
   const auto read = read_ui_chat(json{{"id", "chat"}, {"trigger", "submit-message"}, {"messages", {message}}}.dump());
   REQUIRE(read);
   CHECK(read->conversation.text == "hello");
+  CHECK(read->chat == "chat");
+  CHECK(read->message == "1");
+  CHECK_FALSE((read->regenerates || read->edits || read->outlives_client));
   CHECK_FALSE(read_ui_chat(json{{"model", "x"}, {"messages", {message}}}.dump()));
   CHECK_FALSE(read_ui_chat("{}"));
+}
+
+TEST_CASE("a page's request says whether its message is new, edited or asked again", "[compat]") {
+  const json message = {{"id", "1"}, {"role", "user"}, {"parts", {{{"type", "text"}, {"text", "hello"}}}}};
+  const auto read = [&](json more) {
+    more["messages"] = {message};
+    return read_ui_chat(more.dump());
+  };
+  CHECK(read({{"trigger", "submit-message"}, {"messageId", "1"}})->edits);
+  CHECK_FALSE(read({{"trigger", "submit-message"}, {"messageId", "2"}})->edits); // of a tool's result, for example
+  const auto again = read({{"trigger", "regenerate-message"}, {"messageId", "1"}});
+  CHECK((again->regenerates && !again->edits));
+  CHECK(read({{"on_disconnect", "continue"}})->outlives_client);
+  CHECK_FALSE(read({{"on_disconnect", "maybe"}}));
+  CHECK(read({{"id", std::string(129, 'x')}})->chat.empty()); // fits no label
+  CHECK(read({{"id", nullptr}, {"messageId", nullptr}})->chat.empty());
 }
 
 TEST_CASE("the end of a TLS connection is told from its next request") {

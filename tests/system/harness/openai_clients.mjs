@@ -21,16 +21,16 @@ const failed = (name, error) => say('failed', { name, kind: error.name ?? error.
 
 /// What useChat holds, without a page: its state is told with every change.
 class Page extends AbstractChat {
-  constructor(name, body) {
+  constructor(name, body, id, messages = []) {
     const state = {
-      status: 'ready', error: undefined, messages: [],
+      status: 'ready', error: undefined, messages,
       pushMessage: (m) => { state.messages.push(m); },
       popMessage: () => { state.messages.pop(); },
       replaceMessage: (i, m) => { state.messages[i] = m; say('parts', { name, parts: m.parts }); },
       snapshot: (x) => structuredClone(x),
     };
     const transport = new DefaultChatTransport({ api: `${url}/v1/ui/chat`, headers: { Authorization: `Bearer ${token}` }, body });
-    super({ state, transport, onError: (e) => failed(name, e), onFinish: ({ message, isAbort, isError }) => say('finished', { name, message, isAbort, isError }) });
+    super({ id, state, transport, onError: (e) => failed(name, e), onFinish: ({ message, isAbort, isError }) => say('finished', { name, message, isAbort, isError }) });
   }
 }
 const pages = {};
@@ -63,10 +63,24 @@ const commands = {
     for await (const delta of stream.textStream) say('delta', { name, delta });
     say('over', { name });
   },
-  async page({ name, text, body }) {
-    pages[name] ??= new Page(name, body);
+  async page({ name, text, body, id }) {
+    pages[name] ??= new Page(name, body, id);
     await pages[name].sendMessage({ text });
     say('sent', { name, status: pages[name].status, messages: pages[name].messages });
+  },
+  /// The page of `of` is loaded again, with the messages that it kept.
+  async resume({ name, of, body, kept }) {
+    pages[name] = new Page(name, body, pages[of].id, structuredClone(pages[of].messages.slice(0, kept)));
+    await pages[name].resumeStream();
+    say('resumed', { name, status: pages[name].status, messages: pages[name].messages });
+  },
+  async edit({ name, at, text }) {
+    await pages[name].sendMessage({ text, messageId: pages[name].messages[at].id });
+    say('edited', { name, status: pages[name].status, messages: pages[name].messages });
+  },
+  async regenerate({ name, at }) {
+    await pages[name].regenerate(at === undefined ? {} : { messageId: pages[name].messages[at].id });
+    say('regenerated', { name, status: pages[name].status, messages: pages[name].messages });
   },
   async stop({ name }) {
     if (pages[name]) await pages[name].stop();
