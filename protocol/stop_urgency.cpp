@@ -23,7 +23,9 @@ constexpr int priority_of_stops = 1; ///< as in urgency.cpp
 /// sched_setattr(2), for which this C library has no declaration.
 struct ordinary_scheduling {
   std::uint32_t size = sizeof(ordinary_scheduling), policy = SCHED_OTHER;
-  std::uint64_t flags = 0;
+  /// Stays as `raise` set it: a process that may be real time by RLIMIT_RTPRIO alone must not take it back, and the
+  /// whole call would be refused.
+  std::uint64_t flags = 1; // SCHED_FLAG_RESET_ON_FORK
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
   std::uint64_t turn_ns = 0, deadline_ns = 0, period_ns = 0;
