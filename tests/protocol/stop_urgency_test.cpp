@@ -1,12 +1,15 @@
 // Threads on the way of stops are urgent while one is on its way, and ordinary at all other times.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <optional>
 #include <thread>
 
+#include <linux/capability.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +55,15 @@ class waiting_thread {
 /// Whether this process may make threads urgent at all.
 bool may_be_urgent() {
   return std::async(std::launch::async, [] { return become_urgent(); }).get();
+}
+
+/// Takes CAP_SYS_NICE from the calling thread.
+void drop_priority_rights() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]{};
+  REQUIRE(::syscall(SYS_capget, &header, rights) == 0);
+  rights[0].effective &= ~(1U << CAP_SYS_NICE);
+  REQUIRE(::syscall(SYS_capset, &header, rights) == 0);
 }
 
 /// A stop that is urgent, if this process may make threads urgent: others in the same second can have used it up.
@@ -100,4 +112,20 @@ TEST_CASE("many stops make no thread urgent for long", "[urgency]") {
   while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
   bound_stop_urgency();
   CHECK_FALSE(core.is_urgent());
+}
+
+TEST_CASE("a process that may be real time by a limit alone becomes ordinary again", "[urgency]") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_RTPRIO, &before) == 0);
+  const rlimit lowest{std::max<rlim_t>(before.rlim_cur, 1), std::max<rlim_t>(before.rlim_max, 1)};
+  if (::setrlimit(RLIMIT_RTPRIO, &lowest) != 0) return; // only whoever may raise the limit can try it
+  std::thread([] {
+    drop_priority_rights();
+    const waiting_thread core(waiting_thread::way::of_stops);
+    auto stop = urgent_stop(core);
+    CHECK(core.is_urgent() == may_be_urgent());
+    stop.reset();
+    CHECK_FALSE(core.is_urgent());
+  }).join();
+  CHECK(::setrlimit(RLIMIT_RTPRIO, &before) == 0);
 }
