@@ -1,7 +1,6 @@
 // Threads on the way of stops are urgent while one is on its way, and ordinary at all other times.
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <future>
 #include <memory>
 #include <optional>
@@ -9,7 +8,6 @@
 
 #include <linux/capability.h>
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -114,18 +112,12 @@ TEST_CASE("many stops make no thread urgent for long", "[urgency]") {
   CHECK_FALSE(core.is_urgent());
 }
 
-TEST_CASE("a process that may be real time by a limit alone becomes ordinary again", "[urgency]") {
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_RTPRIO, &before) == 0);
-  const rlimit lowest{std::max<rlim_t>(before.rlim_cur, 1), std::max<rlim_t>(before.rlim_max, 1)};
-  if (::setrlimit(RLIMIT_RTPRIO, &lowest) != 0) return; // only whoever may raise the limit can try it
-  std::thread([] {
+TEST_CASE("a thread becomes ordinary again without the right to be urgent", "[urgency]") {
+  const waiting_thread core(waiting_thread::way::of_stops);
+  auto stop = urgent_stop(core);
+  std::thread([&stop] {
     drop_priority_rights();
-    const waiting_thread core(waiting_thread::way::of_stops);
-    auto stop = urgent_stop(core);
-    CHECK(core.is_urgent() == may_be_urgent());
     stop.reset();
-    CHECK_FALSE(core.is_urgent());
   }).join();
-  CHECK(::setrlimit(RLIMIT_RTPRIO, &before) == 0);
+  CHECK_FALSE(core.is_urgent());
 }
