@@ -3,10 +3,10 @@
 // agent again adds its question anew.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +32,7 @@ class question_table {
   void add(const operation_id& question, entry what) {
     const std::lock_guard lock(guard_);
     if (!what.answered) left_[what.call] = question;
+    if (what.who == question_source::agent) of_scope_[what.scope.text()].insert(question);
     open_[question] = std::move(what);
   }
   /// The call has ended; nothing happens if its agent is there, which drops its question itself.
@@ -39,12 +40,12 @@ class question_table {
     const std::lock_guard lock(guard_);
     const auto left = left_.find(call);
     if (left == left_.end()) return;
-    if (const auto at = open_.find(left->second); at != open_.end() && !at->second.answered) open_.erase(at);
+    if (const auto at = open_.find(left->second); at != open_.end() && !at->second.answered) erase(at);
     left_.erase(left);
   }
   void drop(const operation_id& question) {
     const std::lock_guard lock(guard_);
-    open_.erase(question);
+    if (const auto at = open_.find(question); at != open_.end()) erase(at);
   }
   std::optional<entry> find(const operation_id& question) const {
     const std::lock_guard lock(guard_);
@@ -55,15 +56,26 @@ class question_table {
   std::vector<std::pair<operation_id, entry>> open_in(const scope_path& scope) const {
     std::vector<std::pair<operation_id, entry>> found;
     const std::lock_guard lock(guard_);
-    for (const auto& [id, one] : open_)
-      if (one.who == question_source::agent && one.scope == scope) found.emplace_back(id, one);
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto here = of_scope_.find(scope.text());
+    if (here == of_scope_.end()) return found;
+    for (const auto& question : here->second) found.emplace_back(question, open_.at(question));
     return found;
   }
 
  private:
+  using entries = std::unordered_map<operation_id, entry>;
+  void erase(entries::iterator at) {
+    if (const auto here = of_scope_.find(at->second.scope.text()); here != of_scope_.end()) {
+      here->second.erase(at->first);
+      if (here->second.empty()) of_scope_.erase(here);
+    }
+    open_.erase(at);
+  }
+
   mutable std::mutex guard_;
-  std::unordered_map<operation_id, entry> open_;
+  entries open_;
+  std::unordered_map<std::string, std::set<operation_id>>
+      of_scope_;                                        ///< by scope: the questions of agents, oldest first
   std::unordered_map<operation_id, operation_id> left_; ///< by call: the question of an earlier life
 };
 
