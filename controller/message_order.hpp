@@ -64,6 +64,7 @@ struct message_order {
   std::optional<milliseconds> timeout{};           ///< of its turn, below that of the agent
   std::map<std::string, std::string> labels{};     ///< of its turn
   std::optional<during_turn> during{};             ///< absent: as its agent has it
+  std::optional<operation_id> answers{};           ///< it answers what this turn asks, and no other one
   bool is_during_default = false;                  ///< `during` is its agent's, not the message's own
   std::optional<std::string> model{};              ///< of its turn, one of those that the agent has
   std::optional<std::vector<std::string>> tools{}; ///< of its turn, some of those that the agent has

@@ -92,6 +92,7 @@ bool may_answer(const message_order& order) {
 std::vector<commands::possible_answer> answers_of(const question_table& questions, const message_order& order) {
   std::vector<commands::possible_answer> answers;
   for (const auto& [question, open] : questions.open_in(order.scope)) {
+    if (order.answers && *order.answers != open.turn) continue;
     commands::possible_answer one;
     one.turn = open.turn;
     one.owner = open.owner;

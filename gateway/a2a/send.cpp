@@ -73,7 +73,10 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   wanted.channel = a2a_channel;
   wanted.client_id = client_id_of(request);
   wanted.outlives_client = true;
-  if (asking) wanted.during = turns::during_turn::answer;
+  if (asking) {
+    wanted.during = turns::during_turn::answer;
+    wanted.answers = asking->id;
+  }
   if (request.push) need_push_room(x); // before the turn begins: its task would be unknown to the caller
   try {
     sent.begun = co_await begin_client_turn(x, std::move(wanted));

@@ -158,6 +158,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   if (wanted.author) need_to_act_for_others(x, "user");
   order.author = wanted.author.value_or(x.who.owner);
   order.during = wanted.during;
+  order.answers = wanted.answers;
   order.by = x.who;
   order.via_channel = wanted.channel;
   order.client_id = std::move(wanted.client_id);

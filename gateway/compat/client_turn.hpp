@@ -22,6 +22,7 @@ struct client_request {
   bool outlives_client = false; ///< nobody owns the turn: a disconnect stops nothing
   /// `queue`: these clients wait for an answer of their own.
   turns::during_turn during = turns::during_turn::queue;
+  std::optional<operation_id> answers = {}; ///< it answers what this turn asks, and no other one
   std::map<std::string, std::string> labels = {};
   /// In a kept conversation: its message is asked again, with everything behind it taken away. An edited one that quell
   /// does not know is a message like others.
