@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "actors/posted_command.hpp"
-#include "protocol/stop_urgency.hpp"
 #include "protocol/urgency.hpp"
 
 namespace quell::controller {
@@ -20,7 +19,6 @@ struct controller_state {
   bool turn_over_sent = false;
   std::function<void()> when_down;
   std::shared_ptr<core_activity> activity;
-  std::optional<on_way_of_stops> way; ///< of the actor's thread
 };
 
 using controller_pointer = actors::controller_actor::stateful_pointer<controller_state>;
@@ -54,7 +52,6 @@ void tick(controller_pointer self) {
 /// After each message: its effects leave at the end of the burst, or a little later if more is about to come.
 void after(controller_pointer self) {
   auto& s = self->state;
-  bound_stop_urgency();
   if (!s.gate->dirty() || s.turn_over_sent) return;
   if (s.gate->expects_more()) {
     const auto now = clock_now();
@@ -74,7 +71,6 @@ void finish(controller_pointer self) {
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make,
                                                    const std::shared_ptr<core_activity>& activity) {
   take_short_turns(turns_of::deciding);
-  self->state.way.emplace(turns_of::deciding);
   self->state.activity = activity;
   self->state.gate = make(clock_now());
   // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.

@@ -1,12 +1,9 @@
 // From a checked cancel to its answer.
 #include "gateway/cancel_perform.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
 #include "gateway/presenter.hpp"
-#include "protocol/stop_urgency.hpp"
 
 namespace quell::controller::http {
 
@@ -63,15 +60,11 @@ awaitable<std::string> text_after_wait(exchange& x, const cancel_request& reques
 } // namespace
 
 awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order order, service::may_target what) {
-  const auto way = std::make_shared<stop_on_its_way>();
   const auto claim = std::make_shared<order_claim>();
   std::function<void(std::function<void(outcome<cancel_view>)>)> start = [&gw, &order, what, claim](auto reply) {
     gw.controller.cancel_claimed(std::move(order), what, claim, std::move(reply));
   };
-  auto answered = co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
-  // Behind the answer, which is written without another wait unless the caller waits for more than the fence.
-  boost::asio::post(*gw.io, [way] {});
-  co_return answered;
+  co_return co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
 }
 
 awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view) {

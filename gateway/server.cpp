@@ -33,7 +33,6 @@
 #include "gateway/sign_in_handlers.hpp"
 #include "gateway/tls_files.hpp"
 #include "integrations/net/file_watch.hpp"
-#include "protocol/stop_urgency.hpp"
 #include "protocol/urgency.hpp"
 
 namespace quell::controller::http {
@@ -179,15 +178,12 @@ class running_gateway : public gateway {
   static void run(boost::asio::io_context& io, pace how) {
     const auto turn = how == pace::quick ? turns_of::answering : turns_of::bulk;
     take_short_turns(turn);
-    std::optional<on_way_of_stops> way;
-    if (how == pace::quick) way.emplace(turn);
     turn_keeper keeper(turn);
     // A thread whose coroutines have all ended waits for the next.
     const auto work = boost::asio::make_work_guard(io);
     while (true) {
       try {
         while (true) {
-          bound_stop_urgency();
           if (io.poll_one() > 0) {
             keeper.worked();
           } else {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <thread>
 
-#include "protocol/stop_urgency.hpp"
 #include "protocol/urgency.hpp"
 #include "storage/ballast.hpp"
 #include "storage/committer.hpp"
@@ -115,11 +114,9 @@ class sqlite_journal final : public journal {
  private:
   void write_until_closed() {
     take_short_turns(turns_of::deciding);
-    const on_way_of_stops way(turns_of::deciding);
     std::vector<pending_batch> group;
     while (take(group)) {
       committer_->commit(group, notice_);
-      bound_stop_urgency();
       group.clear();
     }
   }

@@ -92,8 +92,7 @@ VAGUE = r"told|heard|said|asked|judge|judged|judgement|mishaps?|wish|wishes|mann
 NAMED_OUTSIDE = r"(?:last_heard_at|model_asked)\b"
 
 WORDS = (
-    # Which threads are urgent is known to the process alone, and a stop that begins on any of them changes all.
-    Words("no threads in protocol", r"protocol/(?!socket|fresh_id\.cpp|stop_urgency\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),
+    Words("no threads in protocol", r"protocol/(?!socket|fresh_id\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),
     Words("no clocks in protocol", r"protocol/(?!socket|fresh_id\.cpp|clock_now\.cpp)", CLOCKS, "time comes in as an argument, so that a whole cluster can be"
           " simulated from a seed"),
     # The ballast limits the rate of its checks of the free space; nothing of that is recorded.
