@@ -4,9 +4,7 @@
 // is the ledger's decision, and so are the timers: an instant returned here must be looked at again when it comes.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +15,8 @@ namespace quell::controller::live {
 
 /// Invariants, see `check`:
 ///  - exactly the external operations have an `external_state`;
-///  - one with a session is once in the list of that session's group of its scope, and nothing else is in such a list;
-///  - a group is not empty, and counts the leases of those whose own work is not over;
-///  - an operation whose owner was notified is external and live, is being stopped, and its own work is not over; its
-///    group knows it, too.
+///  - one with a session is once in the list of that session, and nothing else is in such a list;
+///  - an operation whose owner was notified is external and live, is being stopped, and its own work is not over.
 class external_leases {
  public:
   /// Operations with the seq that distinguishes each from a later user of its slot.
@@ -42,7 +38,7 @@ class external_leases {
   void begin(index x, boot_time until) { operations_[x].external->lease_until = until; }
   /// Its owner has been heard: the whole lease again. False: it has none.
   bool renew(index x, boot_time now);
-  /// When its lease is over, which the heartbeats of its session move, too. Only of an operation that has one.
+  /// When its lease is over. Only of an operation that has one.
   boot_time end_of(index x) const;
   /// Every lease begins anew: heartbeats can have come, unread, while this process was stalled.
   void was_stalled(boot_time now) { woke_ = now; }
@@ -51,51 +47,23 @@ class external_leases {
   /// Its owner is told to stop it, and has this grace from now on. Only of an operation that is being stopped.
   void notify(index x, milliseconds grace, boot_time now);
   /// Its owner was notified in an earlier life; `give_grace` follows.
-  void note_notified(index x);
+  void note_notified(index x) { notified_.emplace(operations_[x].seq, x); }
   void give_grace(index x, milliseconds grace, boot_time now);
-  /// Its own work is over: it has no lease any more, and its owner no grace.
-  void own_work_over(index x);
+  /// Its own work is over.
+  void forget_notified(index x) { notified_.erase(operations_[x].seq); }
   const std::map<std::uint64_t, index>& notified() const { return notified_; } ///< by seq
 
-  // ---- sessions, as far as the caller sees their scopes
-  using sees_scope = std::function<bool(index scope)>;
-  guarded in_session(const std::string& session, const sees_scope& sees) const; ///< oldest first
-  /// Those whose owners were notified, oldest first.
-  guarded notified_in(const std::string& session, const sees_scope& sees) const;
-  struct renewal {
-    std::uint64_t operations = 0;         ///< live ones
-    std::optional<milliseconds> shortest; ///< of their leases; nullopt: none has one
-  };
-  /// The owner of these operations has been heard: the whole lease again for each. It costs one step for each scope of
-  /// the session, not for each operation.
-  renewal renew_session(const std::string& session, const sees_scope& sees, boot_time now);
-  std::string session_of(index x) const; ///< "" = none
+  // ---- sessions
+  guarded in_session(const std::string& session) const; ///< oldest first
+  std::string session_of(index x) const;                ///< "" = none
 
   /// Adds a sentence for each invariant that does not hold. Reads everything: for tests.
   void check(std::vector<std::string>& broken) const;
 
  private:
-  using groups_of_session = std::map<index, index>; ///< by scope
-  using sessions = std::map<std::string, groups_of_session>;
-  /// The operations of one session in one scope: whoever sees one of them by its scope sees all.
-  struct group {
-    sessions::iterator session{};
-    index scope = none;
-    index head = none;
-    std::uint64_t members = 0;
-    std::map<milliseconds, std::uint64_t> lengths; ///< of the leases of those whose own work is not over
-    std::map<std::uint64_t, index> notified;       ///< by seq
-    boot_time renewed_at{};                        ///< when the lease of each of them last began anew
-  };
-
-  void join(index x, const std::string& session);
-  void check_groups(std::vector<std::string>& broken) const;
-  template <class Visit>
-  void each_group(const std::string& session, const sees_scope& sees, const Visit& visit) const;
-
   operation_table& operations_;
-  sessions sessions_; ///< of runtimes that own external operations; no empty ones
-  slab<group> groups_;
+  interner<std::string> sessions_;          ///< of runtimes that own external operations
+  std::vector<index> session_heads_;        ///< by interned session
   std::map<std::uint64_t, index> notified_; ///< by seq
   boot_time woke_{};                        ///< when this process was last found to have been stalled
 };

@@ -163,19 +163,8 @@ heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now
     if (!found || !renew(*found)) answer.unknown.push_back(id);
   }
   if (!order.session) return answer;
-  if (must_read_session(order.by)) {
-    for (const auto& [x, seq] : in_session(*order.session, order.by))
-      if (is_same(x, seq)) renew(x); // the end of one can end another
-    return answer;
-  }
-  const auto sees = scopes_of(order.by);
-  const auto all = leases_.renew_session(*order.session, sees, now.boot);
-  answer.renewed += all.operations;
-  if (all.shortest) {
-    const wall_time expires = now.wall + *all.shortest;
-    answer.lease_expires_at = std::min(answer.lease_expires_at.value_or(expires), expires);
-  }
-  for (const auto& [x, seq] : leases_.notified_in(*order.session, sees)) answer.cancels.push_back(signal_to_owner(x));
+  for (const auto& [x, seq] : in_session(*order.session, order.by))
+    if (is_same(x, seq)) renew(x); // the end of one can end another
   return answer;
 }
 
@@ -189,29 +178,16 @@ outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_i
 
 std::vector<external_signal> live_ledger::signals_of(const std::string& session, const caller& by, moment now) {
   std::vector<external_signal> found;
-  if (!must_read_session(by)) {
-    for (const auto& [x, seq] : leases_.notified_in(session, scopes_of(by))) found.push_back(signal_to_owner(x));
-    return found;
-  }
   for (const auto& [x, seq] : in_session(session, by))
     if (is_same(x, seq) && !operations_[x].is_over() && settle_stop(x, now) && is_same(x, seq))
       found.push_back(signal_to_owner(x));
   return found;
 }
 
-/// The scopes that the caller's token reaches.
-external_leases::sees_scope live_ledger::scopes_of(const caller& by) const {
-  return [this, prefix = by.prefix](index scope) { return !prefix || scopes_[scope].path.is_at_or_below(*prefix); };
-}
-
-/// While a sweep is on its way, some of the operations can be stopped without having been reached. Without one, those
-/// whose owners were notified are all that must stop. A task sees only a part of its scope.
-bool live_ledger::must_read_session(const caller& by) const { return by.task || !sweeps_.empty(); }
-
 /// The operations of a session that the caller sees, oldest first, each with the seq that distinguishes it from a later
 /// user of its slot.
 external_leases::guarded live_ledger::in_session(const std::string& session, const caller& by) const {
-  auto found = leases_.in_session(session, scopes_of(by));
+  auto found = leases_.in_session(session);
   std::erase_if(found, [&](const auto& one) { return !sees(by, one.first); });
   return found;
 }
@@ -258,7 +234,7 @@ void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds
 
 void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
-  if (n.is_over()) return leases_.own_work_over(x);
+  if (n.is_over()) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (n.is_stopped()) leases_.note_notified(x);
 }

@@ -14,11 +14,6 @@ std::vector<std::string> live_ledger::broken_invariants() const {
   operations_.check(broken);
   runs_.check(broken);
   leases_.check(broken);
-  if (sweeps_.empty())
-    for (index x = 0; x < operations_.end_index(); ++x)
-      if (operations_[x].seq != 0 && operations_[x].external && !operations_[x].is_over() && stop_of(x) &&
-          !leases_.notified().contains(operations_[x].seq))
-        broken.push_back("operation " + operations_[x].id.text() + " must stop, and its owner was not notified");
   tombstones_.check(broken);
   std::map<index, std::uint32_t> cutoffs;
   for (const auto& [text, scope] : scopes_.by_text())

@@ -254,8 +254,6 @@ class live_ledger final : public ledger,
   // externals.cpp
   void begin_lease(index x, boot_time until);
   void look_at_lease(index x, moment now);
-  external_leases::sees_scope scopes_of(const caller& by) const;
-  bool must_read_session(const caller& by) const;
   external_leases::guarded in_session(const std::string& session, const caller& by) const;
   outcome<index> find_external(const operation_id& id, const caller& by) const;
   bool settle_stop(index x, moment now);

@@ -61,10 +61,9 @@ struct external_state {
   std::map<std::string, std::string> labels;
   milliseconds lease{0}; ///< 0 = none
   of_leases<boot_time> lease_until{boot_time{}};
-  of_leases<boot_time> kill_at{boot_time{}};                            ///< set once its owner was told to stop
-  of_leases<milliseconds> grace{milliseconds{0}};                       ///< set at the same time
-  of_leases<index> group{none}, group_next{none}, group_previous{none}; ///< of its session in its scope
-  of_leases<bool> is_counted{false};                                    ///< its lease, in its group
+  of_leases<boot_time> kill_at{boot_time{}};      ///< set once its owner was told to stop
+  of_leases<milliseconds> grace{milliseconds{0}}; ///< set at the same time
+  of_leases<index> session{none}, session_next{none}, session_previous{none};
   start_when start = start_when::now;
 };
 

@@ -14,15 +14,14 @@ struct leases_world {
   live::external_leases leases{table};
   std::uint64_t seq = 0;
 
-  live::index external(const std::string& session, milliseconds lease = milliseconds{1'000},
-                       const std::string& scope = "team") {
+  live::index external(const std::string& session, milliseconds lease = milliseconds{1'000}) {
     records::operation_record r;
     r.seq = r.as_of = ++seq;
     r.id.bytes[15] = static_cast<std::uint8_t>(seq);
     r.kind = kind::external;
     r.name = "crawl";
     r.labels = {{"team", "search"}};
-    r.scope = *scope_path::parse(scope);
+    r.scope = *scope_path::parse("team");
     const live::index x = table.add(r);
     leases.enter(x, {.lease = lease, .session = session}, r);
     return x;
@@ -35,13 +34,9 @@ struct leases_world {
     leases.leave(x);
     table.remove(x);
   }
-  live::external_leases::sees_scope everything = [](live::index) { return true; };
-  live::external_leases::sees_scope only(const std::string& scope) {
-    return [at = scopes.find(scope)](live::index which) { return which == at; };
-  }
   std::vector<live::index> members(const std::string& session) const {
     std::vector<live::index> found;
-    for (const auto& [x, guard] : leases.in_session(session, everything)) {
+    for (const auto& [x, guard] : leases.in_session(session)) {
       CHECK(table.is_same(x, guard));
       found.push_back(x);
     }
@@ -125,42 +120,8 @@ TEST_CASE("an owner that was notified has its grace from then on, until its oper
   CHECK(w.leases.notified().size() == 1);
   CHECK(w.table[x].external->kill_at == at_ms(10'600));
   CHECK(w.broken().empty());
-  CHECK(w.leases.notified_in("s1", w.everything).size() == 1);
-  w.table.set_phase(x, live::phase::over);
-  CHECK_FALSE(w.broken().empty());
-  w.leases.own_work_over(x);
+  w.leases.forget_notified(x);
   CHECK(w.leases.notified().empty());
-  CHECK(w.leases.notified_in("s1", w.everything).empty());
-  CHECK(w.broken().empty());
-}
-
-TEST_CASE("a heartbeat of a session renews what the caller sees of it, and counts each lease that can end") {
-  leases_world w;
-  const live::index a = w.external("s1"), b = w.external("s1", milliseconds{3'000}, "team/b"),
-                    c = w.external("s1", milliseconds{0}, "team/b"), other = w.external("s2", milliseconds{500});
-  for (const live::index x : {a, b, other}) w.leases.begin(x, at_ms(2'000));
-  const auto part = w.leases.renew_session("s1", w.only("team/b"), at_ms(1'000));
-  CHECK(part.operations == 2);
-  CHECK(part.shortest == milliseconds{3'000});
-  CHECK(w.leases.end_of(a) == at_ms(2'000));
-  CHECK(w.leases.end_of(b) == at_ms(4'000));
-  const auto all = w.leases.renew_session("s1", w.everything, at_ms(1'500));
-  CHECK(all.operations == 3);
-  CHECK(all.shortest == milliseconds{1'000});
-  CHECK(w.leases.end_of(a) == at_ms(2'500));
-  CHECK(w.leases.end_of(b) == at_ms(4'500));
-  CHECK(w.leases.end_of(other) == at_ms(2'000));
-  CHECK(w.leases.renew_session("nobody's", w.everything, at_ms(1'500)).operations == 0);
-  w.end(a);
-  CHECK(w.leases.renew_session("s1", w.everything, at_ms(1'600)).shortest == milliseconds{3'000});
-  w.end(b);
-  CHECK_FALSE(w.leases.renew_session("s1", w.everything, at_ms(1'600)).shortest);
-  w.end(c);
-  CHECK(w.leases.renew_session("s1", w.everything, at_ms(1'700)).operations == 0);
-  // What its group heard ends with the group.
-  const live::index again = w.external("s1");
-  w.leases.begin(again, at_ms(1'800));
-  CHECK(w.leases.end_of(again) == at_ms(1'800));
   CHECK(w.broken().empty());
 }
 
@@ -183,8 +144,7 @@ TEST_CASE("the check of the leases finds a notified owner of an operation that i
   REQUIRE(w.broken().empty());
   w.leases.note_notified(x);
   CHECK_FALSE(w.broken().empty());
-  w.leases.own_work_over(x);
-  w.table.set_phase(x, live::phase::over);
+  w.leases.forget_notified(x);
   REQUIRE(w.broken().empty());
   w.table[x].external.reset();
   CHECK_FALSE(w.broken().empty());
