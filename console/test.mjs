@@ -1,4 +1,4 @@
-// Runs test/*.test.ts: bundled for node, then by node's own test runner.
+// Runs test/*.test.ts: bundled for node, then by node's own test runner, four files at once: most of them wait.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const files = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.t
 const out = mkdtempSync(join(tmpdir(), 'quell-console-'));
 try {
   await build({ entryPoints: files.map((name) => join(here, 'test', name)), bundle: true, platform: 'node', format: 'esm', outdir: out, outExtension: { '.js': '.mjs' }, loader: { '.css': 'text' }, logLevel: 'warning' });
-  const done = spawnSync(process.execPath, ['--test', ...readdirSync(out).map((name) => join(out, name))], { stdio: 'inherit', cwd: here });
+  const done = spawnSync(process.execPath, ['--test', '--test-concurrency=4', ...readdirSync(out).map((name) => join(out, name))], { stdio: 'inherit', cwd: here });
   process.exitCode = done.status ?? 1;
 } finally {
   rmSync(out, { recursive: true });
