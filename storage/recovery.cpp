@@ -89,7 +89,7 @@ recovered_state recover(SQLite::Database& database) {
            state.live, read_operation);
   read_all(database, "SELECT " + cancel_columns + " FROM cancel INDEXED BY cancel_open WHERE status <> 2 ORDER BY seq",
            state.open_cancels, read_cancel);
-  read_all(database, "SELECT " + cutoff_columns + " FROM cutoff", state.cutoffs, read_cutoff);
+  read_all(database, recovered_cutoffs_sql, state.cutoffs, read_cutoff);
   read_all(database, "SELECT " + tombstone_columns + " FROM tombstone", state.tombstones, read_tombstone);
   read_all(database, "SELECT " + worker_columns + " FROM worker ORDER BY name", state.workers, read_worker);
   read_all(database, "SELECT " + token_columns + " FROM token ORDER BY id", state.tokens, read_token);

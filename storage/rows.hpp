@@ -4,7 +4,7 @@
 #include <string>
 
 #include "controller/records/history.hpp"
-#include "controller/records/records.hpp"
+#include "controller/records/recovered_state.hpp"
 #include "storage/audit.hpp"
 #include "storage/record_names.hpp"
 
@@ -49,11 +49,12 @@ extern const std::string prune_cost_sql; ///< a few rows of days before ?1
 extern const std::string put_turn_cost_sql;
 /// Sums by day, scope and author of the newest three days that have any.
 extern const std::string recovered_cost_sql;
+/// The cutoffs with what their cancels say of the token; a cancel is kept as long as a cutoff names it.
+extern const std::string recovered_cutoffs_sql;
 
 /// Columns to select, in the order that `read_…` expects. Tables go by these names, never by an alias.
 extern const std::string operation_columns;
 extern const std::string cancel_columns;
-extern const std::string cutoff_columns;
 extern const std::string tombstone_columns;
 extern const std::string worker_columns;
 extern const std::string token_columns;
@@ -86,7 +87,7 @@ void write_turn_cost(SQLite::Statement& put, const turn_cost_record& record);
 // Each function reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
 operation_record read_operation(SQLite::Statement& row);
 cancel_record read_cancel(SQLite::Statement& row);
-cutoff_record read_cutoff(SQLite::Statement& row);
+recovered_cutoff read_cutoff(SQLite::Statement& row);
 tombstone_record read_tombstone(SQLite::Statement& row);
 worker_record read_worker(SQLite::Statement& row);
 token_record read_token(SQLite::Statement& row);

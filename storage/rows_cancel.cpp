@@ -138,7 +138,9 @@ cancel_record read_cancel(SQLite::Statement& row) {
 }
 
 const std::string put_cutoff_sql = "INSERT OR REPLACE INTO cutoff (scope, cutoff, cancel) VALUES (?, ?, ?)";
-const std::string cutoff_columns = "scope, cutoff, cancel";
+const std::string recovered_cutoffs_sql =
+    "SELECT cutoff.scope, cutoff.cutoff, cutoff.cancel, cancel.body FROM cutoff LEFT JOIN cancel ON cancel.id = "
+    "cutoff.cancel";
 
 void write_cutoff(SQLite::Statement& put, const cutoff_record& record) {
   const auto scope = stored_scope(record.scope.text());
@@ -146,13 +148,18 @@ void write_cutoff(SQLite::Statement& put, const cutoff_record& record) {
   run(put);
 }
 
-cutoff_record read_cutoff(SQLite::Statement& row) {
+recovered_cutoff read_cutoff(SQLite::Statement& row) {
   columns from(row);
-  cutoff_record record;
-  record.scope = scope_of(from.view());
-  record.cutoff = from.count();
-  record.cancel = from.id<cancel_id>();
-  return record;
+  recovered_cutoff read;
+  read.record.scope = scope_of(from.view());
+  read.record.cutoff = from.count();
+  read.record.cancel = from.id<cancel_id>();
+  if (const auto body = from.view(); !body.empty()) {
+    cancel_record by;
+    read_body(body, by);
+    read.via_token_id = std::move(by.via_token_id);
+  }
+  return read;
 }
 
 const std::string put_tombstone_sql =

@@ -199,13 +199,15 @@ cancel_run& live_ledger::accept(cancel_run draft, std::uint64_t covered, moment 
 void live_ledger::raise_cutoff(const cancel_run& run, moment now) {
   if (!run.is_scope() || run.record.cutoff <= scopes_[run.scope].cutoff) return;
   const auto& by = run.record.via_token_id;
-  keep_cutoff(run.scope, run.record.cutoff, run.record.id, has_share(by) ? cutoff_tokens_.hold(by) : none, now);
+  keep_cutoff(run.scope, run.record.cutoff, run.record.id, by, now);
   effects_.journal.emplace_back(records::put_cutoff{{scopes_[run.scope].path, run.record.cutoff, run.record.id}});
 }
 
-/// `token`: held for it, or none. A scope has one expiry at a time, however often it is cancelled.
-void live_ledger::keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, index token, moment now) {
+/// A scope has one expiry at a time, however often it is cancelled.
+void live_ledger::keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, const std::string& by_token,
+                              moment now) {
   scope_node& node = scopes_[scope];
+  const index token = has_share(by_token) ? cutoff_tokens_.hold(by_token) : none;
   if (node.cutoff_token != none) cutoff_tokens_.release(node.cutoff_token);
   const bool is_first = node.cutoff == 0;
   node.cutoff = cutoff;

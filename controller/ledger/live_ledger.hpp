@@ -200,7 +200,7 @@ class live_ledger final : public ledger,
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
   void raise_cutoff(const cancel_run& run, moment now);
-  void keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, index token, moment now);
+  void keep_cutoff(index scope, std::uint64_t cutoff, const cancel_id& cancel, const std::string& by_token, moment now);
   bool has_used_up_cutoffs(const caller& by) const;
   void queue_sweep(const cancel_run& run);
   void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);

@@ -21,10 +21,8 @@ live_ledger::live_ledger(ledger_settings s, records::recovered_state recovered, 
 
 void live_ledger::recover(records::recovered_state& recovered, moment now) {
   for (const auto& r : recovered.live) recover_operation(r, now);
-  for (const auto& c : recovered.cutoffs) {
-    // Its row does not say which token left it.
-    keep_cutoff(scopes_.find_or_make(c.scope), c.cutoff, c.cancel, none, now);
-  }
+  for (const auto& [c, via_token_id] : recovered.cutoffs)
+    keep_cutoff(scopes_.find_or_make(c.scope), c.cutoff, c.cancel, via_token_id, now);
   for (const auto& t : recovered.tombstones) {
     tombstones_.put(t);
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0});

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "controller/records/costs.hpp"
 #include "controller/records/records.hpp"
 
 namespace quell::records {
+
+/// `via_token_id`: that of its cancel, in whose row it is stored.
+struct recovered_cutoff {
+  cutoff_record record;
+  std::string via_token_id;
+  friend bool operator==(const recovered_cutoff&, const recovered_cutoff&) = default;
+};
 
 /// The state on disk when the journal is opened; only the part that the controller must hold in memory.
 struct recovered_state {
@@ -20,7 +28,7 @@ struct recovered_state {
   std::uint64_t restored_below = 0;
   std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
   std::vector<cancel_record> open_cancels; ///< not settled, by seq
-  std::vector<cutoff_record> cutoffs;
+  std::vector<recovered_cutoff> cutoffs;
   std::vector<tombstone_record> tombstones;
   std::vector<worker_record> workers;
   std::vector<token_record> tokens;

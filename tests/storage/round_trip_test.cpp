@@ -110,7 +110,7 @@ TEST_CASE("every kind of entry comes back from a restart as it was written") {
   CHECK(r.live[1] == plain);
   CHECK(r.live[2] == huge);
   CHECK(r.open_cancels == std::vector<cancel_record>(cancels.begin(), cancels.end() - 1));
-  CHECK(r.cutoffs == std::vector{cutoff});
+  CHECK(r.cutoffs == std::vector<recovered_cutoff>{{cutoff, cancels[1].via_token_id}});
   CHECK(r.tombstones.size() == 2);
   CHECK(std::count(r.tombstones.begin(), r.tombstones.end(), stone) == 1);
   CHECK(std::count(r.tombstones.begin(), r.tombstones.end(), bare_stone) == 1);

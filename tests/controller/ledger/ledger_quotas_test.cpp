@@ -106,7 +106,7 @@ TEST_CASE("a token may cancel so many idle scopes, and always one in which work 
     order.by_token.token_id = token;
     const auto done = w.core->cancel(order, w.next_cancel(), w.now);
     if (done) w.core->cancel_fenced(done->record.id, true, w.now);
-    (void)w.core->take();
+    w.store.apply(w.core->take().journal);
     return done ? std::string() : std::string(text_of(done.error().error.code)) + done.error().error.pointer;
   };
   for (int i = 0; i < 10'000; ++i)
@@ -121,6 +121,9 @@ TEST_CASE("a token may cancel so many idle scopes, and always one in which work 
   CHECK(w.core->cancel(look, w.next_cancel(), w.now).has_value());
   CHECK(cancel("busy", "one").empty());
   CHECK(cancel("never", "one") == "too_many_operations/scope");
+  w.restart();
+  CHECK(cancel("never", "one") == "too_many_operations/scope");
+  CHECK(cancel("never", "other").empty());
   for (const auto* free : {"", "bootstrap"}) CHECK(cancel(std::string("free/") + free + "x", free).empty());
   for (const auto& sentence : broken_invariants(*w.core)) FAIL(sentence);
 }

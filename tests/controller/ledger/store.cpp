@@ -77,7 +77,7 @@ records::recovered_state remembered_store::recovered() const {
   for (const auto& [id, record] : cancels)
     if (record.status != cancel_status::settled) r.open_cancels.push_back(record);
   std::sort(r.open_cancels.begin(), r.open_cancels.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });
-  for (const auto& [scope, record] : cutoffs) r.cutoffs.push_back(record);
+  for (const auto& [scope, record] : cutoffs) r.cutoffs.push_back({record, cancels.at(record.cancel).via_token_id});
   for (const auto& [id, record] : tombstones) r.tombstones.push_back(record);
   for (const auto& [id, record] : turn_costs) r.turn_costs.push_back(record);
   r.costs = costs;
