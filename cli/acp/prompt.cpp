@@ -29,9 +29,11 @@ milliseconds until_killed(const json& cancel) {
 
 } // namespace
 
-prompt::prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, callbacks c)
+prompt::prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect,
+               editor_shows editor, callbacks c)
     : api_(controller), tell_(std::move(c)), message_(std::move(message)), images_(std::move(images)),
-      reconnect_(reconnect), updates_(std::make_unique<turn_updates>("")), scope_(text_of(message_, "scope")) {
+      reconnect_(reconnect), updates_(std::make_unique<turn_updates>("")), scope_(text_of(message_, "scope")),
+      author_(member(message_, "author")), editor_(editor) {
   message_["on_disconnect"] = "cancel";
 }
 
@@ -93,24 +95,46 @@ void prompt::take(const json& event) {
 }
 
 void prompt::ask_person(const json& event) {
-  auto q = updates_->question(event);
-  if (!questions_.insert(q.operation + " " + q.question).second) return;
+  auto q = updates_->question(event, editor_);
+  if (questions_.insert(q.operation + " " + q.question).second) ask(std::move(q));
+}
+
+void prompt::ask(human_question q) {
   auto params = q.params;
-  tell_.ask(std::move(params), [this, alive = std::weak_ptr(alive_), q = std::move(q)](const json& outcome) {
-    if (!alive.expired() && !is_over_ && !is_cancelled_) decide(q, outcome);
+  const auto how = q.how;
+  tell_.ask(how, std::move(params), [this, alive = std::weak_ptr(alive_), q = std::move(q)](const json& result) {
+    if (!alive.expired() && !is_over_ && !is_cancelled_) decide(q, result);
   });
 }
 
 /// The person's answer. Somebody else can have decided meanwhile: then it is refused, and nothing changes.
-void prompt::decide(const permission_question& q, const json& outcome) {
-  const auto values = q.values.find(text_of(outcome, "optionId"));
-  const bool is_allowed = values != q.values.end() || text_of(outcome, "optionId") == "allow";
-  json body = {{"reason", is_allowed ? "allowed in the editor" : "rejected in the editor"}};
-  if (!q.question.empty()) body["question"] = q.question;
-  if (!q.question.empty() && is_allowed) body["values"] = values == q.values.end() ? json::object() : values->second;
-  const auto path = "/v1/operations/" + q.operation + (is_allowed ? "/approve" : "/deny");
-  keep(api_.call("POST", path, body, decision_timeout, [this](answer<json> a) {
-    if (!a && a.error().code != "not_paused") tell_.warn("the decision was not taken: " + a.error().detail);
+void prompt::decide(const human_question& q, const json& result) {
+  const auto decided = decision_in(q, result);
+  json body = {{"reason", decided.accepts ? "allowed in the editor" : "rejected in the editor"}};
+  if (!q.question.empty()) {
+    body["question"] = q.question;
+    if (decided.accepts) body["values"] = decided.values;
+    if (decided.is_dismissed) body["dismiss"] = true;
+  }
+  const auto path = "/v1/operations/" + q.operation + (decided.accepts ? "/approve" : "/deny");
+  keep(api_.call("POST", path, body, decision_timeout, [this, q, values = decided.values](answer<json> a) {
+    if (a || a.error().code == "not_paused" || is_over_ || is_cancelled_) return;
+    if (a.error().code == "invalid_values" && q.how == editor_request::form) { // the question stays open
+      auto again = q;
+      again.params["message"] = text_of(q.params, "message") + "\n" + a.error().detail;
+      return ask(std::move(again));
+    }
+    // Whoever was asked may answer, also without the right to decide about calls.
+    const auto words = text_of(values, "answer");
+    if (a.error().status == 403 && q.is_agents && !words.empty()) return answer_by_message(q, words);
+    tell_.warn("the decision was not taken: " + a.error().detail);
+  }));
+}
+
+void prompt::answer_by_message(const human_question& q, const std::string& text) {
+  const json body = {{"scope", q.scope}, {"text", text}, {"author", author_}, {"during_turn", "answer"}};
+  keep(api_.call("POST", "/v1/messages", body, decision_timeout, [this](answer<json> a) {
+    if (!a && a.error().code != "not_paused") tell_.warn("the answer was not taken: " + a.error().detail);
   }));
 }
 

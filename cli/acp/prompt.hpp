@@ -18,8 +18,8 @@ class prompt {
  public:
   struct callbacks {
     std::function<void(json update)> update;
-    /// Asks the person in the editor; the outcome of `session/request_permission`, or null if there is none.
-    std::function<void(json params, std::function<void(const json& outcome)>)> ask;
+    /// Asks the person in the editor by this request; its result, or null if there is none.
+    std::function<void(editor_request how, json params, std::function<void(const json& result)>)> ask;
     /// The result of the request. Once; the prompt is over.
     std::function<void(json result)> answered;
     /// Its error. Once; the prompt is over.
@@ -28,7 +28,8 @@ class prompt {
   };
 
   /// `message`: body of POST /v1/messages; the images become files of its scope first.
-  prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, callbacks c);
+  prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, editor_shows editor,
+         callbacks c);
   ~prompt();
   prompt(const prompt&) = delete;
   prompt& operator=(const prompt&) = delete;
@@ -45,7 +46,9 @@ class prompt {
   void fail(const problem& p);
   void take(const json& event);
   void ask_person(const json& event);
-  void decide(const permission_question& q, const json& outcome);
+  void ask(human_question q);
+  void decide(const human_question& q, const json& result);
+  void answer_by_message(const human_question& q, const std::string& text);
   void stopping(const json& cancel);
   void answer_late();
   void ended(const json& operation);
@@ -61,7 +64,9 @@ class prompt {
   const milliseconds reconnect_;
   std::unique_ptr<turn_stream> stream_; ///< null: nothing was said yet, the images are on their way
   std::unique_ptr<turn_updates> updates_;
-  std::string scope_;
+  const std::string scope_;
+  const json author_;
+  const editor_shows editor_;
   json cancel_;                     ///< the last known state of our cancel
   std::set<std::string> questions_; ///< asked already
   std::vector<event_loop::handle> calls_;

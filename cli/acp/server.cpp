@@ -103,22 +103,25 @@ void server::take_line(std::string_view line) {
   }
 }
 
-/// The outcome of a question; an error counts as none.
+/// The answer to a question; an error counts as none.
 void server::take_reply(const json& whole) {
   if (!whole.at("id").is_number_integer()) return;
   const auto found = questions_.find(whole.at("id").get<std::int64_t>());
   if (found == questions_.end()) return;
   const auto answered = std::move(found->second.answered);
   questions_.erase(found);
-  answered(member(member(whole, "result"), "outcome"));
+  answered(member(whole, "result"));
 }
 
 void server::take_request(mcp::message m) {
-  if (m.method == "initialize")
+  if (m.method == "initialize") {
+    const auto& forms = member(member(member(m.params, "clientCapabilities"), "elicitation"), "form");
+    editor_ = forms.is_object() ? editor_shows::forms : editor_shows::options;
     return reply(m.id, {{"protocolVersion", protocol_version},
                         {"agentCapabilities", abilities()},
                         {"agentInfo", who_we_are()},
                         {"authMethods", json::array()}});
+  }
   if (m.method == "authenticate") return reply(m.id, json::object()); // the token is that of quell
   if (m.method == "session/new") return begin_session(m.id);
   if (m.method == "session/load") return open_again(m, true);

@@ -38,7 +38,7 @@ class server {
   };
   struct open_question {
     std::string session;
-    std::function<void(const json& outcome)> answered;
+    std::function<void(const json& result)> answered;
   };
 
   void take_line(std::string_view line);
@@ -62,7 +62,7 @@ class server {
 
   // --- prompts (server_prompts.cpp)
   void begin_prompt(mcp::message m);
-  void ask(const std::string& session, json params, std::function<void(const json&)> answered);
+  void ask(const std::string& session, editor_request how, json params, std::function<void(const json&)> answered);
   void end_prompt(const std::string& session);
   void drop_questions(const std::string& session);
   void cancel_all(const char* why);
@@ -79,6 +79,7 @@ class server {
   std::vector<std::unique_ptr<prompt>> over_;       ///< can still be on the stack
   std::vector<event_loop::handle> calls_;
   std::int64_t next_request_ = 1;
+  editor_shows editor_ = editor_shows::options;
   std::optional<int> code_;
   bool is_leaving_ = false;
 };

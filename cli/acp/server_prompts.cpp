@@ -25,8 +25,8 @@ void server::begin_prompt(mcp::message m) {
   to.update = [this, session](json update) {
     notify("session/update", {{"sessionId", session}, {"update", std::move(update)}});
   };
-  to.ask = [this, session](json params, std::function<void(const json&)> answered) {
-    ask(session, std::move(params), std::move(answered));
+  to.ask = [this, session](editor_request how, json params, std::function<void(const json&)> answered) {
+    ask(session, how, std::move(params), std::move(answered));
   };
   to.answered = [this, session, id = m.id](json result) {
     reply(id, std::move(result));
@@ -40,18 +40,18 @@ void server::begin_prompt(mcp::message m) {
     end_prompt(session);
   };
   to.warn = [this](const std::string& words) { s_.warn("acp: " + words); };
-  one->work = std::make_unique<prompt>(api_, std::move(message), std::move(content->images), reconnect_, std::move(to));
+  one->work = std::make_unique<prompt>(api_, std::move(message), std::move(content->images), reconnect_, editor_,
+                                       std::move(to));
   one->work->start();
 }
 
-void server::ask(const std::string& session, json params, std::function<void(const json&)> answered) {
+void server::ask(const std::string& session, editor_request how, json params,
+                 std::function<void(const json&)> answered) {
   const auto id = next_request_++;
   questions_.emplace(id, open_question{session, std::move(answered)});
   params["sessionId"] = session;
-  channel_->send(
-      to_line(
-          {{"jsonrpc", "2.0"}, {"id", id}, {"method", "session/request_permission"}, {"params", std::move(params)}}) +
-      "\n");
+  channel_->send(to_line({{"jsonrpc", "2.0"}, {"id", id}, {"method", name_of(how)}, {"params", std::move(params)}}) +
+                 "\n");
 }
 
 /// Called from inside the prompt, which is destroyed later.

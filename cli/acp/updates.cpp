@@ -92,25 +92,51 @@ std::vector<json> turn_updates::text_update(std::uint64_t offset, const std::str
 
 std::vector<json> turn_updates::rest(const std::string& whole_text) { return text_update(0, whole_text); }
 
-permission_question turn_updates::question(const json& event) const {
+const char* name_of(editor_request what) {
+  return what == editor_request::form ? "elicitation/create" : "session/request_permission";
+}
+
+human_question turn_updates::question(const json& event, editor_shows editor) const {
   const auto& data = member(event, "data");
   const auto& question = member(data, "question");
-  permission_question q{text_of(data, "operation"), question.is_object() ? text_of(question, "id") : "", {}};
+  const bool is_agents = text_of(question, "asked_by") == "agent";
+  human_question q{text_of(data, "operation"), question.is_object() ? text_of(question, "id") : "",
+                   text_of(event, "scope"),    is_agents,
+                   editor_request::permission, {}};
+  if (editor == editor_shows::forms && member(question, "form").is_object()) {
+    q.how = editor_request::form;
+    q.params = {{"toolCallId", q.operation},
+                {"mode", "form"},
+                {"message", text_of(question, "message")},
+                {"requestedSchema", question["form"]}};
+    return q;
+  }
   auto call = call_shown(q.operation, text_of(data, "name"), member(data, "input"), "pending");
   call.erase("sessionUpdate");
   if (question.is_object()) call["title"] = text_of(question, "message");
   auto options = json::array();
-  if (text_of(question, "asked_by") == "agent")
+  if (is_agents)
     options = answers_of(member(member(member(question, "form"), "properties"), "answer"), q.values);
   else
     options.push_back({{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}});
-  // ACP has no field for words of the person's own.
-  if (text_of(question, "asked_by") == "agent" && options.empty())
-    call["title"] =
-        text_of(question, "message") + " (answer with: quell say --scope " + text_of(event, "scope") + " …)";
+  // A permission request has no field for words of the person's own.
+  if (is_agents && options.empty())
+    call["title"] = text_of(question, "message") + " (answer with: quell say --scope " + q.scope + " …)";
   options.push_back({{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}});
   q.params = {{"toolCall", std::move(call)}, {"options", std::move(options)}};
   return q;
+}
+
+human_decision decision_in(const human_question& q, const json& result) {
+  if (q.how == editor_request::form) {
+    const auto action = text_of(result, "action");
+    const auto& content = member(result, "content");
+    return {action == "accept", action == "cancel", content.is_object() ? content : json::object()};
+  }
+  const auto option = text_of(member(result, "outcome"), "optionId");
+  const auto values = q.values.find(option);
+  if (values != q.values.end()) return {true, false, values->second};
+  return {option == "allow", false, json::object()};
 }
 
 std::vector<json> turn_updates::take(const json& event) {

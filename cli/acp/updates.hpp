@@ -13,14 +13,32 @@ namespace quell::cli::acp {
 
 using nlohmann::json;
 
+enum class editor_request : std::uint8_t { permission, form };
+/// The method of ACP.
+const char* name_of(editor_request what);
+
+/// Whether the editor shows forms (ACP's elicitation): then what a call asks is a form, else options to choose from.
+enum class editor_shows : std::uint8_t { options, forms };
+
 /// A call of a tool that waits for a human.
-struct permission_question {
+struct human_question {
   std::string operation; ///< of the call
   std::string question;  ///< the id of what a call asks that has begun; "" = it waits to begin
-  json params;           ///< of `session/request_permission`, without the session's id
+  std::string scope;     ///< of the conversation
+  bool is_agents;        ///< an agent asks the person whose message its turn answers
+  editor_request how;
+  json params; ///< of the request, without the session's id
   /// By `optionId`: the values that it gives to the question. Others give none.
   std::map<std::string, json> values = {};
 };
+
+struct human_decision {
+  bool accepts = false;
+  bool is_dismissed = false; ///< neither yes nor no
+  json values = json::object();
+};
+/// `result` of the editor's answer; null: it was an error, which decides nothing.
+human_decision decision_in(const human_question& q, const json& result);
 
 /// One turn, event by event. Events can come twice after lost contact: text counts by its offset.
 class turn_updates {
@@ -32,7 +50,7 @@ class turn_updates {
   /// The text that no event has shown.
   std::vector<json> rest(const std::string& whole_text);
   /// The question in an event `approval_required`.
-  permission_question question(const json& event) const;
+  human_question question(const json& event, editor_shows editor) const;
 
  private:
   std::vector<json> text_update(std::uint64_t offset, const std::string& text);

@@ -35,6 +35,7 @@ def script(m):
         {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": run}}]}]},
         {"when": {"user": "writes"}, "steps": [{"calls": [{"name": "write", "input": {"path": "a.txt", "text": "x"}}]}]},
+        {"when": {"user": "why"}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Why?"}}]}]},
         {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which?", "choices": ["red", "blue"]}}]}]},
         {"when": {"result": ""}, "text": "Done: {{results}}"},
         {"text": "You said {{text}}."},
@@ -42,9 +43,9 @@ def script(m):
 
 
 class Editor(Program):
-    def __init__(self, cluster, *arguments):
+    def __init__(self, cluster, *arguments, token=None):
         home = installed("acp-2.4.0", PACKAGES)
-        super().__init__("env", f"QUELL_URL={cluster.url}", f"QUELL_TOKEN={cluster.token}", "node", EDITOR, home, f"{BIN}/quell",
+        super().__init__("env", f"QUELL_URL={cluster.url}", f"QUELL_TOKEN={token or cluster.token}", "node", EDITOR, home, f"{BIN}/quell",
                          "--scope", "edit", *arguments)
         self.line('{"step":"ready"')
         self.asked = 0
@@ -146,6 +147,53 @@ def test_what_an_agent_asks_is_answered_in_the_editor(world):
     assert e.done(name)["stopReason"] == "end_turn"
     until(lambda: '"answer":"blue"' in e.texts(), "the model to be told")
     c.check_scope(sid)
+
+
+@pytest.mark.parametrize("role", ["admin", "chat"])
+def test_what_an_agent_asks_is_a_form_where_the_editor_shows_forms(world, role):
+    c, _, _ = world
+    token = c.token if role == "admin" else c.api("POST", "/v1/tokens", {"name": "editor", "role": role, "scope": "edit"}).json["token"]
+    with Editor(c, token=token) as e:
+        e.call("initialize", capabilities={"elicitation": {"form": {}}})
+        sid = e.call("new")["sessionId"]
+        e.call("mode", sessionId=sid, modeId="asker")
+        name = e.begin("prompt", sessionId=sid, text="why")
+        asked = e.step("form")
+        assert (asked["mode"], asked["message"]) == ("form", "Why?") and asked["requestedSchema"]["properties"]["answer"]["type"] == "string", asked
+        assert c.operation(asked["toolCallId"])["status"] == "paused"
+        e.call("fill", index=0, form={"action": "accept", "content": {"answer": "because I say so"}})
+        assert e.done(name)["stopReason"] == "end_turn"
+        until(lambda: '"answer":"because I say so"' in e.texts(), "the model to be told")
+        name = e.begin("prompt", sessionId=sid, text="asks")
+        assert e.step("form", count=2)["requestedSchema"]["properties"]["answer"]["enum"] == ["red", "blue"]
+        if role == "admin":
+            e.call("fill", index=1, form={"action": "accept", "content": {"answer": "green"}})
+            assert "Which?\n" in e.step("form", count=3)["message"]
+            e.call("fill", index=2, form={"action": "decline"})
+            until(lambda: '"answered":false' in e.texts(), "the model to be told")
+        else:
+            e.call("fill", index=1, form={"action": "accept", "content": {"answer": "blue"}})
+            until(lambda: '"answer":"blue"' in e.texts(), "the model to be told")
+        assert e.done(name)["stopReason"] == "end_turn"
+        assert not e.steps("permission")
+        c.check_scope(sid)
+
+
+def test_a_stop_takes_a_form_back(world):
+    c, _, _ = world
+    with Editor(c) as e:
+        e.call("initialize", capabilities={"elicitation": {"form": {}}})
+        sid = e.call("new")["sessionId"]
+        e.call("mode", sessionId=sid, modeId="asker")
+        name = e.begin("prompt", sessionId=sid, text="why")
+        e.step("form")
+        e.call("cancel", sessionId=sid)
+        result = e.done(name)
+        assert result["stopReason"] == "cancelled" and result["_meta"]["quell"]["proven"], result
+        e.call("fill", index=0, form={"action": "accept", "content": {"answer": "too late"}})
+        e.call("prompt", sessionId=sid, text="hello")
+        assert "too late" not in e.texts()
+        c.check_scope(sid)
 
 
 @pytest.mark.parametrize("what", ["never begins", "endless", "runs", "writes"])

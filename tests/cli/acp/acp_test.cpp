@@ -42,7 +42,8 @@ TEST_CASE("a call that waits for a human is pending, and asks once it is known")
   const auto asks = event("approval_required", call("op"));
   CHECK(to.take(asks).at(0)["status"] == "pending");
   CHECK(to.take(asks).empty());
-  const auto q = to.question(asks);
+  const auto q = to.question(asks, editor_shows::forms);
+  CHECK(q.how == editor_request::permission);
   CHECK((q.operation == "op" && q.question.empty() && q.params["options"].size() == 2));
   CHECK_FALSE(q.params["toolCall"].contains("sessionUpdate"));
   CHECK(to.take(event("tool_start", call("op"))).at(0)["status"] == "in_progress");
@@ -55,7 +56,7 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   data["question"]["form"]["properties"]["answer"] = {{"type", "string"}, {"enum", {"red", "blue"}}};
   auto question_event = event("approval_required", data);
   question_event["scope"] = "a/b";
-  const auto chosen = to.question(question_event);
+  const auto chosen = to.question(question_event, editor_shows::options);
   CHECK(chosen.params["toolCall"]["title"] == "Which?");
   REQUIRE(chosen.params["options"].size() == 3);
   CHECK(chosen.params["options"][1]["name"] == "blue");
@@ -63,12 +64,31 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   CHECK(chosen.params["options"][2]["optionId"] == "reject");
 
   question_event["data"]["question"]["form"]["properties"]["answer"] = {{"type", "string"}, {"default", "red"}};
-  CHECK(to.question(question_event).values.at("answer-1") == json{{"answer", "red"}});
+  CHECK(to.question(question_event, editor_shows::options).values.at("answer-1") == json{{"answer", "red"}});
 
   question_event["data"]["question"]["form"]["properties"]["answer"] = {{"type", "string"}};
-  const auto free = to.question(question_event);
+  const auto free = to.question(question_event, editor_shows::options);
   CHECK(free.params["options"].size() == 1);
   CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell say --scope a/b …)");
+  CHECK_FALSE(decision_in(free, {{"outcome", {{"outcome", "selected"}, {"optionId", "reject"}}}}).accepts);
+  CHECK(decision_in(chosen, {{"outcome", {{"optionId", "answer-2"}}}}).values == json{{"answer", "blue"}});
+}
+
+TEST_CASE("an editor that shows forms gets the form of a question, and its answer has the person's own words") {
+  turn_updates to("turn");
+  auto data = call("op");
+  data["question"] = {{"id", "q"}, {"asked_by", "agent"}, {"message", "Why?"}};
+  data["question"]["form"]["properties"]["answer"] = {{"type", "string"}};
+  const auto q = to.question(event("approval_required", data), editor_shows::forms);
+  CHECK((q.how == editor_request::form && q.is_agents));
+  CHECK((q.params["mode"] == "form" && q.params["message"] == "Why?" && q.params["toolCallId"] == "op"));
+  CHECK(q.params["requestedSchema"] == data["question"]["form"]);
+  const auto accepted = decision_in(q, {{"action", "accept"}, {"content", {{"answer", "because"}}}});
+  CHECK((accepted.accepts && accepted.values == json{{"answer", "because"}}));
+  const auto declined = decision_in(q, {{"action", "decline"}}), cancelled = decision_in(q, {{"action", "cancel"}});
+  CHECK_FALSE((declined.accepts || declined.is_dismissed || cancelled.accepts));
+  CHECK(cancelled.is_dismissed);
+  CHECK_FALSE(decision_in(q, json()).accepts);
 }
 
 TEST_CASE("a prompt's links and embedded texts become its text") {

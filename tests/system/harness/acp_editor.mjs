@@ -13,19 +13,23 @@ const say = (step, data = {}) => console.log(JSON.stringify({ step, ...data }));
 
 const child = spawn(quell, ['acp', ...words], { stdio: ['pipe', 'pipe', 'ignore'] });
 const exited = new Promise((over) => child.on('exit', (code, signal) => { say('exit', { code, signal }); over(); }));
-const questions = [];
+const questions = [], forms = [];
 
 const editor = acp.client({ name: 'editor' })
   .onNotification(client.session.update, ({ params }) => say('update', params))
   .onRequest(client.session.requestPermission, ({ params }) => new Promise((answer) => {
     questions.push((outcome) => answer({ outcome }));
     say('permission', params);
+  }))
+  .onRequest(client.elicitation.create, ({ params }) => new Promise((answer) => {
+    forms.push(answer);
+    say('form', params);
   }));
 
 try {
   await editor.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (ctx) => {
     const commands = {
-      initialize: () => ctx.request(agent.initialize, { protocolVersion: 1, clientCapabilities: {} }),
+      initialize: ({ capabilities = {} }) => ctx.request(agent.initialize, { protocolVersion: 1, clientCapabilities: capabilities }),
       new: () => ctx.request(agent.session.new, { cwd: '/', mcpServers: [] }),
       load: (params) => ctx.request(agent.session.load, { cwd: '/', mcpServers: [], ...params }),
       resume: (params) => ctx.request(agent.session.resume, { cwd: '/', mcpServers: [], ...params }),
@@ -34,6 +38,7 @@ try {
       close: (params) => ctx.request(agent.session.close, params),
       cancel: (params) => ctx.notify(agent.session.cancel, params),
       answer: async ({ index, outcome }) => questions[index](outcome),
+      fill: async ({ index, form }) => forms[index](form),
       hang_up: async () => child.stdin.end(),
       kill: async () => child.kill('SIGKILL'),
     };
