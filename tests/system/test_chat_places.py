@@ -6,6 +6,7 @@ from harness import processes
 from harness.cluster import BIN, marker
 from harness.discord import FakeDiscord
 from harness.waiting import until
+from test_chat_admission import ASKS, press, question
 from test_chat_discord import SCOPE, DiscordCluster, wait_text
 
 GUILD = '\n[[place]]\nscope = "discord/9"\n'
@@ -51,6 +52,20 @@ def test_a_place_names_the_agents_that_answer_there():
             assert c.ended(answer.json["turn"]["id"])["name"] == name
         refused = c.api("POST", "/v1/messages", {"scope": "discord/9/8", "text": "hi", "agent": "main", "author": author})
         assert refused.status == 422 and "does not serve scope" in refused.json["detail"], refused.body
+
+
+def test_a_place_has_approvers_of_its_own():
+    m = marker()
+    place = GUILD + 'approvers = ["discord:6"]'
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS + place, manners='approvers = ["discord:44"]') as c:
+        d.see("IDENTIFY")
+        d.message("runs")
+        buttons = until(lambda: question(d), "the question")
+        assert "you are no approver" in press(c, d, buttons, "Approve", user="44")
+        assert not processes.marked(m)
+        assert press(c, d, buttons, "Approve", user="6") == "Approved."
+        until(lambda: processes.marked(m), "the command to run")
+        c.cancel(scope=SCOPE)
 
 
 def test_a_deleted_request_goes_on_if_deletions_are_ignored_and_a_deleted_stop_stays_said():

@@ -21,6 +21,10 @@ cancel_words = ["halt", "hör auf"]
 scope = "chat/guild"
 cancel_words = ["basta"]
 bot_names = ["robby"]
+[[place]]
+scope = "chat/greek"
+languages = ["el"]
+cancel_words = ["στάσις"]
 """
 
 
@@ -74,6 +78,20 @@ def test_the_words_that_stop_and_those_that_do_not(world):
         assert answer.json["turn"]["status"] == "pending" and answer.json["turn"]["position"] == 1 and answer.json["acknowledgement"] == "none"
         assert c.operation(turn)["status"] == "running"
     c.cancel(everything=True)
+
+
+def test_words_of_a_language_stop_where_it_is_named_however_they_are_written(world):
+    c, _ = world
+    for i, text in enumerate(["σταμάτα", "ΣΤΑΜΑΤΑ", "σταμα\u0301τα τώρα", "όχι, στοπ;", "ΣΤΑΣΙΣ", "στάσισ", "\u2068στάσις\u2069", "stop"]):
+        here, there = f"chat/greek/{i}", f"chat/elsewhere/{i}"
+        turns = [c.say(scope, "endless") for scope in (here, there)]
+        answer = c.post(here, text)
+        assert answer.json["decision"] == "cancel", (text, answer.body)
+        assert c.ended(turns[0])["status"] == "cancelled", text
+        if text != "stop":
+            assert c.post(there, text).json["decision"] == "turn", text
+            assert c.operation(turns[1])["status"] in ("pending", "running")
+        c.cancel(scope=there)
 
 
 def test_a_place_has_words_of_its_own(world):

@@ -1,10 +1,13 @@
 """Budgets of every kind end a turn: money, what a message asks for, a place's, those of a day by child and by author; and limits hold for the whole tree."""
+import json
 import os
 
 import pytest
 
 from harness.cluster import marker
 from harness.turns import TurnCluster
+from harness.waiting import until
+from test_metrics import figures
 from test_turns_budgets import LIST, MeteredModel
 
 CONFIG = """
@@ -26,12 +29,12 @@ max_cost = 0.001
 
 
 class Kinds(TurnCluster):
-    """A million tokens of input cost 1. `rich` may spend 0.001 in a turn, `few` may ask a model 3 times, `narrow` has 2 sub-agents at once."""
+    """A million tokens of input cost 1. `rich` may spend 0.001 in a turn, `few` may ask a model 3 times, `narrow` has 2 sub-agents at once, `shallow` 2 levels of them."""
 
     def __init__(self):
         self.model = MeteredModel()
         config = f'[[models]]\nname = "metered"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\nprice = {{ input = 1, output = 0 }}\n'
-        for name, budget in (("rich", "max_cost = 0.001"), ("few", "model_calls = 3"), ("narrow", "width = 2"), ("free", "")):
+        for name, budget in (("rich", "max_cost = 0.001"), ("few", "model_calls = 3"), ("narrow", "width = 2"), ("shallow", "depth = 2"), ("free", "")):
             config += f'[[agents]]\nname = "{name}"\nmodel = "metered"\nworkspace = "WORKSPACE"\ntools = ["list", "spawn_agent"]\nbudget = {{ {budget} }}\n'
         super().__init__([{"text": "ok"}], config + CONFIG)
 
@@ -99,6 +102,30 @@ def spawn(task):
     return "spawn_agent", {"task": task}
 
 
+def metered(c):
+    """What /metrics says of the tokens of input, and of the cost."""
+    found = figures(c)
+    return (sum(v for k, v in found.items() if k.startswith("quell_model_tokens_total") and 'kind="input"' in k),
+            sum(v for k, v in found.items() if k.startswith("quell_model_cost_total")))
+
+
+def test_what_a_tree_has_used_is_the_same_in_the_api_the_command_and_the_metrics(c):
+    m = marker("sums")
+    root, below = f"root {m}", f"below {m}"
+    c.model.plan.update({root: [(500, [spawn(below)]), (1, "said")], below: [(200, "said")]})
+    tokens, cost = metered(c)
+    turn = c.say("sums/x", root, agent="free")
+    assert c.ended(turn)["status"] == "completed"
+    usage = c.operation(turn)["turn"]["usage"]
+    assert usage["input_tokens"] == 701 and usage["cost"] == pytest.approx(701e-6), usage
+    api = c.api("GET", "/v1/cost?by=scope&scope=sums").json["total"]
+    command = json.loads(c.quell("cost", "--by", "scope", "--scope", "sums", "--json", check=0).stdout)["total"]
+    for total in (api, command):
+        assert total["input_tokens"] == 701 and total["model_calls"] == 3 and total["cost"] == pytest.approx(701e-6), total
+    until(lambda: metered(c)[0] == tokens + 701, "the metrics to have the tokens")
+    assert metered(c)[1] == pytest.approx(cost + 701e-6)
+
+
 def test_width_holds_over_all_levels_of_a_tree(c):
     m = marker("wide")
     root, first, second, third = (f"{word} {m}" for word in ("root", "first", "second", "third"))
@@ -109,6 +136,18 @@ def test_width_holds_over_all_levels_of_a_tree(c):
     assert len(c.below(turn, kind="sub_agent")) == 2
     refused, = [o for o in c.below(turn, kind="tool_call") if o["status"] == "failed"]
     assert refused["error"]["code"] == "too_many_sub_agents", refused
+
+
+def test_depth_is_counted_from_the_root_of_a_tree(c):
+    m = marker("deep")
+    root, first, second, third = (f"{word} {m}" for word in ("root", "first", "second", "third"))
+    c.model.plan.update({root: [(1, [spawn(first)])], first: [(1, [spawn(second)])], second: [(1, [spawn(third)])]})
+    turn = c.say("tree/deep", root, agent="shallow")
+    assert c.ended(turn)["status"] == "completed"
+    assert (second, 0) in c.model.asked and (third, 0) not in c.model.asked
+    refused, = [o for o in c.below(turn, kind="tool_call") if o["status"] == "failed"]
+    assert refused["error"]["code"] == "too_deep", refused
+    c.check_scope("tree/deep")
 
 
 def test_model_calls_count_over_all_levels_of_a_tree(c):
