@@ -3,14 +3,16 @@
 /** What a block holds: plain words, or a part of its own. A link is http or https, and nothing else. */
 export type Inline = string | { is: 'strong'; of: readonly Inline[] } | { is: 'em'; of: readonly Inline[] } | { is: 'code'; text: string } | { is: 'link'; href: string; of: readonly Inline[] };
 
-/** Emphasis that is open; the outermost frame has no mark. */
+/** A run of marks that may begin emphasis, and what stands behind it; the outermost frame has no mark. */
 interface Frame {
   mark: string; // `*` or `_`
-  count: 1 | 2;
+  left: number; // marks that no emphasis has used yet
+  length: number; // of the whole run
+  may_close: boolean;
   of: Inline[];
 }
 
-/** So many marks may be open at once: more are shown as they are. */
+/** So many runs may be open at once: of more, the oldest is shown as it is. So emphasis has a greatest depth. */
 const most_open = 16;
 const most_link_chars = 2000;
 const words_of_link = /\[((?:[^[\]\\`\n]|\\.){1,1000})\]\(\s?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200})?)(?:\s"[^"\n]{0,300}")?\s?\)/y;
@@ -48,7 +50,7 @@ const is_space = (one: string) => one === '' || /\s/.test(one);
 const is_punctuation = (one: string) => one !== '' && punctuation.test(one);
 
 class Reader {
-  private readonly stack: Frame[] = [{ mark: '', count: 1, of: [] }];
+  private readonly stack: Frame[] = [{ mark: '', left: 0, length: 0, may_close: false, of: [] }];
   private at = 0;
   private readonly unclosed = new Set<number>(); // lengths of runs of backticks that no later one closes
 
@@ -120,32 +122,42 @@ class Reader {
     const begins = !is_space(after) && (!is_punctuation(after) || is_space(before) || is_punctuation(before));
     const ends = !is_space(before) && (!is_punctuation(before) || is_space(after) || is_punctuation(after));
     const may_open = begins && (mark === '*' || !ends || is_punctuation(before));
-    let left = ends && (mark === '*' || !begins || is_punctuation(after)) ? this.close(mark, length) : length;
-    for (; may_open && left > 0 && this.stack.length <= most_open; left -= this.stack.at(-1)!.count) this.stack.push({ mark, count: left > 1 ? 2 : 1, of: [] });
-    this.words(mark.repeat(left));
+    const may_close = ends && (mark === '*' || !begins || is_punctuation(after));
+    const left = may_close ? this.close(mark, length, may_open) : length;
+    if (may_open && left > 0) this.open({ mark, left, length, may_close, of: [] });
+    else this.words(mark.repeat(left));
     this.at += length;
   }
 
-  /** Ends what these marks end; returns how many are left. */
-  private close(mark: string, length: number): number {
+  private open(frame: Frame): void {
+    if (this.stack.length > most_open) this.give_up_above(0, 1);
+    this.stack.push(frame);
+  }
+
+  /** Ends what these marks end, the nearest first; returns how many are left. The rules are CommonMark's: a run that could also do the other does not pair if both together have a multiple of three marks. */
+  private close(mark: string, length: number, may_open: boolean): number {
+    const pairs = (one: Frame) => one.mark === mark && !((may_open || one.may_close) && length % 3 !== 0 && (one.length + length) % 3 === 0);
     let left = length;
     while (left > 0) {
-      const place = this.stack.findLastIndex((one) => one.mark === mark && one.count <= left);
+      const place = this.stack.findLastIndex(pairs);
       const frame = this.stack[place];
       if (!frame) return left;
       this.give_up_above(place);
-      this.stack.pop();
-      if (frame.of.length > 0) this.words(frame.count === 2 ? { is: 'strong', of: frame.of } : { is: 'em', of: frame.of });
-      left -= frame.count;
+      const used = Math.min(left, frame.left, 2);
+      const drawn: Inline = used === 2 ? { is: 'strong', of: frame.of } : { is: 'em', of: frame.of };
+      left -= used;
+      frame.left -= used;
+      frame.of = [drawn];
+      if (frame.left === 0) this.give_up_above(place - 1);
     }
     return 0;
   }
 
-  /** What was open above this frame, and is not closed: its marks are words. */
-  private give_up_above(place: number): void {
+  /** What was open above this frame (all, or so many), and is not closed: its marks are words. */
+  private give_up_above(place: number, count = this.stack.length): void {
     const { of } = this.stack[place]!;
-    for (const frame of this.stack.splice(place + 1)) {
-      add(of, frame.mark.repeat(frame.count));
+    for (const frame of this.stack.splice(place + 1, count)) {
+      add(of, frame.mark.repeat(frame.left));
       for (const one of frame.of) add(of, one);
     }
   }
