@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { headline, next_words, preview_words, proof_shares, receipt_shares, target_words, verdict } from '../src/model/report.ts';
+import { headline, next_words, preview_words, proof_shares, proven_count, receipt_shares, target_words, verdict } from '../src/model/report.ts';
 import { cancel, report } from './made.ts';
 
 test('the word "stopped" is said with proof alone', () => {
@@ -18,6 +19,16 @@ test('the word "stopped" is said with proof alone', () => {
           }
 });
 
+// The tests run in the folder of the console.
+test('no other file says "stopped": what it shows is being stopped, or has ended somehow', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name) && !['model/report.ts', 'api/schema.d.ts'].includes(name));
+  assert.ok(files.length > 100, String(files.length));
+  for (const name of files) {
+    const text = readFileSync(`src/${name}`, 'utf8').replace(/\/\*[^]*?\*\//g, '').replace(/(?<!:)\/\/.*/g, '');
+    assert.doesNotMatch(text, /(?<!being )\bstopped\b/i, name);
+  }
+});
+
 test('what is settled without proof says how many nobody vouches for', () => {
   const one = cancel({ status: 'settled', report: report({ operations: 5, receipts: { ...report().receipts, killed: 3, unconfirmed: 1, declared: 1 } }) });
   assert.equal(verdict(one), 'unproven');
@@ -33,6 +44,13 @@ test('a stop of one operation is named by its title once that is known, on one l
 
 test('a stop under way counts what is proven', () => {
   assert.equal(headline(cancel({ report: report({ operations: 1037, unproven_total: 37 }) })), 'Stopping: 1,000 of 1,037 operations proven');
+});
+
+test('what nobody can vouch for is not counted as proven, while others end and behind it', () => {
+  const receipts = { ...report().receipts, killed: 3, unconfirmed: 1, declared: 1 };
+  assert.equal(headline(cancel({ report: report({ operations: 7, unproven_total: 2, receipts }) })), 'Stopping: 3 of 7 operations proven');
+  assert.equal(proven_count(report({ operations: 5, receipts })), 3);
+  assert.equal(proven_count(report({ operations: 1, receipts: { ...report().receipts, unconfirmed: 1 } })), 0);
 });
 
 test('shares leave out what is zero, the largest first', () => {

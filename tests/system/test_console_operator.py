@@ -12,7 +12,7 @@ SCRIPT = [
     {"text": "You said {{text}}."},
 ]
 ASKS = '[[approval]]\ntool = "exec"\n'
-STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+STAY = "trap 'exit 0' TERM; sleep 1000 & wait $!"
 MANY = 10_000
 SEEN = "return await page.getByLabel(/Only what I see/).isDisabled()"
 
@@ -38,6 +38,20 @@ def confirm(browser):
     browser("await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
 
 
+# In a tab of its own: what the pages say beside "being stopped".
+SAY_STOPPED = """const p = await context.newPage(), found = [];
+    for (const path of args.paths) {
+      await p.goto(args.url + path);
+      await p.locator('#main h1').first().waitFor();
+      await p.waitForFunction(() => !document.querySelector('.loading'), null, { polling: 100 });
+      const said = (await p.locator('body').innerText()).match(/.*(?<!being )\\bstopped\\b.*/gi);
+      if (said) found.push([path, ...said]);
+    }
+    await p.close();
+    await page.bringToFront();
+    return found;"""
+
+
 def test_all_is_well_only_if_every_stop_is_proven_and_quelld_answers(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/")
@@ -54,10 +68,17 @@ def test_all_is_well_only_if_every_stop_is_proven_and_quelld_answers(cluster, br
     browser.sees("Stopping: 0 of 1 operation", ".cancels")
     # A tighter one: now it settles ten seconds behind the first.
     assert cluster.cancel(scope="far", wait="fenced", grace_ms=0)["id"] == stop["id"]
+    of_it = ["/", "/cancels", f"/cancels/{stop['id']}", f"/operations/{lost}", "/ended?q=scope:far"]
+    paths = [*of_it, "/tree", "/tree?q=scope:far", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"]
+    assert browser(SAY_STOPPED, paths=paths) == []
     until(lambda: cluster.api("GET", f"/v1/cancels/{stop['id']}").json["status"] == "settled", "the stop to settle", 90)
     assert cluster.operation(lost)["stop"]["receipt"] == "unconfirmed"
     browser.sees("No stop is open", ".empty")
     browser.sees("1 stop settled without proof", ".empty")
+    assert browser(SAY_STOPPED, paths=of_it) == []
+    browser.go(f"/cancels/{stop['id']}")
+    browser.sees("Settled without full proof: 1 operation nobody can vouch for", "[data-verdict=unproven]")
+    assert browser("return await page.getByRole('progressbar', { name: 'proven' }).getAttribute('aria-valuenow')") == "0"
     browser.go("/")
     browser.sees("Settled without proof: scope far", ".need")
     browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")

@@ -31,11 +31,14 @@ export function headline(cancel: Cancel): string {
       return `Stopped: ${count(report.operations, 'operation')}, each with proof`;
     case 'unproven':
       return `Settled without full proof: ${count(unconfirmed(report), 'operation')} nobody can vouch for`;
-    case 'under_way': {
-      const settled = report.operations - report.unproven_total;
-      return `Stopping: ${settled.toLocaleString('en')} of ${count(report.operations, 'operation')} proven`;
-    }
+    case 'under_way':
+      return `Stopping: ${proven_count(report).toLocaleString('en')} of ${count(report.operations, 'operation')} proven`;
   }
+}
+
+/** What has ended is proven only if nobody had to give up on it, or to vouch for it. */
+export function proven_count(report: Report): number {
+  return Math.max(0, report.operations - report.unproven_total - unconfirmed(report));
 }
 
 export function unconfirmed(report: Report): number {

@@ -1,7 +1,7 @@
 // A stop as it settles: what is proven, what is not yet, why, and what comes next.
 import type { Cancel } from '../api/types.ts';
 import { count, exact_ms, short_id, shown } from '../model/format.ts';
-import { headline, next_words, proof_shares, receipt_shares, verdict, why_words, type Share } from '../model/report.ts';
+import { headline, next_words, proof_shares, proven_count, receipt_shares, verdict, why_words, type Share } from '../model/report.ts';
 import { cancel_link, operation_link } from '../model/route.ts';
 import { now } from '../state/clock.ts';
 import { use_cancel } from '../state/cancel.ts';
@@ -40,7 +40,7 @@ function Unproven({ cancel }: { cancel: Cancel }) {
               <a href={operation_link(one.operation)}>{shown(one.title) || `…${short_id(one.operation)}`}</a>
               <span class="faint">{one.scope}{one.worker ? ` · ${one.worker}` : ''}</span>
             </div>
-            <div>{why_words(one)}, <When at={one.since_at} />; {next_words(one, now.value)}</div>
+            <div>{why_words(one)}, for <When at={one.since_at} how="age" />; {next_words(one, now.value)}</div>
             {one.processes.map((p) => <code key={p.pid} class="process">{p.pid} {p.state} {p.command}</code>)}
           </li>
         ))}
@@ -53,7 +53,7 @@ function Unproven({ cancel }: { cancel: Cancel }) {
 export function ReportCard({ cancel, with_link }: { cancel: Cancel; with_link?: boolean }) {
   const { report } = cancel;
   const said = verdict(cancel);
-  const proven = report.operations - report.unproven_total;
+  const proven = proven_count(report);
   const part = report.operations ? (proven / report.operations) * 100 : 100;
   const phases = [['fenced', report.fenced_ms], ['signalled', report.signalled_ms], ['settled', report.settled_ms]] as const;
   const next = phases.findIndex(([, ms]) => ms === null);

@@ -19,10 +19,10 @@ export function Dot({ status }: { status: string }) {
   return <span class={`dot st-${status}`} role="img" aria-label={plain(status)} title={plain(status)} />;
 }
 
-/** A time as people say it; the exact one on hover. */
-export function When({ at, how = 'relative' }: { at: string | null | undefined; how?: 'relative' | 'clock' }) {
+/** A time as people say it (`age`: how long ago that is); the exact one on hover. */
+export function When({ at, how = 'relative' }: { at: string | null | undefined; how?: 'relative' | 'clock' | 'age' }) {
   if (!at) return <span class="faint">–</span>;
-  return <time dateTime={at} title={`${new Date(at).toLocaleString()} · ${at}`}>{how === 'clock' ? clock(at, now.value) : relative(at, now.value)}</time>;
+  return <time dateTime={at} title={`${new Date(at).toLocaleString()} · ${at}`}>{how === 'clock' ? clock(at, now.value) : how === 'age' ? duration(Math.max(0, Math.floor((now.value - Date.parse(at)) / 1000) * 1000)) : relative(at, now.value)}</time>;
 }
 
 /** How long it has lived, or did; the older the warmer. */

@@ -33,7 +33,7 @@ export function CancelsView() {
     <Page title="Stops" actions={toggle}>
       <Trouble words={trouble} retry={reload} />
       {!value && !trouble && <Loading what="stops" />}
-      {value?.rows.length === 0 && !trouble && connection.value.state !== 'lost' && <Empty title={only_open ? 'No stop is open' : 'Nothing has been stopped yet'}>{only_open && unproven > 0 ? `${count(unproven, 'stop')} settled without proof: see All.` : 'A stop appears here the moment it is ordered, from wherever.'}</Empty>}
+      {value?.rows.length === 0 && !trouble && connection.value.state !== 'lost' && <Empty title={only_open ? 'No stop is open' : 'No stop yet'}>{only_open && unproven > 0 ? `${count(unproven, 'stop')} settled without proof: see All.` : 'A stop appears here the moment it is ordered, from wherever.'}</Empty>}
       <ul class="cancels">
         {value?.rows.map((c) => (
           <li key={c.id} class={`verdict-${verdict(c)}`}>
