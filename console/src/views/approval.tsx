@@ -4,6 +4,7 @@ import { post, words_of } from '../api/client.ts';
 import type { Operation } from '../api/types.ts';
 import { revealed, shown, visible_json } from '../model/format.ts';
 import { api_path } from '../model/route.ts';
+import { Shell } from '../parts/shell.tsx';
 import { Field, Trouble } from '../parts/small.tsx';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
@@ -22,12 +23,12 @@ function object_in(text: string): object | string {
 const hours = [['Only this time', 0], ['And for 8 hours', 8], ['And for 7 days', 7 * 24]] as const;
 
 /** All of what would run: a command as such, and whatever else the call says beside it. */
-function Input({ of }: { of: unknown }) {
+export function Input({ of }: { of: unknown }) {
   const { command, ...others } = (of ?? {}) as Record<string, unknown>;
   if (typeof command !== 'string') return <pre class="command" tabIndex={0}>{visible_json(of)}</pre>;
   return (
     <>
-      <pre class="command" tabIndex={0}><span class="prompt" aria-hidden="true">$ </span>{revealed(command)}</pre>
+      <Shell text={command} />
       {Object.keys(others).length > 0 && <dl class="fields input-fields">{Object.entries(others).map(([name, value]) => <Field key={name} name={shown(name)}><code>{typeof value === 'string' ? revealed(value) : visible_json(value, 0)}</code></Field>)}</dl>}
     </>
   );

@@ -6,11 +6,12 @@ import type { Operation } from '../api/types.ts';
 import { useEffect } from 'preact/hooks';
 import { usage_of, usage_words } from '../model/cost.ts';
 import { command_line, run_command } from '../model/command.ts';
-import { bytes, duration, plain, revealed, shown, visible_json } from '../model/format.ts';
+import { bytes, duration, plain, shown, visible_json } from '../model/format.ts';
 import { api_path, cancel_link, link, operation_link } from '../model/route.ts';
 import { term } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
 import { LiveReport } from '../parts/report.tsx';
+import { Shell } from '../parts/shell.tsx';
 import { Copy, Field, Loading, op_title, Page, StatusBadge, Trouble, When, Elapsed } from '../parts/small.tsx';
 import { OutputPane } from '../parts/output.tsx';
 import { TimelinePane } from '../parts/timeline.tsx';
@@ -148,7 +149,7 @@ export function OperationView({ id }: { id: string }) {
       <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} />, dead by <When at={op.unreachable.dead_by} /></>}</p>
       {op.error && <div class="trouble"><b>{plain(op.error.code)}</b> <span>{op.error.message}</span></div>}
       {op.status === 'paused' && op.tool && <section class="card"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
-      {op.task && <pre class="command task-command" tabIndex={0} role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span>{revealed(command_line(op.task.command))}</pre>}
+      {op.task && <Shell text={command_line(op.task.command)} of="Command" tall={false} />}
       <div class="operation">
         <div class="operation-main">
           <TimelinePane root={op} />

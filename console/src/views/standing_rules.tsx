@@ -2,12 +2,12 @@
 import { useState } from 'preact/hooks';
 import { get, remove, words_of } from '../api/client.ts';
 import type { ApprovalRule } from '../api/types.ts';
-import { visible_json } from '../model/format.ts';
 import { api_path, link } from '../model/route.ts';
 import { Trouble, When } from '../parts/small.tsx';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
+import { Input } from './approval.tsx';
 
 /** Shows nothing where nothing is allowed, or where the token may not decide about calls. */
 export function StandingRules() {
@@ -28,7 +28,7 @@ export function StandingRules() {
         {rules.map((rule) => (
           <li key={rule.id} class="need">
             <div class="need-head"><b>{rule.tool}</b> <a href={link('/conversation', { scope: rule.scope })}>{rule.scope}</a> <span class="faint">{rule.agent}, rule {rule.rule}, by {rule.by.name || rule.by.id}</span><span class="grow" /><span class="faint">until <When at={rule.expires_at} how="clock" /></span><button type="button" class="button quiet" disabled={is_busy} onClick={() => void once(() => revoke(rule))}>Revoke</button></div>
-            <pre class="command" tabIndex={0}>{visible_json(rule.input, 0)}</pre>
+            <Input of={rule.input} />
           </li>
         ))}
       </ul>
