@@ -13,6 +13,15 @@ test('a turn is shown as live until its words are kept', () => {
   assert.deepEqual(ends_of(still_live(turns, [words_of_turn('told')], [])), [['runs', '', ''], ['not read yet', 'complete', '']]);
 });
 
+test('what is kept of a turn that goes on is not shown twice', () => {
+  const tool = (call: string) => ({ call, name: 'exec', input: {}, operation: null, began_at: 0, elapsed_ms: null, ok: null, note: '' });
+  const kept = [{ ...words_of_turn('runs'), text: 'I look.', tool_calls: [{ call: 'a' }] }, { ...words_of_turn('other'), text: 'More', tool_calls: [] }, { ...words_of_turn('runs'), text: '', tool_calls: [{ call: 'b' }] }] as unknown as Message[];
+  const shown = (text: string) => still_live(new Map([live('runs', { text, tools: [tool('a'), tool('b'), tool('c')] })]), kept, []).map((turn) => [turn.text, turn.tools.map((one) => one.call).join()]);
+  assert.deepEqual(shown('I look.\n\nMore words'), [['More words', 'c']]);
+  assert.deepEqual(shown('I look.'), [['', 'c']]);
+  assert.deepEqual(shown('Said otherwise'), [['Said otherwise', 'c']]);
+});
+
 test('a turn whose end was not heard ends as its row says', () => {
   const turns = new Map([live('told'), live('done'), live('stopped'), live('runs')]);
   const rows = [operation('told', { status: 'completed' }), operation('done', { status: 'completed' }), operation('stopped', { status: 'cancelled' }), operation('runs')];

@@ -127,6 +127,16 @@ export function call_states(kept: readonly Message[], asks: readonly Operation[]
   return states;
 }
 
+/** Without what the kept messages of the turn say already: its words so far, and its calls. Words that they do not begin with stay. */
+function not_kept_yet(turn: LiveTurn, kept: readonly Message[]): LiveTurn {
+  const mine = kept.filter((m) => m.role === 'assistant' && m.turn === turn.turn);
+  if (mine.length === 0) return turn;
+  let { text } = turn;
+  for (const m of mine) if (m.text && text.trimStart().startsWith(m.text)) text = text.trimStart().slice(m.text.length).trimStart();
+  const calls = new Set(mine.flatMap((m) => m.tool_calls.map((one) => one.call)));
+  return { ...turn, text, tools: turn.tools.filter((tool) => !calls.has(tool.call)) };
+}
+
 /** Ended turns whose end was not heard are shown as their rows say; a turn whose words are in the kept history needs no live one. */
 export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[], rows: readonly Operation[]): LiveTurn[] {
   const told = new Set(kept.filter((m) => m.role === 'assistant').map((m) => m.turn));
@@ -136,5 +146,5 @@ export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly 
     if (turn.end !== '' || status === undefined) return turn;
     return status === 'completed' ? { ...turn, end: 'complete' } : { ...turn, end: 'aborted', reason: status };
   };
-  return [...turns.values()].map(as_kept).filter((t) => t.end === '' || !told.has(t.turn));
+  return [...turns.values()].map(as_kept).filter((t) => t.end === '' || !told.has(t.turn)).map((t) => (t.end === '' ? not_kept_yet(t, kept) : t));
 }

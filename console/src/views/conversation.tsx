@@ -14,7 +14,7 @@ import { link, operation_link } from '../model/route.ts';
 import { uuid7 } from '../model/uuid.ts';
 import { use_end_of } from '../parts/follow.ts';
 import { Markdown } from '../parts/markdown.tsx';
-import { Dot, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { Dot, Elapsed, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { now } from '../state/clock.ts';
 import { is_refusal, may_have_arrived, why_unanswered } from '../state/delivery.ts';
 import { use_live_turns } from '../state/live_turns.ts';
@@ -66,8 +66,8 @@ function SummaryRow({ message, summary }: { message: Message; summary: Summary }
   );
 }
 
-/** `used`: of the turn that ends with this message. `is_gone`: no longer read by the model. */
-function Kept({ message, is_gone, used, calls, actions }: { message: Message; is_gone: boolean; used: Operation | undefined; calls: ReadonlyMap<string, CallState>; actions: ComponentChildren }) {
+/** `used`: of the turn that ends with this message. `is_gone`: no longer read by the model. `runs`: the newest calls, by their operations. */
+function Kept({ message, is_gone, used, calls, runs, actions }: { message: Message; is_gone: boolean; used: Operation | undefined; calls: ReadonlyMap<string, CallState>; runs: ReadonlyMap<string, Operation>; actions: ComponentChildren }) {
   const { summary } = message;
   if (message.role === 'tool' && message.results.length === 0 && !message.text) return null; // the results of calls that still run
   if (summary) return <SummaryRow message={message} summary={summary} />;
@@ -77,7 +77,10 @@ function Kept({ message, is_gone, used, calls, actions }: { message: Message; is
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
       <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
       {message.text && (message.role === 'assistant' ? <Markdown text={message.text} /> : <p class="said">{message.text}</p>)}
-      {message.tool_calls.map((c) => <div key={c.call} class="tool"><Dot status={calls.get(c.call ?? '') ?? 'running'} />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
+      {message.tool_calls.map((c) => {
+        const run = runs.get(c.operation ?? '');
+        return <div key={c.call} class="tool"><Dot status={calls.get(c.call ?? '') ?? 'running'} />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code>{run && <span class="faint"><Elapsed op={run} /></span>}</div>;
+      })}
       {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : visible_json(r.result)}</pre></details>)}
       {actions}
     </article>
@@ -155,12 +158,14 @@ function Talk({ scope }: { scope: string }) {
   const [kept, reload] = use_resource(`messages ${scope}`, () => read_newest<Message>(`/v1/messages?${new URLSearchParams({ scope, order: 'desc' })}`, 'messages', many.current));
   const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => read_here(scope), { every_ms: 5000 });
   const [turn_rows, reload_turns] = use_resource(`turns ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'turn' })}&limit=200`));
-  const changed = () => (reload(), reload_waiting(), reload_turns());
+  const [call_rows, reload_calls] = use_resource(`calls ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, kind: 'tool_call' })}&limit=200`));
+  const changed = () => (reload(), reload_waiting(), reload_turns(), reload_calls());
   const messages = [...(kept.value.value?.rows ?? [])].sort((a, b) => a.seq - b.seq);
   // What is shown here may be stopped as what was seen.
   saw(waiting.value.value?.newest ?? 0);
   const { running, queued, asks } = what_is_here(scope, waiting.value.value?.operations ?? []);
   const all_turns = (turn_rows.value.value?.operations ?? []).filter((op) => op.scope === scope);
+  const runs = new Map((call_rows.value.value?.operations ?? []).map((op) => [op.id, op]));
   const last_words = last_of_turns(messages);
   // A request that is taken out takes its answer with it.
   const gone = new Set(messages.filter((m) => m.discarded).map((m) => m.turn ?? m.message));
@@ -183,14 +188,14 @@ function Talk({ scope }: { scope: string }) {
         {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
         {!kept.value.is_loading && !kept.value.trouble && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
         {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
-        {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq ? all_turns.find((op) => op.id === m.turn) : undefined} calls={calls} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
+        {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq && !live.some((turn) => turn.turn === m.turn) ? all_turns.find((op) => op.id === m.turn) : undefined} calls={calls} runs={runs} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
         {asks.map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
         {is_away && <button type="button" class="button to-newest" onClick={to_end}>To the newest</button>}
       </div>
       {(running || queued.length > 0) && (
         <div class="turn-bar">
-          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `${running.kind === 'turn' ? 'Answering' : 'Writing a summary'} since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
+          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `${running.kind === 'turn' ? 'Answering' : 'Writing a summary'} for ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
           {queued.length > 0 && <span class="faint">{queued.length} waiting</span>}
           <span class="grow" />
           {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: running.kind === 'turn' ? 'this answer' : 'this summary' })}>{running.kind === 'turn' ? 'Stop this answer…' : 'Stop this summary…'}</button>}
