@@ -3,7 +3,7 @@ import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
 import { tab_title } from './model/needs.ts';
 import { leave_question } from './state/asking.ts';
-import { begin_keys } from './state/keys.ts';
+import { begin_keys, step_through_list } from './state/keys.ts';
 import { begin_measures } from './state/measures.ts';
 import { begin_needs, needs_number } from './state/needs.ts';
 import { begin_notices } from './state/notices.ts';
@@ -53,7 +53,14 @@ function close_dialogs_on_the_way(): void {
 
 follow_links();
 begin_keys({
-  '/': () => document.getElementById('search')?.focus(),
+  '/': () => {
+    const to_search = () => document.getElementById('search')?.focus();
+    if (document.getElementById('search')) return to_search();
+    go('/tree');
+    setTimeout(to_search); // it is drawn before
+  },
+  j: () => step_through_list(1),
+  k: () => step_through_list(-1),
   '?': () => (is_help_open.value = true),
   g: () => go('/tree'),
   n: () => go('/'),

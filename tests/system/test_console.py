@@ -30,7 +30,7 @@ SCRIPT = [
     {"text": "You said {{text}}."},
 ]
 ASKS = '[[approval]]\ntool = "exec"\n'
-STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+STAY = "trap 'exit 0' TERM; sleep 1000 & wait $!"
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,7 @@ def test_several_are_chosen_and_stopped_together(cluster, browser, path):
         browser.sees(f"number {i}", ".row")
         browser("const row = page.locator('.row', { hasText: args.title }); await row.hover(); await row.getByRole('checkbox').check()", title=f"number {i}")
     browser.sees("2 chosen", ".chosen")
+    assert browser("return await page.locator('.row-op').evaluateAll((rows) => new Set(rows.map((row) => row.getBoundingClientRect().left)).size)") == 1, "a chosen row stands where the others stand"
     assert browser.flaws() == []
     browser.press("Stop them…")
     browser.sees("2 chosen operations", "dialog h2")
@@ -170,7 +171,7 @@ def test_only_what_is_seen_is_stopped(cluster, browser):
 
 
 def test_the_word_stopped_waits_for_the_proof(cluster, browser):
-    stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", scope="stubborn", title="deaf", grace_ms=600_000)
+    stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; exec sleep 1000", scope="stubborn", title="deaf", grace_ms=600_000)
     until(lambda: cluster.api("GET", f"/v1/operations/{stubborn['id']}/output").body == b"deaf\n", "it to be deaf")
     browser.sign_in(cluster)
     browser.go(f"/operations/{stubborn['id']}")
@@ -186,6 +187,10 @@ def test_the_word_stopped_waits_for_the_proof(cluster, browser):
     browser.press("Close", "dialog")
     browser.go("/cancels")
     browser.sees(f"deaf (operation …{stubborn['id'][-8:]})", ".cancels a")
+    browser("await page.keyboard.press('j'); await page.keyboard.press('j'); await page.keyboard.press('k'); await page.keyboard.press('Enter')")
+    browser.sees("Stop", "h1")
+    browser.sees("deaf (operation", ".report")
+    browser("await page.keyboard.press('/'); await page.waitForFunction(() => document.activeElement?.id === 'search', null, { polling: 100 })")
 
 
 def test_keys_search_and_output(cluster, browser):
@@ -272,7 +277,7 @@ def test_no_text_becomes_code(cluster, browser):
         browser.sees(shown)
         assert browser("return await page.locator('#app script, #app img:not([src=\"/icon.svg\"]), #app iframe, #app :is(a, area, form)[href^=javascript], #app [href^=data], #app [onclick], #app [onload], #app [onmouseover], #app [onfocus]').count()") == 0, path
         if path.startswith("/conversation"):
-            for place in ("pre code", "th", "td code"):
+            for place in ("pre code", "th", "td code", "td strong", "p strong"):
                 browser.sees(EVIL, f".said {place}")
             links = browser("return await page.locator('.said a').evaluateAll((all) => all.map((a) => [new URL(a.href).origin, a.target, a.rel]))")
             assert links and all(link == ["https://example.org", "_blank", "noopener noreferrer"] for link in links), links

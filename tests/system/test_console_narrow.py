@@ -4,7 +4,7 @@ import pytest
 
 from harness.turns import TurnCluster
 
-STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+STAY = "trap 'exit 0' TERM; sleep 1000 & wait $!"
 LONG = "x" * 120
 SCOPE = f"narrow/{LONG}"
 # Of what stands beyond the edge, the first few. What scrolls inside or is cut off (tables, rows, output, charts) may be wider than it shows.

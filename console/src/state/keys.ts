@@ -19,6 +19,14 @@ export function use_keys(keys: Keys): void {
 
 const arrows: Record<string, string> = { ArrowDown: 'j', ArrowUp: 'k', ArrowRight: 'l', ArrowLeft: 'h' };
 
+/** Goes on by so many rows of the list that the view has (needs, stops, conversations): the link of a row takes the focus, so that Enter opens it. */
+export function step_through_list(by: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>('#main :is(.needs, .cancels) > li')].flatMap((row) => row.querySelector('a') ?? []);
+  const at = links.findIndex((one) => one.closest('li') === document.activeElement?.closest('li'));
+  const next = at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by));
+  links[next]?.focus();
+}
+
 export function begin_keys(global: Keys): void {
   // Before anybody else hears it: what the first press has opened must not be confirmed by the next.
   addEventListener('keydown', (event) => {

@@ -10,7 +10,7 @@ from harness.waiting import until  # noqa: E402
 SCRIPT = [
     {"when": {"user": "deploy"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "kubectl rollout restart deployment/api --namespace=production", "env": {"KUBECONFIG": "/etc/kube/prod"}}}]}]},
     {"when": {"user": "flaky", "round": 1}, "steps": [{"delay_ms": 700}, {"text": "I run it twice and compare."}, {"calls": [{"name": "exec", "input": {"command": "sleep 1.2; echo 41 passed"}}, {"name": "exec", "input": {"command": "sleep 0.8; echo 1 failed; exit 1"}}]}]},
-    {"when": {"result": ""}, "steps": [{"delay_ms": 500}, {"text": "**Yes.** The second run failed once:\n\n- `test_upload` waits for a port that another test may hold\n- the other 41 pass\n\n```python\nserver.bind((\"127.0.0.1\", 0))  # instead of 8080\n```"}]},
+    {"when": {"result": ""}, "steps": [{"delay_ms": 500}, {"text": "**Yes.** The second run failed once:\n\n| Test | First run | Second run |\n|:-----|:----------|:-----------|\n| `test_upload` | passed | **failed**: its port was taken |\n| the other 41 | passed | passed |\n\nIt waits for a port that another test may hold. Let the kernel choose one:\n\n```python\nserver.bind((\"127.0.0.1\", 0))  # instead of 8080\n```"}]},
 ]
 CONFIG = '[[approval]]\ntool = "exec"\nmatch = "kubectl *"\n'
 WORK = r"""printf '\033[1mcrawl\033[0m of \033[36mdocs.example.org\033[0m, 48 pages\n'; for i in $(seq 1 48); do
