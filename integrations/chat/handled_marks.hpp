@@ -4,16 +4,21 @@
 // between is fetched again, and a repeated message is recognised by its id.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quell::integrations::chat {
 
 class handled_marks {
  public:
+  /// Above `most_channels` the one in which nothing was said for longest is forgotten.
+  explicit handled_marks(std::size_t most_channels = 2000) : most_channels_(most_channels) {}
+
   /// The order of ids: by length, then by digits.
   struct by_number {
     bool operator()(const std::string& a, const std::string& b) const {
@@ -55,7 +60,6 @@ class handled_marks {
   std::size_t changes() const { return changes_; }
 
  private:
-  static constexpr std::size_t most_channels = 2000;
   struct channel {
     std::string handled, last;
     std::set<std::string, by_number> open{};
@@ -63,17 +67,21 @@ class handled_marks {
   };
 
   channel& at(const std::string& name) {
-    if (channels_.size() >= most_channels && !channels_.contains(name)) {
-      auto oldest = channels_.begin();
-      for (auto i = channels_.begin(); i != channels_.end(); ++i)
-        if (i->second.open.empty() && i->second.used < oldest->second.used) oldest = i;
-      channels_.erase(oldest);
-    }
+    if (channels_.size() >= most_channels_ && !channels_.contains(name)) forget_one();
     auto& c = channels_[name];
     c.used = ++clock_;
     return c;
   }
 
+  /// Rather one without an undecided message.
+  void forget_one() {
+    const auto is_older = [](const auto& a, const auto& b) {
+      return std::pair(!a.second.open.empty(), a.second.used) < std::pair(!b.second.open.empty(), b.second.used);
+    };
+    channels_.erase(std::min_element(channels_.begin(), channels_.end(), is_older));
+  }
+
+  std::size_t most_channels_;
   std::map<std::string, channel> channels_;
   std::size_t changes_ = 0, clock_ = 0;
 };

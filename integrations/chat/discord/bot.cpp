@@ -154,6 +154,7 @@ std::optional<boot_time> bot::turn(boot_time now) {
     job();
   }
   defer_what_takes_long(now);
+  fetch_missed(now);
   if (missed_.is_over()) send_due(now);
   show_state(now);
   auto next = machine_.next_at();
@@ -161,6 +162,7 @@ std::optional<boot_time> bot::turn(boot_time now) {
     if (at && (!next || *at < *next)) next = at;
   };
   if (missed_.is_over()) sooner(outbox_.next_at(now));
+  sooner(histories_.next_at(now));
   sooner(notes_.keep(version(), now, [this] { return to_keep(); }));
   if (!later_.empty()) sooner(later_.begin()->first);
   for (const auto& [id, one] : open_)

@@ -15,6 +15,7 @@
 #include "integrations/chat/begun_turns.hpp"
 #include "integrations/chat/discord/gateway_machine.hpp"
 #include "integrations/chat/discord/gateway_socket.hpp"
+#include "integrations/chat/discord/history_queue.hpp"
 #include "integrations/chat/discord/interaction_verifier.hpp"
 #include "integrations/chat/discord/rate_limits.hpp"
 #include "integrations/chat/discord/read.hpp"
@@ -90,9 +91,11 @@ class bot final : public std::enable_shared_from_this<bot> {
   std::uint64_t version() const { return outbox_.changes() + marks_.changes(); }
   std::string to_keep() const;
   void catch_up();
-  void fetch_missed(const std::string& place, const std::string& after, unsigned pages, unsigned tries);
-  void missed(const std::string& place, unsigned pages, unsigned tries, const std::string& after,
-              const web_response& answer);
+  /// Begins as many requests as may be under way.
+  void fetch_missed(boot_time now);
+  void missed(const history_queue::request& wanted, const web_response& answer);
+  /// False: it was not fetched, and will not be.
+  bool ask_again(history_queue::request wanted, const web_response& answer);
   void caught_up(const std::string& place);
   // sending.cpp
   void send_due(boot_time now);
@@ -121,7 +124,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   boot_time turned_away_at_{}; ///< when the log last reported that somebody is not admitted
   gateway_machine machine_;
   follow_ups follow_ups_;
-  handled_marks marks_;
+  handled_marks marks_{20'000}; ///< a bot has at most 2,500 servers
+  history_queue histories_;
   threads threads_;
   std::map<std::string, missed_messages<std::string>> held_; ///< by place whose history is being fetched
   begun_turns begun_;

@@ -10,6 +10,7 @@ namespace {
 using nlohmann::json;
 
 constexpr unsigned most_pages = 5, most_tries = 4;
+constexpr unsigned most_refusals = 60; ///< of one place
 constexpr std::size_t page = 100;
 constexpr std::chrono::hours oldest{24}; ///< as long as repeated messages are recognised
 constexpr std::int64_t discord_epoch_ms = 1'420'070'400'000;
@@ -45,37 +46,65 @@ std::string bot::to_keep() const {
   return text + R"(,"shown":)" + outbox_.kept() + "}";
 }
 
+/// Places in which something was said last come first.
 void bot::catch_up() {
-  for (const auto& [place, id] : marks_.all())
-    if (!held_.contains(place)) {
-      held_[place]; // until it is fetched, new messages there wait for the earlier ones
-      fetch_missed(place, id, most_pages, 1);
+  const auto marks = marks_.all();
+  std::vector<std::pair<std::string, std::string>> newest;
+  for (const auto& [place, id] : marks)
+    if (!held_.contains(place)) newest.emplace_back(id, place);
+  std::sort(newest.begin(), newest.end(), [](const auto& a, const auto& b) {
+    return a.first == b.first ? a.second < b.second : handled_marks::by_number{}(b.first, a.first);
+  });
+  for (auto& [id, place] : newest) {
+    held_[place]; // until it is fetched, new messages there wait for the earlier ones
+    histories_.add({place, id, most_pages});
+  }
+}
+
+void bot::fetch_missed(boot_time now) {
+  while (auto next = histories_.next(now)) {
+    const auto scope = scope_path::parse(next->place);
+    const auto channel = scope ? channel_of(*scope) : std::string();
+    if (channel.empty()) {
+      histories_.ended();
+      caught_up(next->place);
+      continue;
     }
+    const auto path = "/channels/" + channel + "/messages?limit=" + std::to_string(page) + "&after=" + next->after;
+    loop_->fetch(request_to({"GET", path, "", "GET " + channel}),
+                 [this, wanted = std::move(*next)](const web_response& answer) {
+                   histories_.ended();
+                   missed(wanted, answer);
+                 });
+  }
 }
 
-void bot::fetch_missed(const std::string& place, const std::string& after, unsigned pages, unsigned tries) {
-  const auto scope = scope_path::parse(place);
-  const auto channel = scope ? channel_of(*scope) : std::string();
-  if (channel.empty()) return caught_up(place);
-  const auto path = "/channels/" + channel + "/messages?limit=" + std::to_string(page) + "&after=" + after;
-  loop_->fetch(
-      request_to({"GET", path, "", "GET " + channel}),
-      [this, place, after, pages, tries](const web_response& answer) { missed(place, pages, tries, after, answer); });
+bool bot::ask_again(history_queue::request wanted, const web_response& answer) {
+  const auto now = web_loop::now();
+  if (answer.what == web_end::answered && answer.status == 429) {
+    if (++wanted.refusals > most_refusals) return false;
+    const auto limit = limits_.answered("GET " + wanted.place, answer.status, answer.headers, answer.body, now);
+    histories_.pause(now + limit.wait);
+    histories_.add_first(std::move(wanted));
+    return true;
+  }
+  if (wanted.tries >= most_tries) return false;
+  const auto wait = std::max<milliseconds>(answer.retry_after(), std::chrono::seconds(1U << wanted.tries));
+  ++wanted.tries;
+  later_.emplace(now + wait, [this, wanted = std::move(wanted)] { histories_.add_first(wanted); });
+  return true;
 }
 
-void bot::missed(const std::string& place, unsigned pages, unsigned tries, const std::string& after,
-                 const web_response& answer) {
+void bot::missed(const history_queue::request& wanted, const web_response& answer) {
+  const auto& place = wanted.place;
   auto list = json::parse(answer.body, nullptr, false);
   if (!answer.is_good() || !list.is_array()) {
     const bool is_gone = answer.what == web_end::answered && (answer.status == 403 || answer.status == 404);
-    if (is_gone) marks_.forget(place);
-    if (!is_gone && tries < most_tries) {
-      const auto wait = std::max<milliseconds>(answer.retry_after(), std::chrono::seconds(1U << tries));
-      later_.emplace(web_loop::now() + wait,
-                     [this, place, after, pages, tries] { fetch_missed(place, after, pages, tries + 1); });
+    if (is_gone)
+      marks_.forget(place);
+    else if (ask_again(wanted, answer))
       return;
-    }
-    if (!is_gone)
+    else
       log("discord: what was said in " + place + " while quelld was away cannot be fetched (" +
           (answer.what == web_end::answered ? std::to_string(answer.status) : answer.error) + ")");
     return caught_up(place);
@@ -89,8 +118,8 @@ void bot::missed(const std::string& place, unsigned pages, unsigned tries, const
     if (guild != "dm") m["guild_id"] = guild; // this request leaves it out
     if (is_recent(text_of(m, "id"))) hear_message(written(m));
   }
-  if (list.size() < page || pages <= 1) return caught_up(place);
-  fetch_missed(place, text_of(list.back(), "id"), pages - 1, 1);
+  if (list.size() < page || wanted.pages <= 1) return caught_up(place);
+  histories_.add_first({place, text_of(list.back(), "id"), wanted.pages - 1});
 }
 
 void bot::caught_up(const std::string& place) {

@@ -78,6 +78,7 @@ void bot::hear_message(const std::string& data) {
   if (settings_.only_addressed && !message->addressed.value_or(true) && !stops) return ignored();
   if (is_held && !stops) {
     held->second.add(*place, id, data);
+    histories_.hurry(place->text());
     return;
   }
   if (is_held) held->second.stop(*place, id);

@@ -202,3 +202,14 @@ TEST_CASE("Slack's refusals of its history: later, never, or gone", "[missed]") 
   CHECK(r.body == "channel=C1&oldest=2.0&limit=100&inclusive=false&ts=3.0&cursor=dXNlcjp%3D");
   CHECK(r.headers.back() == "Content-Type: application/x-www-form-urlencoded");
 }
+
+TEST_CASE("above the limit the channel in which nothing was said for longest is forgotten", "[missed]") {
+  handled_marks marks(2);
+  marks.comes("undecided", "1");
+  marks.comes("quiet", "2");
+  marks.done("quiet", "2");
+  marks.comes("new", "3");
+  marks.done("new", "3");
+  marks.done("undecided", "1");
+  CHECK(marks.all() == std::map<std::string, std::string>{{"undecided", "1"}, {"new", "3"}});
+}

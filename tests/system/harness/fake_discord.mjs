@@ -67,7 +67,8 @@ gateway.on('connection', (socket, request) => {
 });
 
 // ---- REST -------------------------------------------------------------------------------------------------------------------------
-const messages = new Map(), nonces = new Map();
+const messages = new Map(), nonces = new Map(), guildOf = new Map();
+let histories = 0; // requests for messages of a channel that are open
 let planned = []; // { method, status, body, headers, cut }: how the next request of that method is answered
 const readAll = (request) => new Promise((done) => { let text = ''; request.on('data', (x) => { text += x; }); request.on('end', () => done(text)); });
 
@@ -113,7 +114,7 @@ const server = http.createServer(async (request, response) => {
   if ((found = /^\/channels\/(\d+)\/messages$/.exec(path)) && method === 'POST') {
     const known = body.enforce_nonce && nonces.get(body.nonce);
     const author = botOf(request.headers.authorization.slice(4));
-    const message = known || { id: snowflake(), channel_id: found[1], guild_id: '9', type: body.message_reference ? 19 : 0, content: body.content, author, nonce: body.nonce,
+    const message = known || { id: snowflake(), channel_id: found[1], guild_id: guildOf.get(found[1]) ?? '9', type: body.message_reference ? 19 : 0, content: body.content, author, nonce: body.nonce,
                                timestamp: new Date().toISOString(), edited_timestamp: null, tts: false, mention_everyone: false, mentions: [], mention_roles: [], attachments: [],
                                embeds: [], pinned: false, components: body.components ?? [], message_reference: body.message_reference, reactions: [] };
     if (!known) {
@@ -126,6 +127,9 @@ const server = http.createServer(async (request, response) => {
     return answer(200, message, { 'X-RateLimit-Limit': '5', 'X-RateLimit-Remaining': '4', 'X-RateLimit-Reset-After': '1', 'X-RateLimit-Bucket': 'b' });
   }
   if ((found = /^\/channels\/(\d+)\/messages$/.exec(path)) && method === 'GET') { // newest first, without guild_id, as Discord does
+    say('HISTORY', { channel: found[1], open: ++histories });
+    await new Promise((soon) => setTimeout(soon, 2));
+    histories -= 1;
     const after = BigInt(query.get('after') ?? 0);
     const newer = [...messages.values()].filter((m) => m.channel_id === found[1] && BigInt(m.id) > after).sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
     return answer(200, newer.slice(0, Number(query.get('limit') ?? 50)).reverse().map(({ guild_id, member, ...rest }) => rest));
@@ -178,16 +182,26 @@ async function replay(what) {
   say('ANSWER', { tag: what.tag, status: answer.status, text: await answer.text() });
 }
 
+function hear(what) {
+  const m = { id: snowflake(), channel_id: '7', guild_id: '9', type: 0, content: '', author: { id: '5', username: 'mia', global_name: 'Mia', discriminator: '0', avatar: null },
+              member: { nick: null, roles: [], joined_at: new Date().toISOString(), deaf: false, mute: false, flags: 0 }, mentions: [], mention_roles: [], mention_everyone: false,
+              attachments: [], embeds: [], pinned: false, tts: false, timestamp: new Date().toISOString(), edited_timestamp: null, components: [], ...what.message };
+  if (what.direct) { delete m.guild_id; delete m.member; m.channel_id = '77'; }
+  messages.set(m.id, m);
+  if (m.guild_id) guildOf.set(m.channel_id, m.guild_id);
+  if (what.tag) say('SAID', { tag: what.tag, id: m.id });
+  toAll('MESSAGE_CREATE', m);
+}
+
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   const what = JSON.parse(line);
   if (what.do === 'message') {
-    const m = { id: snowflake(), channel_id: '7', guild_id: '9', type: 0, content: '', author: { id: '5', username: 'mia', global_name: 'Mia', discriminator: '0', avatar: null },
-                member: { nick: null, roles: [], joined_at: new Date().toISOString(), deaf: false, mute: false, flags: 0 }, mentions: [], mention_roles: [], mention_everyone: false,
-                attachments: [], embeds: [], pinned: false, tts: false, timestamp: new Date().toISOString(), edited_timestamp: null, components: [], ...what.message };
-    if (what.direct) { delete m.guild_id; delete m.member; m.channel_id = '77'; }
-    messages.set(m.id, m);
-    say('SAID', { tag: what.tag, id: m.id });
-    toAll('MESSAGE_CREATE', m);
+    hear(what);
+  } else if (what.do === 'crowd') { // the same message in each of these places, of one person in each guild
+    for (const [guild_id, channel_id] of what.places) {
+      const author = { id: '5' + guild_id, username: 'user' + guild_id, global_name: null, discriminator: '0', avatar: null };
+      hear({ message: { author, ...what.message, guild_id, channel_id } });
+    }
   } else if (what.do === 'edit') {
     const m = Object.assign(messages.get(what.id), what.fields);
     toAll('MESSAGE_UPDATE', m);
