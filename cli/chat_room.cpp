@@ -352,12 +352,12 @@ void chat_room::ended(spoken& one, const json& operation) {
     for (const auto& name : one.story->interrupted()) names += (names.empty() ? "" : ", ") + name;
     // The next answer can have begun meanwhile: then the line must say which turn has ended.
     const bool is_last = one.number == last_echoed_;
-    note((is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") +
-             (one.stream->cancel().is_null() ? "stopped" : stop_word(one.stream->cancel())) +
-             (names.empty() ? "" : ": " + names) +
-             (one.stream->cancel().is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")"
-                                             : "; " + stop_summary(one.stream->cancel())),
-         color::yellow);
+    const auto& cancel = one.stream->cancel();
+    note(
+        (is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") + stop_word(cancel) +
+            (names.empty() ? "" : ": " + names) +
+            (cancel.is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")" : "; " + stop_summary(cancel)),
+        color::yellow);
   }
   if (status == "failed") {
     const auto& error = member(operation, "error");

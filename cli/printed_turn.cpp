@@ -155,7 +155,7 @@ void printed_turn::ended(const json& operation) {
   if (status == "cancelled") {
     std::string names;
     for (const auto& name : story_.interrupted()) names += (names.empty() ? "" : ", ") + name;
-    aside((stream_.cancel().is_null() ? "stopped" : stop_word(stream_.cancel())) + (names.empty() ? "" : ": " + names) +
+    aside(stop_word(stream_.cancel()) + (names.empty() ? "" : ": " + names) +
           (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())));
     if (stream_.cancel().is_null())
       for (const auto& line : operation_reasons(operation, {wall_now(), s_.globals.utc, false, false})) aside(line);

@@ -158,6 +158,7 @@ std::string stop_summary(const json& cancel) {
 }
 
 std::string stop_word(const json& cancel) {
+  if (cancel.is_null()) return "cancelled";
   if (text_of(cancel, "status") != "settled") return "stopping";
   return member(member(cancel, "report"), "proven") == true ? "stopped" : "ended";
 }

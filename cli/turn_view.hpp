@@ -32,6 +32,7 @@ std::vector<std::string> answer_commands(const std::string& operation, const nlo
 /// (2.0s)`.
 std::string stop_summary(const nlohmann::json& cancel);
 /// The permitted word for work that ended by this cancel: `stopped` only with proof; otherwise `ended`, or `stopping`.
+/// Null: another client's stop, whose proof is not known here: `cancelled`.
 std::string stop_word(const nlohmann::json& cancel);
 /// `2 operations (exec, 1 queued message)`, from the `cancel` of a decision.
 std::string stopped_text(const nlohmann::json& cancel);

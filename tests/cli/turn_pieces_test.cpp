@@ -281,11 +281,15 @@ TEST_CASE("a stop is summed up with its proof") {
                 {"proven", true},
                 {"settled_ms", 2010.5}}}};
   CHECK(stop_summary(cancel) == "3 operations: 2 cooperative, 1 killed; all proven (2.0s)");
+  CHECK(stop_word(cancel) == "stopped");
   cancel["report"]["proven"] = false;
   CHECK(stop_summary(cancel) == "3 operations: 2 cooperative, 1 killed; not all proven (2.0s)");
+  CHECK(stop_word(cancel) == "ended");
   cancel["status"] = "signalled";
   cancel["report"]["unproven_total"] = 1;
   CHECK(stop_summary(cancel) == "3 operations: 2 cooperative, 1 killed; 1 not proven dead yet");
+  CHECK(stop_word(cancel) == "stopping");
+  CHECK(stop_word(nullptr) == "cancelled"); // another client's, of whose proof nothing is known here
 }
 
 TEST_CASE("what waits for a human or for its turn says what to do about it") {

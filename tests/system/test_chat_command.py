@@ -7,8 +7,10 @@ import pytest
 
 from harness import processes
 from harness.cluster import marker
-from harness.talk import asked, chat, turns, world  # noqa: F401
+from harness.talk import asked, chat, script, turns, world  # noqa: F401
+from harness.turns import TurnCluster
 from harness.waiting import TimedOut, until
+from test_stop_words import UNNOTICED, frozen
 
 
 def test_a_conversation_on_a_terminal(world):
@@ -120,6 +122,25 @@ def test_stop_kills_a_tool_that_ignores_its_signal_and_the_prompt_is_there_meanw
         assert processes.marked(world.marker) == []
         t.type("\x04")  # Ctrl-C would stop a turn whose end the client has not read yet, and stay
         assert t.end() == 0
+
+
+def test_nothing_is_called_stopped_before_its_proof_and_nothing_that_another_client_stopped():
+    m = marker()
+    with TurnCluster(script(m), settings=UNNOTICED, workers=1) as c:
+        with chat(c, "chat/frozen") as t:
+            for stop, words in (lambda: c.cancel(scope="chat/frozen", wait="fenced"), ["cancelled: exec (cancel)"]), (lambda: t.enter("stop"), ["stopped: exec", "all proven"]):
+                t.prompt()
+                t.enter("stubborn")
+                until(lambda: processes.marked(m), "the tool to run")
+                with frozen(c):
+                    stop()
+                    t.see("stopping")
+                    assert processes.marked(m) and "stopped" not in t.text(), t.text()
+                t.see(*words)
+                assert not processes.marked(m)
+            t.prompt()
+            t.type("\x04")
+            assert t.end() == 0
 
 
 def test_what_is_typed_while_a_turn_runs_is_queued_and_stays_when_that_is_stopped(world):
