@@ -16,7 +16,7 @@ using boost::beast::http::field;
 
 std::string copy_of(string_view text) { return {text.data(), text.size()}; }
 
-/// Where a field goes; null: nobody asks for it.
+/// The place of a field; null: nobody asks for it.
 std::string request::*place_of(field known, string_view name) {
   switch (known) {
   case field::accept:

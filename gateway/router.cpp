@@ -125,7 +125,7 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/metrics", get_metrics, access::open}, // checks the token itself, unless public
 });
 
-/// True if the segments of `path`, as far as they are no wildcards, are those of `pattern`.
+/// True if the segments of `path`, as far as they are not wildcards, are those of `pattern`.
 bool has_form_of(std::string_view pattern, std::string_view path) {
   while (true) {
     const auto pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);

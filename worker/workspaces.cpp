@@ -32,7 +32,7 @@ constexpr int most_levels = 200;
 // A running task is looked at this often, but measuring takes at most a twentieth of the thread's time.
 constexpr auto look_every = 2s;
 constexpr int rest_factor = 20;
-// A full disk block at the end of a file, folders, or several files that grow at once are no reason to end a task.
+// A full disk block at the end of a file, folders, or several files that grow at once do not justify ending a task.
 constexpr std::uint64_t leeway_bytes = 1 << 20;
 constexpr std::uint64_t leeway_share = 16, leeway_entries = 64;
 

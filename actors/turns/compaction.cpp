@@ -44,7 +44,7 @@ std::size_t first_round(const conversation& all, std::size_t own, std::size_t ro
   return kept == all.size() ? own + 1 : kept;
 }
 
-/// Where an exchange begins with the notes before its request, which belong to it.
+/// The begin of an exchange with the notes before its request, which belong to it.
 std::size_t with_notes(const placed_conversation& all, std::size_t at, std::size_t begin) {
   while (at > begin && at < all.begins.size() && all.begins[at - 1] == all.begins[at]) --at;
   return at;

@@ -52,7 +52,7 @@ class question_table {
     const auto at = open_.find(question);
     return at == open_.end() ? std::nullopt : std::optional(at->second);
   }
-  /// What agents ask in this conversation, oldest first; the ledger may not know it yet, or not any more.
+  /// The questions of agents in this conversation, oldest first; the ledger may not know one yet, or not any more.
   std::vector<std::pair<operation_id, entry>> open_in(const scope_path& scope) const {
     std::vector<std::pair<operation_id, entry>> found;
     const std::lock_guard lock(guard_);

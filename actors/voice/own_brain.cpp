@@ -22,7 +22,7 @@ std::string text_of_event(const records::event_record& e, const char* key) {
   return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// What an agent asks its speaker, to be spoken; "" = the event is another one, for example a call that needs approval.
+/// A question to the speaker, to be spoken; "" = the event is another one, for example a call that needs approval.
 std::string question_of(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   const nlohmann::json::json_pointer who("/question/asked_by"), message("/question/message"),

@@ -124,7 +124,7 @@ void prompt::decide(const human_question& q, const json& result) {
       again.params["message"] = text_of(q.params, "message") + "\n" + a.error().detail;
       return ask(std::move(again));
     }
-    // Whoever was asked may answer, also without the right to decide about calls.
+    // A person who was asked may answer, also without the right to decide about calls.
     const auto words = text_of(values, "answer");
     if (a.error().status == 403 && q.is_agents && !words.empty()) return answer_by_message(q, words);
     tell_.warn("the decision was not taken: " + a.error().detail);

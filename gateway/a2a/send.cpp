@@ -45,7 +45,7 @@ struct sent_message {
   served_agent agent;
   std::string context;
   client_turn begun;
-  std::optional<operation_id> task; ///< that the message is about; none: it was no turn, for example a stop
+  std::optional<operation_id> task; ///< that the message is about; none: it was not a turn, for example a stop
 };
 
 awaitable<sent_message> begin(exchange& x, const send_request& request) {
@@ -98,7 +98,7 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
   co_return sent;
 }
 
-/// The answer to a message that was no turn: a stop, or a text that is not meant for the agent.
+/// The answer to a message that was not a turn: a stop, or a text that is not meant for the agent.
 ordered_json message_of(const sent_message& sent) {
   const auto& decided = sent.begun.decided;
   const auto text = decided.cancel ? "Stopping " + std::to_string(decided.operations) +

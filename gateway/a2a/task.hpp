@@ -25,7 +25,7 @@ std::optional<task_state> parse_state(std::string_view name);
 constexpr bool is_over(task_state s) {
   return s == task_state::completed || s == task_state::failed || s == task_state::canceled;
 }
-/// Whoever waits for the task is told: it is over, or asks its caller.
+/// True if a waiting caller gets its answer now: the task is over, or asks its caller.
 constexpr bool is_answerable(task_state s) { return is_over(s) || s == task_state::input_required; }
 
 /// The known state of the stop of a turn and of everything below it.
@@ -42,7 +42,7 @@ struct stop_facts {
   bool is_proven() const { return is_settled && unconfirmed + declared + left == 0; }
 };
 
-/// What an agent asks its caller.
+/// An agent's question to its caller.
 struct caller_question {
   std::string question; ///< its id
   std::string words;
@@ -66,7 +66,7 @@ struct task_status {
 };
 task_status status_of(const task_facts& facts);
 
-/// What an agent asks, in words: its text, and the choices of its form.
+/// An agent's question in words: its text, and the choices of its form.
 std::string words_of_question(const std::string& message, const nlohmann::json& form);
 
 enum class artifacts : std::uint8_t { left_out, shown };

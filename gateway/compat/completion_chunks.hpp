@@ -21,7 +21,7 @@ class completion_chunks final : public turn_translator {
       : turn_translator(turn), head_(std::move(head)), wants_usage_(wants_usage) {}
   /// The first chunk, which names the role.
   std::string first() const;
-  /// A whole answer with this text, for a message that was no turn.
+  /// A whole answer with this text, for a message that was not a turn.
   std::string only(const std::string& text) const;
 
  private:

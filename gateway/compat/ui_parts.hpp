@@ -13,7 +13,7 @@ class ui_parts final : public turn_translator {
   using turn_translator::turn_translator;
   /// The parts that begin a message with this id.
   static std::string first(const std::string& id);
-  /// The rest of an answer with this text, for a message that was no turn.
+  /// The rest of an answer with this text, for a message that was not a turn.
   static std::string only(const std::string& text);
 
  private:

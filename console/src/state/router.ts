@@ -9,7 +9,7 @@ export const route = computed(() => {
   return parse_route(path, search);
 });
 export const address = computed(() => place.value);
-/** Grows with each step to another place, also back. The query that changes while somebody types is no step. */
+/** Grows with each step to another place, also back. The query that changes while somebody types is not a step. */
 export const steps = signal(0);
 
 /** Each entry of the history has a name of its own, also over a reload. */

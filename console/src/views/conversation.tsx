@@ -176,7 +176,7 @@ function Talk({ scope }: { scope: string }) {
   const talk = useRef<HTMLDivElement>(null);
   const { is_away, to_end } = use_end_of(talk, `talk ${scope}`, messages[0]?.message ?? '');
   const newest = messages.at(-1)?.seq ?? 0;
-  // An answer that is not read yet: what may be done names the newest message. One without words is no message.
+  // An answer that is not read yet: what may be done names the newest message. One without words is not a message.
   const is_behind = live.some((turn) => turn.end === '' || (turn.end === 'complete' && turn.text !== ''));
   // Until it is read what lives here, nobody says that nothing does.
   const is_unknown = waiting.value.value === null || waiting.value.value.is_part;

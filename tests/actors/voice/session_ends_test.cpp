@@ -125,7 +125,7 @@ TEST_CASE("an answer that is spoken meanwhile goes on", "[voice]") {
   w.core->execute({controller::commands::order_cancel{std::move(only_the_first), cancel_id::fresh()}, {}}, w.now);
   w.client(voices::tag::interrupt_speech);
   w.client(voices::tag::resume);
-  w.pass(std::chrono::seconds(2)); // it is no rest of what was talked over
+  w.pass(std::chrono::seconds(2)); // it is not a rest of what was talked over
   w.brain_says("By the way.");
   w.commit();
   CHECK(w.end_of(1) == status::cancelled);

@@ -284,7 +284,7 @@ class command_player {
     turns_.push_back(what.turn);
     return what;
   }
-  /// A change of a conversation is no operation: others can only guess its id.
+  /// A change of a conversation is not an operation: others can only guess its id.
   operation_id a_change() { return one_of(changes_); }
 
   void one_step_of_a_turn() {

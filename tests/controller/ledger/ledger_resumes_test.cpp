@@ -50,7 +50,7 @@ TEST_CASE("a turn goes on three times, and the fourth restart ends it with what 
     CHECK(w.row(name).error->code == "interrupted");
   }
   CHECK_FALSE(w.row("turn").stop);     // nobody stopped it; what lies below it was stopped with it
-  CHECK(w.row("turn").result.empty()); // the count is no result
+  CHECK(w.row("turn").result.empty()); // the count is not a result
   CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"interrupted"})"});
   for (const auto* name : {"spawn", "exec"}) CHECK(w.results(name).size() == 1);
 }

@@ -43,7 +43,7 @@ TEST_CASE("a stop that is delivered late covers nothing that was said after it, 
   CHECK(covered.requests == 1);
   CHECK(refused.contains("after"));
   CHECK(refused.size() == 2);
-  // A later stop takes the refused one with it, which is no request that did not begin.
+  // A later stop takes the refused one with it, which is not a request that did not begin.
   const auto both = refused.stop(channel, "1700000002.000000");
   CHECK(both.keys == refused_keys{"stop", "after"});
   CHECK(both.requests == 1);

@@ -54,7 +54,7 @@ struct world {
   std::size_t accepted = 0;                        ///< answers, each of which gets one 84
   bool is_brain_late = false;                      ///< what it sends answers a cancelled exchange
   std::function<void(const frame&)> leaves;        ///< a frame leaves the gateway for the client
-  std::function<void(const std::string&)> sounded; ///< samples reach the speaker, and are no replay
+  std::function<void(const std::string&)> sounded; ///< samples reach the speaker, and are not a replay
   // Automatic reactions:
   bool fences_at_once = true, judges_at_once = true, rests_at_once = true, ends_at_once = true, delivers = true,
        hears_at_once = true, arrives_at_once = true;
