@@ -12,7 +12,8 @@ using nlohmann::json;
 constexpr unsigned most_pages = 5, most_tries = 4;
 constexpr unsigned most_refusals = 60; ///< of one place
 constexpr std::size_t page = 100;
-constexpr std::chrono::hours oldest{24}; ///< as long as repeated messages are recognised
+constexpr auto history_route = "GET messages"; ///< one for all places, as a refusal pauses all
+constexpr std::chrono::hours oldest{24};       ///< as long as repeated messages are recognised
 constexpr std::int64_t discord_epoch_ms = 1'420'070'400'000;
 
 bool is_recent(const std::string& id) {
@@ -71,7 +72,7 @@ void bot::fetch_missed(boot_time now) {
       continue;
     }
     const auto path = "/channels/" + channel + "/messages?limit=" + std::to_string(page) + "&after=" + next->after;
-    loop_->fetch(request_to({"GET", path, "", "GET " + channel}),
+    loop_->fetch(request_to({"GET", path, "", history_route}),
                  [this, wanted = std::move(*next)](const web_response& answer) {
                    histories_.ended();
                    missed(wanted, answer);
@@ -83,7 +84,7 @@ bool bot::ask_again(history_queue::request wanted, const web_response& answer) {
   const auto now = web_loop::now();
   if (answer.what == web_end::answered && answer.status == 429) {
     if (++wanted.refusals > most_refusals) return false;
-    const auto limit = limits_.answered("GET " + wanted.place, answer.status, answer.headers, answer.body, now);
+    const auto limit = limits_.answered(history_route, answer.status, answer.headers, answer.body, now);
     histories_.pause(now + limit.wait);
     histories_.add_first(std::move(wanted));
     return true;
