@@ -20,6 +20,11 @@ export function duration(ms: number): string {
   return `${Math.round(ms)}ms`;
 }
 
+/** The same without parts of a second: what is counted up before one's eyes. */
+export function whole_seconds(ms: number): string {
+  return duration(Math.floor(ms / 1000) * 1000);
+}
+
 /** A time of a report: milliseconds with what matters of the decimals. */
 export function exact_ms(ms: number): string {
   if (ms === 0) return '0 ms';
@@ -60,7 +65,12 @@ export function clock(at: string, now: number): string {
 export function relative(at: string, now: number): string {
   const ms = now - Date.parse(at);
   if (Math.abs(ms) < 1000) return 'now';
-  return ms > 0 ? `${duration(Math.floor(ms / 1000) * 1000)} ago` : `in ${duration(Math.ceil(-ms / 1000) * 1000)}`;
+  return ms > 0 ? `${whole_seconds(ms)} ago` : `in ${duration(Math.ceil(-ms / 1000) * 1000)}`;
+}
+
+/** `3m`: how long ago it is. */
+export function age(at: string, now: number): string {
+  return whole_seconds(Math.max(0, now - Date.parse(at)));
 }
 
 /** Controls, direction marks and zero-width characters: they let a name look like another one. The joiners of emoji and of Persian stay. */

@@ -1,5 +1,5 @@
 // What is said while the stream of events is lost. Pure.
-import { clock, duration } from './format.ts';
+import { clock, whole_seconds } from './format.ts';
 
 /** All times are milliseconds since 1970, by one clock. `lost_at`: since when there are no events; `heard_at`: when quelld last said anything at all, 0 = never. */
 export function silence_words(lost_at: number, heard_at: number, now: number): string {
@@ -9,5 +9,5 @@ export function silence_words(lost_at: number, heard_at: number, now: number): s
 
 /** How long it is: at least a second, or nobody would call it lost. */
 export function silence_age(lost_at: number, now: number): string {
-  return duration(Math.max(1, Math.floor((now - lost_at) / 1000)) * 1000);
+  return whole_seconds(Math.max(1000, now - lost_at));
 }

@@ -33,10 +33,10 @@ export function span_of(operations: readonly Operation[], now: number): { begin:
 }
 
 function state_at(op: Operation, when: number): Bar['state'] {
-  const started = at(op.started_at), told = at(op.stop?.signalled_at), ended = at(op.ended_at);
+  const started = at(op.started_at), signalled = at(op.stop?.signalled_at), ended = at(op.ended_at);
   if (Date.parse(op.created_at) > when) return 'not_yet';
   if (ended !== null && ended <= when) return op.status;
-  if (told !== null && told <= when) return 'cancelling';
+  if (signalled !== null && signalled <= when) return 'cancelling';
   if (started !== null && started <= when) return op.status === 'paused' ? 'paused' : 'running';
   return 'pending';
 }
@@ -93,11 +93,11 @@ export function kinds_of(bars: readonly Bar[]): Operation['kind'][] {
 function parts_of(op: Operation, share: (ms: number) => number, now: number): Bar['parts'] {
   const created = Date.parse(op.created_at), ended = at(op.ended_at) ?? now;
   const started = at(op.started_at) ?? ended;
-  const told = Math.min(ended, at(op.stop?.signalled_at) ?? ended);
+  const signalled = Math.min(ended, at(op.stop?.signalled_at) ?? ended);
   const parts: Bar['parts'] = [
-    { what: 'waits', from: share(created), to: share(Math.min(started, told)) },
-    { what: 'runs', from: share(Math.min(started, told)), to: share(told) },
-    { what: 'stops', from: share(told), to: share(ended) },
+    { what: 'waits', from: share(created), to: share(Math.min(started, signalled)) },
+    { what: 'runs', from: share(Math.min(started, signalled)), to: share(signalled) },
+    { what: 'stops', from: share(signalled), to: share(ended) },
   ];
   return parts.filter((part) => part.to > part.from || (part.what === 'runs' && ended === started));
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Operation, OperationStatus } from '../api/types.ts';
-import { clock, duration, plain, relative, short_id, shown } from '../model/format.ts';
+import { age, clock, duration, plain, relative, short_id, shown, whole_seconds } from '../model/format.ts';
 import { ask_for } from '../state/asking.ts';
 import { now } from '../state/clock.ts';
 
@@ -19,18 +19,20 @@ export function Dot({ status }: { status: string }) {
   return <span class={`dot st-${status}`} role="img" aria-label={plain(status)} title={plain(status)} />;
 }
 
-/** A time as people say it (`age`: how long ago that is); the exact one on hover. */
-export function When({ at, how = 'relative' }: { at: string | null | undefined; how?: 'relative' | 'clock' | 'age' }) {
+const time_words = { relative, clock, age };
+
+/** A time as people say it; the exact one on hover. */
+export function When({ at, how = 'relative' }: { at: string | null | undefined; how?: keyof typeof time_words }) {
   if (!at) return <span class="faint">–</span>;
-  return <time dateTime={at} title={`${new Date(at).toLocaleString()} · ${at}`}>{how === 'clock' ? clock(at, now.value) : how === 'age' ? duration(Math.max(0, Math.floor((now.value - Date.parse(at)) / 1000) * 1000)) : relative(at, now.value)}</time>;
+  return <time dateTime={at} title={`${new Date(at).toLocaleString()} · ${at}`}>{time_words[how](at, now.value)}</time>;
 }
 
 /** How long it has lived, or did; the older the warmer. */
 export function Elapsed({ op }: { op: Operation }) {
   const from = Date.parse(op.started_at ?? op.created_at);
   const ms = (op.ended_at ? Date.parse(op.ended_at) : now.value) - from;
-  const age = op.ended_at ? '' : ms > 3_600_000 ? 'age-3' : ms > 600_000 ? 'age-2' : ms > 60_000 ? 'age-1' : '';
-  return <time class={`num ${age}`} dateTime={op.started_at ?? op.created_at} title={`since ${op.started_at ?? op.created_at}`}>{duration(op.ended_at || ms < 10_000 ? ms : Math.floor(ms / 1000) * 1000)}</time>;
+  const warmth = op.ended_at ? '' : ms > 3_600_000 ? 'age-3' : ms > 600_000 ? 'age-2' : ms > 60_000 ? 'age-1' : '';
+  return <time class={`num ${warmth}`} dateTime={op.started_at ?? op.created_at} title={`since ${op.started_at ?? op.created_at}`}>{(op.ended_at || ms < 10_000 ? duration : whole_seconds)(ms)}</time>;
 }
 
 export function Id({ id }: { id: string }) {
