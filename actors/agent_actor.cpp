@@ -16,6 +16,7 @@ namespace {
 class actor_loop;
 
 struct agent_state {
+  caf::actor_addr parent;
   agent_start start;
   std::unique_ptr<actor_loop> loop;
   std::unique_ptr<agent> it;
@@ -50,13 +51,14 @@ class actor_loop final : public agent_loop {
     self_->quit();
   }
   void forget(call_number number) { tools_.erase(number); }
-  /// A linked tool has exited; one that ended by itself has no reason. Foreign and repeated exits change nothing.
+  /// A linked tool has exited; one that ended by itself has no reason. The exit of the parent is this actor's, too.
+  /// Foreign and repeated exits change nothing.
   void exited(const caf::exit_msg& m) {
     if (!m.reason) return;
     const auto dead =
         std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.second.address() == m.source; });
     if (dead == tools_.end()) {
-      if (m.source == self_->address() || !m.source) self_->quit(m.reason);
+      if (m.source == self_->address() || m.source == self_->state.parent || !m.source) self_->quit(m.reason);
       return;
     }
     const auto number = dead->first;
@@ -80,8 +82,10 @@ void arm(agent_pointer self) {
   self->delayed_send(self, wait, turn_ticked{++s.timer});
 }
 
-agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_ptr<agent_start>& start) {
+agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_ptr<agent_start>& start,
+                                          const caf::actor_addr& parent) {
   auto& s = self->state;
+  s.parent = parent;
   s.start = std::move(*start);
   s.loop = std::make_unique<actor_loop>(self);
   s.it = std::make_unique<agent>(s.start.limits, *s.start.texts, *s.start.port, *s.loop);
@@ -130,38 +134,44 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
 
 namespace {
 
+/// Reaches the agent through the actors above it.
 class actor_handle final : public agent_handle {
  public:
-  explicit actor_handle(agent_actor to) : to_(std::move(to)) {}
-  void stop(abort_reason why, const std::string& reason) override { send(cancel_now{why, reason}); }
-  void stop_call(const operation_id& call, const std::string& reason) override { send(call_cancelled{call, reason}); }
+  actor_handle(supervisor_actor above, agent_ref which) : above_(std::move(above)), which_(std::move(which)) {}
+  void stop(abort_reason why, const std::string& reason) override { tell_urgently(cancel_now{why, reason}); }
+  void stop_call(const operation_id& call, const std::string& reason) override {
+    tell_urgently(call_cancelled{call, reason});
+  }
   void decide(const operation_id& call, approval_outcome how, const std::string& reason,
               const std::optional<std::string>& input) override {
-    caf::anon_send(to_, on_human_decision{call, how, reason, input});
+    caf::anon_send(above_, tell_agent{which_, on_human_decision{call, how, reason, input}});
   }
-  void waits(const operation_id& call, bool for_human) override { caf::anon_send(to_, call_waits{call, for_human}); }
-  void die() override { caf::anon_send_exit(to_, caf::exit_reason::user_shutdown); }
+  void waits(const operation_id& call, bool for_human) override {
+    caf::anon_send(above_, tell_agent{which_, call_waits{call, for_human}});
+  }
+  void die() override { tell_urgently(leave_now{}); }
 
  private:
   template <class Message>
-  void send(Message urgent) {
-    caf::anon_send<caf::message_priority::high>(to_, std::move(urgent));
+  void tell_urgently(Message what) {
+    caf::anon_send<caf::message_priority::high>(above_, tell_agent{which_, std::move(what)});
   }
-  agent_actor to_;
+  const supervisor_actor above_;
+  const agent_ref which_;
 };
 
 } // namespace
 
-agent_actor spawn_agent_actor(const supervisor_actor& above, agent_start start) {
-  auto shared = std::make_shared<agent_start>(std::move(start));
-  auto broke = [over = shared->over] { over(true); };
-  auto actor = above.home_system().spawn(agent_behavior, shared);
-  caf::anon_send(above, agent_spawned{caf::actor_cast<caf::strong_actor_ptr>(actor), std::move(broke)});
-  return actor;
+agent_actor spawn_agent_actor(caf::scheduled_actor& above, std::shared_ptr<agent_start> start) {
+  return above.spawn<caf::linked>(agent_behavior, std::move(start), above.address());
 }
 
-std::shared_ptr<agent_handle> spawn_agent(const supervisor_actor& above, agent_start start) {
-  return std::make_shared<actor_handle>(spawn_agent_actor(above, std::move(start)));
+std::shared_ptr<agent_handle> spawn_agent(const supervisor_actor& above, scope_path scope, agent_start start) {
+  auto which = std::make_shared<const agent_name>(agent_name{std::move(scope)});
+  auto broke = [over = start.over] { over(true); };
+  auto shared = std::make_shared<agent_start>(std::move(start));
+  caf::anon_send<caf::message_priority::high>(above, begin_agent{which, [shared] { return shared; }, std::move(broke)});
+  return std::make_shared<actor_handle>(above, std::move(which));
 }
 
 } // namespace quell::actors

@@ -2,15 +2,17 @@
 // overtakes every message that waits in a mailbox.
 #pragma once
 
-#include <caf/actor_control_block.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
-#include "actors/agent/ports.hpp"
+#include "actors/agent/start.hpp"
 #include "actors/handoff_for_tsan.hpp"
+#include "protocol/scope.hpp"
 
 namespace quell::actors {
 
@@ -46,13 +48,36 @@ struct tool_over {
   tool_result stands;
 };
 
-/// An agent's actor has been started: from here on its parent reports its death.
-struct agent_spawned {
-  agent_spawned() = default;
-  agent_spawned(caf::strong_actor_ptr actor, std::function<void()> report)
-      : agent(std::move(actor)), broke(annotate_handoff_for_tsan(std::move(report))) {}
-  caf::strong_actor_ptr agent;
-  std::function<void()> broke; ///< called once if it dies of an error, on the parent's thread
+/// Names an agent to the actors above it.
+struct agent_name {
+  scope_path scope; ///< whose actor is its parent
+};
+using agent_ref = std::shared_ptr<const agent_name>;
+
+/// DOWN, from the turn scheduler to the supervisor to the scope: an agent begins. URGENT, so that no stop overtakes it.
+struct begin_agent {
+  begin_agent() = default;
+  begin_agent(agent_ref name, std::function<std::shared_ptr<agent_start>()> inputs, std::function<void()> report)
+      : which(std::move(name)), start(annotate_handoff_for_tsan(std::move(inputs))),
+        broke(annotate_handoff_for_tsan(std::move(report))) {}
+  agent_ref which;
+  std::function<std::shared_ptr<agent_start>()> start;
+  std::function<void()> broke; ///< called once if it dies of an error, on the supervisor's thread
+};
+
+/// The end of the process takes the agent along.
+struct leave_now {};
+
+/// DOWN, on the same way: a message for an agent. Ignored once the agent is over.
+struct tell_agent {
+  agent_ref which;
+  std::variant<cancel_now, call_cancelled, on_human_decision, call_waits, leave_now> what;
+};
+
+/// UP, from a scope to the supervisor: its child has ended.
+struct agent_ended {
+  agent_ref which;
+  bool is_broken = false; ///< it died of an error
 };
 
 /// INTERNAL: an answer or event of a port has arrived, or the work of a tool has ended; `handle` runs on the actor's
@@ -75,6 +100,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::on_human_decision)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::agent_spawned)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::begin_agent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tell_agent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::agent_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::answer_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_ticked)

@@ -43,10 +43,21 @@ using step_actor = caf::typed_actor<
     // INTERNAL: the first later step is due.
     caf::reacts_to<clock_ticked>>;
 
-/// The parent of all reply and sub-agent actors: it monitors each, and reports one that dies.
+/// The parent of all scope actors. It reports the agents that die, also those whose scope has died.
 using supervisor_actor = caf::typed_actor<
-    // From the turn scheduler, which has started an agent.
-    caf::reacts_to<agent_spawned>>;
+    // From the turn scheduler. Urgent.
+    caf::reacts_to<begin_agent>,
+    // From the turn scheduler, and from the calls of sub-agents. Urgent if it is a stop.
+    caf::reacts_to<tell_agent>,
+    // From below.
+    caf::reacts_to<agent_ended>>;
+
+/// The parent of the reply and sub-agent actors of one scope. It lives as long as one of them does.
+using scope_actor = caf::typed_actor<
+    // From the supervisor. Urgent.
+    caf::reacts_to<begin_agent>,
+    // From the supervisor. Urgent if it is a stop.
+    caf::reacts_to<tell_agent>>;
 
 /// The owner of the MCP servers and remote agents of the process.
 using mcp_host_actor = caf::typed_actor<
@@ -65,8 +76,7 @@ using mcp_host_actor = caf::typed_actor<
     // INTERNAL: timers.
     caf::reacts_to<clock_ticked>>;
 
-/// A reply actor (one turn) or a sub-agent actor. The supervisor monitors it; orders come from the controller's turn
-/// scheduler or a tool actor; below it are tool actors.
+/// A reply actor (one turn) or a sub-agent actor, linked to its scope's actor; below it are tool actors.
 using agent_actor = caf::typed_actor<
     // From above: the whole turn was stopped.
     caf::reacts_to<cancel_now>,

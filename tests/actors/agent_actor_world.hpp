@@ -1,5 +1,5 @@
-// Agent actors and their supervisor on CAF's test coordinator: one message at a time, in the order that the test
-// chooses.
+// Agent actors, their scopes and their supervisor on CAF's test coordinator: one message at a time, in the order that
+// the test chooses.
 #pragma once
 
 #include <caf/all.hpp>
@@ -13,6 +13,7 @@
 
 #include "actors/agent_actor.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/scope_actor.hpp"
 #include "actors/supervisor_actor.hpp"
 #include "tests/actors/turn/turn_world.hpp"
 
@@ -128,71 +129,94 @@ class played_port final : public agent_port {
   std::vector<turn_effects::end> ends;
 };
 
+/// The supervisor, its scopes and their agents; the test sees each actor as it is started.
 class agent_actor_world {
  public:
   agent_actor_world()
-      : system_(config_), scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
-        supervisor_(spawn_supervisor(system_)) {}
+      : system_(config_), scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
+    const agent_maker make_agent = [this](caf::scheduled_actor& above, std::shared_ptr<agent_start> start) {
+      if (breaks_at_begin) throw std::runtime_error("a scope that breaks");
+      agents.push_back(spawn_agent_actor(above, std::move(start)));
+      return agents.back();
+    };
+    supervisor_ =
+        spawn_supervisor(system_, [this, make_agent](caf::scheduled_actor& above, const supervisor_actor& supervisor) {
+          scopes.push_back(spawn_scope(above, supervisor, make_agent));
+          return scopes.back();
+        });
+  }
   ~agent_actor_world() {
-    for (const auto& agent : all_) caf::anon_send_exit(agent, caf::exit_reason::user_shutdown);
-    caf::anon_send_exit(supervisor_, caf::exit_reason::user_shutdown);
+    ends();
     run();
   }
 
   void begin() {
-    agent_ = begin(port, [this](bool broken) {
+    first_ = begin(port, [this](bool broken) {
       overs.push_back(broken);
       if (when_over) when_over(broken);
     });
   }
-  agent_actor begin(std::shared_ptr<played_port> with, std::function<void(bool)> over) {
+  std::shared_ptr<agent_handle> begin(std::shared_ptr<played_port> with, std::function<void(bool)> over,
+                                      const std::string& scope = "team") {
     agent_start start;
     start.texts = std::make_shared<plain_texts>();
     start.port = std::move(with);
     start.clock = [this] { return now; };
     start.so_far = {user_message{"do it"}};
     start.over = std::move(over);
-    all_.push_back(spawn_agent_actor(supervisor_, std::move(start)));
-    return all_.back();
+    return spawn_agent(supervisor_, scope_path::parse(scope).value(), std::move(start));
   }
   bool step() { return scheduler_.try_run_once(); }
   void run() {
     for (int i = 0; i < 10'000 && step(); ++i) {
     }
   }
-  /// Runs the agent and nobody else, until it has nothing to do.
+  /// Runs until the first agent's actor is there.
+  void run_to_agent() {
+    while (agents.empty() && step()) {
+    }
+  }
+  /// Runs the first agent and nobody else, until it has nothing to do.
   void run_agent_alone() {
-    while (scheduler_.prioritize(agent_)) step();
+    while (scheduler_.prioritize(agents.front())) step();
   }
-  void stop() { stop(agent_); }
-  void stop(const agent_actor& agent) {
-    caf::anon_send<caf::message_priority::high>(agent, cancel_now{abort_reason::user, "enough"});
+  void stop() { first_->stop(abort_reason::user, "enough"); }
+  /// The end of the process.
+  void ends() {
+    const caf::scoped_actor process(system_);
+    process->send_exit(supervisor_, caf::exit_reason::user_shutdown);
   }
-  /// An exit that claims to come from this actor.
-  void exits(const caf::actor_addr& source, caf::error why) {
-    caf::anon_send(caf::actor_cast<caf::actor>(agent_), caf::exit_msg{source, std::move(why)});
+  /// The first agent gets an exit that claims to come from this actor.
+  void exits(const caf::actor_addr& source, caf::error why) { exits(agents.at(0), source, std::move(why)); }
+  template <class Handle>
+  void exits(const Handle& who, const caf::actor_addr& source, caf::error why) {
+    caf::anon_send(caf::actor_cast<caf::actor>(who), caf::exit_msg{source, std::move(why)});
   }
-  /// The notice of a death, which claims to be of this actor.
-  void is_down(const caf::actor_addr& who, caf::error why) {
-    caf::anon_send(caf::actor_cast<caf::actor>(supervisor_), caf::down_msg{who, std::move(why)});
+  template <class Handle>
+  void dies(const Handle& who) {
+    exits(who, who.address(), caf::sec::runtime_error);
   }
   caf::actor stranger() {
     return system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
   }
-  caf::actor_addr agent_address() const { return agent_.address(); }
+  caf::actor_addr agent_address() const { return agents.at(0).address(); }
+  const supervisor_actor& supervisor() const { return supervisor_; }
+  std::size_t running() { return system_.registry().running(); }
 
   std::shared_ptr<played_port> port = std::make_shared<played_port>();
   boot_time now{1'000'000'000};
   std::vector<bool> overs; ///< one for each report of the end: whether it broke
   std::function<void(bool broken)> when_over;
+  std::vector<scope_actor> scopes;
+  std::vector<agent_actor> agents;
+  bool breaks_at_begin = false; ///< a scope throws when an agent begins
 
  private:
   played_config config_;
   caf::actor_system system_;
   caf::scheduler::test_coordinator& scheduler_;
   supervisor_actor supervisor_;
-  agent_actor agent_; ///< the first one
-  std::vector<agent_actor> all_;
+  std::shared_ptr<agent_handle> first_;
 };
 
 } // namespace quell::testing

@@ -59,78 +59,133 @@ TEST_CASE("an agent that dies ends its turn as interrupted, once") {
   CHECK(aborts == std::vector<std::string>{R"({"reason":"interrupted"})"});
 }
 
-TEST_CASE("an agent that died before its supervisor learned of it is reported all the same") {
+TEST_CASE("an agent that died in its first step is reported all the same") {
   agent_actor_world w;
-  w.run();
   w.port->throws_at = 1;
   w.begin();
+  w.run_to_agent();
   w.run_agent_alone();
-  CHECK(w.overs.empty()); // its announcement waits
+  CHECK(w.overs.empty()); // its exit waits
   w.run();
   CHECK(w.overs == std::vector<bool>{true});
 }
 
-TEST_CASE("foreign, doubled and late notices of deaths change nothing") {
+TEST_CASE("foreign, doubled and late exits change nothing, at the scope and at the supervisor") {
   agent_actor_world w;
   w.port->tools_wait = true;
   w.begin();
   w.run();
   const auto stranger = w.stranger();
-  for (int i = 0; i < 2; ++i) w.is_down(stranger.address(), caf::sec::runtime_error);
+  for (int i = 0; i < 2; ++i) {
+    w.exits(w.scopes.at(0), stranger.address(), caf::sec::runtime_error);
+    w.exits(w.supervisor(), stranger.address(), caf::sec::runtime_error);
+  }
   w.run();
   CHECK(w.overs.empty());
-  w.exits(w.agent_address(), caf::sec::runtime_error);
+  CHECK(w.port->works == 2);
+  w.dies(w.agents.at(0));
   w.run();
   CHECK(w.overs == std::vector<bool>{true});
-  for (int i = 0; i < 2; ++i) w.is_down(w.agent_address(), caf::sec::runtime_error);
+  for (int i = 0; i < 2; ++i) {
+    w.exits(w.scopes.at(0), w.agent_address(), caf::sec::runtime_error);
+    w.exits(w.supervisor(), w.scopes.at(0).address(), caf::sec::runtime_error);
+  }
   w.run();
   CHECK(w.overs.size() == 1);
   caf::anon_send_exit(stranger, caf::exit_reason::user_shutdown);
 }
 
-TEST_CASE("a notice of death for an agent that has completed changes nothing") {
+TEST_CASE("a doubled end of an agent whose scope lives on changes nothing") {
   agent_actor_world w;
+  const auto other_port = std::make_shared<played_port>();
+  other_port->tools_wait = true;
+  std::vector<bool> other_overs;
+  const auto other = w.begin(other_port, [&](bool broken) { other_overs.push_back(broken); });
+  w.run();
   w.begin();
   w.run();
   REQUIRE(w.overs == std::vector<bool>{false});
-  w.is_down(w.agent_address(), caf::sec::runtime_error);
+  REQUIRE(w.scopes.size() == 1);
+  for (int i = 0; i < 2; ++i) w.exits(w.scopes.at(0), w.agents.at(1).address(), caf::sec::runtime_error);
   w.run();
   CHECK(w.overs.size() == 1);
+  CHECK(other_overs.empty());
+  other->stop(abort_reason::user, "enough");
+  w.run();
+  CHECK(other_overs == std::vector<bool>{false});
 }
 
-TEST_CASE("an agent that dies harms no other agent") {
+TEST_CASE("an agent that dies harms no other agent, of its scope or of another") {
+  const std::string other_scope = GENERATE("team", "home");
   agent_actor_world w;
   w.port->tools_wait = true;
   const auto other_port = std::make_shared<played_port>();
   other_port->tools_wait = true;
   std::vector<bool> other_overs;
   w.begin();
-  const auto other = w.begin(other_port, [&](bool broken) { other_overs.push_back(broken); });
+  const auto other = w.begin(
+      other_port, [&](bool broken) { other_overs.push_back(broken); }, other_scope);
   w.run();
-  w.exits(w.agent_address(), caf::sec::runtime_error);
+  REQUIRE(w.agents.size() == 2);
+  w.dies(w.agents.at(0));
   w.run();
   CHECK(w.overs == std::vector<bool>{true});
   CHECK(w.port->works == 0);
   CHECK(other_overs.empty());
   CHECK(other_port->works == 2);
-  w.stop(other);
+  other->stop(abort_reason::user, "enough");
   w.run();
   CHECK(other_overs == std::vector<bool>{false});
   CHECK(other_port->works == 0);
 }
 
-TEST_CASE("an agent that the end of the process takes along reports nothing") {
+TEST_CASE("a scope's actor that dies takes its agents along, reports each once, and harms no other scope") {
+  agent_actor_world w;
+  w.port->tools_wait = true;
+  const auto second_port = std::make_shared<played_port>(), other_port = std::make_shared<played_port>();
+  second_port->tools_wait = other_port->tools_wait = true;
+  std::vector<bool> second_overs, other_overs;
+  w.begin();
+  const auto second = w.begin(second_port, [&](bool broken) { second_overs.push_back(broken); });
+  const auto other = w.begin(
+      other_port, [&](bool broken) { other_overs.push_back(broken); }, "home");
+  w.run();
+  REQUIRE(w.scopes.size() == 2);
+  w.dies(w.scopes.at(0));
+  w.dies(w.scopes.at(0));
+  w.run();
+  CHECK(w.overs == std::vector<bool>{true});
+  CHECK(second_overs == std::vector<bool>{true});
+  CHECK(w.port->works == 0);
+  CHECK(second_port->works == 0);
+  CHECK(other_overs.empty());
+  CHECK(other_port->works == 2);
+  second->stop(abort_reason::user, "late"); // nobody is there
+  const auto again_port = std::make_shared<played_port>();
+  std::vector<bool> again_overs;
+  const auto again = w.begin(again_port, [&](bool broken) { again_overs.push_back(broken); });
+  other->stop(abort_reason::user, "enough");
+  w.run();
+  CHECK(again_overs == std::vector<bool>{false}); // the scope has a new actor
+  CHECK(other_overs == std::vector<bool>{false});
+}
+
+TEST_CASE("a scope's actor that throws as an agent begins reports that agent and those that run") {
   agent_actor_world w;
   w.port->tools_wait = true;
   w.begin();
   w.run();
-  w.exits(w.agent_address(), caf::exit_reason::user_shutdown);
+  w.breaks_at_begin = true;
+  std::vector<bool> second_overs;
+  const auto second = w.begin(std::make_shared<played_port>(), [&](bool broken) { second_overs.push_back(broken); });
+  second->stop(abort_reason::user, "enough");
   w.run();
+  CHECK(w.overs == std::vector<bool>{true});
+  CHECK(second_overs == std::vector<bool>{true});
   CHECK(w.port->works == 0);
-  CHECK(w.overs.empty());
 }
 
-TEST_CASE("a death at any point is reported once, whatever the supervisor has handled before") {
+TEST_CASE("a scope's actor that dies at any point leaves no agent without an end") {
   for (int at = 0;; ++at) {
     agent_actor_world w;
     w.port->tools_wait = true;
@@ -138,8 +193,66 @@ TEST_CASE("a death at any point is reported once, whatever the supervisor has ha
     bool goes_on = true;
     for (int i = 0; i < at && goes_on; ++i) goes_on = w.step();
     CAPTURE(at);
-    w.exits(w.agent_address(), caf::sec::runtime_error);
-    w.exits(w.agent_address(), caf::sec::runtime_error);
+    if (!w.scopes.empty()) w.dies(w.scopes.at(0));
+    w.run();
+    if (w.scopes.empty() || w.overs.empty()) w.stop();
+    w.run();
+    CHECK(w.overs.size() == 1);
+    CHECK(w.port->works == 0);
+    if (!goes_on) break;
+    REQUIRE(at < 1000);
+  }
+}
+
+TEST_CASE("scopes without agents leave no actor behind") {
+  agent_actor_world w;
+  w.run();
+  const auto before = w.running();
+  for (int i = 0; i < 10'000; ++i) {
+    int overs = 0;
+    const auto handle = w.begin(
+        std::make_shared<played_port>(), [&](bool) { ++overs; }, "s" + std::to_string(i));
+    if (i % 3 == 0) handle->stop(abort_reason::user, "enough");
+    w.run();
+    if (i % 3 == 1) handle->stop(abort_reason::user, "late");
+    w.run();
+    REQUIRE(overs == 1);
+    w.scopes.clear();
+    w.agents.clear();
+  }
+  CHECK(w.running() == before);
+}
+
+TEST_CASE("agents that the end of the process takes along report nothing") {
+  const bool by_one = GENERATE(true, false);
+  agent_actor_world w;
+  w.port->tools_wait = true;
+  std::vector<bool> overs;
+  const auto handle = w.begin(w.port, [&](bool broken) { overs.push_back(broken); });
+  w.run();
+  if (by_one)
+    handle->die();
+  else
+    w.ends();
+  w.run();
+  CHECK(w.port->works == 0);
+  CHECK(overs.empty());
+  handle->stop(abort_reason::user, "late");
+  w.run();
+  CHECK(overs.empty());
+}
+
+TEST_CASE("a death at any point is reported once, whatever its scope and its supervisor have handled before") {
+  for (int at = 0;; ++at) {
+    agent_actor_world w;
+    w.port->tools_wait = true;
+    w.begin();
+    w.run_to_agent();
+    bool goes_on = true;
+    for (int i = 0; i < at && goes_on; ++i) goes_on = w.step();
+    CAPTURE(at);
+    w.dies(w.agents.at(0));
+    w.dies(w.agents.at(0));
     w.run();
     CHECK(w.overs == std::vector<bool>{true});
     CHECK(w.port->works == 0);
