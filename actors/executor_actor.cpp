@@ -3,10 +3,10 @@
 
 #include <caf/all.hpp>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "actors/due_table.hpp"
+#include "actors/held_actor.hpp"
 
 namespace quell::actors {
 
@@ -46,39 +46,32 @@ executor_actor::behavior_type executor_behavior(executor_pointer self,
 
 class actor_executor final : public blocking_executor {
  public:
-  actor_executor(caf::actor_system& system, std::unique_ptr<controller::store_reader> store) : system_(system) {
-    environment_->store = std::move(store);
-    handle_ = spawn_executor_actor(system, environment_, executor_thread::own);
-  }
-  ~actor_executor() override { end(); }
+  actor_executor(caf::actor_system& system, std::unique_ptr<controller::store_reader> store)
+      : system_(system), environment_(environment_with(std::move(store))),
+        to_(system, spawn_executor_actor(system, environment_, executor_thread::own)) {}
+  ~actor_executor() override { actor_executor::stop(); }
   actor_executor(const actor_executor&) = delete;
   actor_executor& operator=(const actor_executor&) = delete;
 
   void run_after(std::chrono::milliseconds wait, job what) override {
-    const std::lock_guard lock(guard_);
-    if (handle_) caf::anon_send(handle_, run_job(system_.clock().now() + wait, std::move(what)));
+    to_.send([&] { return run_job(system_.clock().now() + wait, std::move(what)); });
   }
-  void stop() override { end(); }
+  /// The system waits for the actor's thread, which ends with the last handle.
+  void stop() override {
+    environment_->is_stopped = true;
+    to_.end();
+  }
 
  private:
-  void end() {
-    environment_->is_stopped = true;
-    // The system waits for the actor's thread, which ends with the last handle.
-    executor_actor handle;
-    {
-      const std::lock_guard lock(guard_);
-      handle = std::exchange(handle_, nullptr);
-    }
-    if (!handle) return;
-    const caf::scoped_actor self(system_);
-    self->send_exit(handle, caf::exit_reason::user_shutdown);
-    self->wait_for(handle);
+  static std::shared_ptr<executor_environment> environment_with(std::unique_ptr<controller::store_reader> store) {
+    auto made = std::make_shared<executor_environment>();
+    made->store = std::move(store);
+    return made;
   }
 
   caf::actor_system& system_;
-  const std::shared_ptr<executor_environment> environment_ = std::make_shared<executor_environment>();
-  std::mutex guard_;
-  executor_actor handle_; ///< nullptr: stopped
+  const std::shared_ptr<executor_environment> environment_;
+  held_actor<executor_actor> to_;
 };
 
 } // namespace

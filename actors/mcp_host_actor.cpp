@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <caf/all.hpp>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
 #include "actors/due_table.hpp"
+#include "actors/held_actor.hpp"
 #include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
@@ -117,23 +117,17 @@ class answered_for_sure {
 class actor_mcp_host final : public mcp_host {
  public:
   actor_mcp_host(caf::actor_system& system, mcp_parts parts, const connect_mcp_server& connect)
-      : mcp_host(parts.accounts, parts.ids), system_(system) {
-    const auto troubles = std::make_shared<mcp_troubles>();
-    accounts().ask_for_trouble([troubles](const std::string& name) {
+      : mcp_host(parts.accounts, parts.ids),
+        to_(system, system.spawn(mcp_host_behavior, std::make_shared<mcp_parts>(parts), connect, troubles_, left_)) {
+    accounts().ask_for_trouble([troubles = troubles_](const std::string& name) {
       const auto all = troubles->get();
       const auto found = all->find(name);
       return found == all->end() ? std::string() : found->second;
     });
-    to_ = system.spawn(mcp_host_behavior, std::make_shared<mcp_parts>(std::move(parts)), connect, troubles, left_);
     accounts().on_change([to = to_.address()](const std::string& name) {
       if (const auto alive = caf::actor_cast<mcp_host_actor>(to)) caf::anon_send(alive, login_changed{name});
     });
   }
-  ~actor_mcp_host() override {
-    if (to_) caf::anon_send_exit(to_, caf::exit_reason::user_shutdown);
-  }
-  actor_mcp_host(const actor_mcp_host&) = delete;
-  actor_mcp_host& operator=(const actor_mcp_host&) = delete;
 
   void tools(std::vector<std::string> servers, mcp_user user, std::function<void(offered_tools)> done) override {
     if (servers.empty()) return done({});
@@ -154,15 +148,7 @@ class actor_mcp_host final : public mcp_host {
   void read_cards() override { send(actors::read_cards{}); }
   void end() override {
     is_over_->store(true);
-    mcp_host_actor to;
-    {
-      const std::lock_guard lock(guard_);
-      to = std::exchange(to_, nullptr);
-    }
-    if (!to) return;
-    const caf::scoped_actor self(system_);
-    self->send_exit(to, caf::exit_reason::user_shutdown);
-    self->wait_for(to);
+    if (!to_.end()) return;
     left_->reset();
     accounts().stop();
   }
@@ -170,8 +156,7 @@ class actor_mcp_host final : public mcp_host {
  private:
   template <caf::message_priority Priority = caf::message_priority::normal, class Message>
   void send(Message what) {
-    const std::lock_guard lock(guard_);
-    if (to_) caf::anon_send<Priority>(to_, std::move(what));
+    to_.template send<Priority>([&] { return std::move(what); });
   }
   template <class... Args>
   std::function<void(Args...)> sure(std::function<void(Args...)> done, std::decay_t<Args>... otherwise) const {
@@ -180,11 +165,10 @@ class actor_mcp_host final : public mcp_host {
         std::function<void(Args...)>([held](Args... args) { held->answer(std::forward<Args>(args)...); }));
   }
 
-  caf::actor_system& system_;
   const std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
   const std::shared_ptr<servers_left> left_ = std::make_shared<servers_left>();
-  std::mutex guard_;
-  mcp_host_actor to_; ///< nullptr: the host has ended, and the system with it
+  const std::shared_ptr<mcp_troubles> troubles_ = std::make_shared<mcp_troubles>();
+  held_actor<mcp_host_actor> to_;
 };
 
 } // namespace

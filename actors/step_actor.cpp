@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <caf/all.hpp>
-#include <mutex>
 #include <utility>
 
 #include "actors/due_table.hpp"
+#include "actors/held_actor.hpp"
 #include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
@@ -48,40 +48,22 @@ step_actor::behavior_type step_behavior(step_pointer self, const stop_mark& is_s
 
 class actor_step_loop final : public step_loop {
  public:
-  explicit actor_step_loop(caf::actor_system& system)
-      : system_(system), to_(system.spawn(step_behavior, is_stopped_)) {}
-  ~actor_step_loop() override {
-    if (to_) caf::anon_send_exit(to_, caf::exit_reason::user_shutdown);
-  }
-  actor_step_loop(const actor_step_loop&) = delete;
-  actor_step_loop& operator=(const actor_step_loop&) = delete;
+  explicit actor_step_loop(caf::actor_system& system) : to_(system, system.spawn(step_behavior, is_stopped_)) {}
 
-  void post(step what) override { send(run_step(std::move(what))); }
-  void after(milliseconds wait, step what) override { send(run_step_later(wait, std::move(what))); }
+  void post(step what) override {
+    to_.send([&] { return run_step(std::move(what)); });
+  }
+  void after(milliseconds wait, step what) override {
+    to_.send([&] { return run_step_later(wait, std::move(what)); });
+  }
   void stop() override {
     *is_stopped_ = true;
-    step_actor to;
-    {
-      const std::lock_guard lock(guard_);
-      to = std::exchange(to_, nullptr);
-    }
-    if (!to) return;
-    const caf::scoped_actor self(system_);
-    self->send_exit(to, caf::exit_reason::user_shutdown);
-    self->wait_for(to);
+    to_.end();
   }
 
  private:
-  template <class Message>
-  void send(Message what) {
-    const std::lock_guard lock(guard_);
-    if (to_) caf::anon_send(to_, std::move(what));
-  }
-
-  caf::actor_system& system_;
   const stop_mark is_stopped_ = std::make_shared<std::atomic<bool>>(false);
-  std::mutex guard_;
-  step_actor to_; ///< nullptr: stopped
+  held_actor<step_actor> to_;
 };
 
 } // namespace
