@@ -120,7 +120,7 @@ class agent {
   std::optional<turn_effects::end> end_;   ///< waits only for streams that are closing
   std::optional<last_answer> last_answer_; ///< is stored with the end
   std::size_t closing_ = 0;
-  std::function<void(std::function<void()>)> post_;
+  step_poster post_;
 };
 
 } // namespace quell::actors

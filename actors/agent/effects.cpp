@@ -46,7 +46,7 @@ void agent::ask_model(std::uint32_t number, conversation messages, const result<
   model_call_ = *opened;
   for (auto& one : turn_.steered(port_.take_steering())) messages.emplace_back(std::move(one));
   if (is_over()) return close_model_call(failure_of(failure_code::error, "not asked: the turn was over"), {});
-  stream_ = port_.ask_model(std::move(messages), [this, post = post_, number](model_event event) {
+  stream_ = port_.ask_model(std::move(messages), post_, [this, post = post_, number](model_event event) {
     post([this, number, event = std::move(event)]() mutable { on_model_event(number, std::move(event)); });
   });
 }

@@ -16,6 +16,9 @@ namespace quell::actors {
 template <class T>
 using answer = std::function<void(T)>;
 
+/// Runs a step as a later message of an actor. Any thread; after the actor's end the step is dropped.
+using step_poster = std::function<void(std::function<void()>)>;
+
 /// The stream of a model that is answering.
 class model_stream {
  public:
@@ -35,12 +38,14 @@ struct work_end {
   bool closed = false;    ///< the call has ended with this result already, in the ledger
 };
 
-/// The work of a running call.
+/// The work of a running call. It belongs to the call's actor, which calls every function and destroys it.
 class tool_work {
  public:
   virtual ~tool_work() = default;
-  /// `done` is called once, on any thread, when the work is really over, stopped or not.
-  virtual void start(std::function<void(work_end)> done) = 0;
+  /// Answers that come on other threads become steps of the actor through `post`; such a step may use the work, which
+  /// lives as long as the actor. `done` may be called on any thread, when the work is really over, stopped or not; the
+  /// first end stands. A step that throws ends the call as interrupted.
+  virtual void start(step_poster post, std::function<void(work_end)> done) = 0;
   /// Asks the work to end. May be called any number of times, also before `start`, which then only calls `done`.
   virtual void stop(const std::string& reason) = 0;
 };
@@ -70,8 +75,9 @@ class agent_port {
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
   /// Messages that were stored with that call: they steer the turn, and this call is the first to be told of them.
   virtual std::vector<user_message> take_steering() = 0;
-  /// `listener` is called on any thread.
-  virtual std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) = 0;
+  /// `listener` is called on any thread. `post`: to the agent, to which the stream belongs.
+  virtual std::unique_ptr<model_stream> ask_model(conversation messages, step_poster post,
+                                                  std::function<void(model_event)> listener) = 0;
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
   /// The same for the call with which the agent's own work ends.
   virtual void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
@@ -108,7 +114,7 @@ class agent_loop {
   virtual ~agent_loop() = default;
   /// Returns a function that runs a closure later on the agent's thread. Callable from any thread; does nothing after
   /// the agent's end.
-  virtual std::function<void(std::function<void()>)> poster() = 0;
+  virtual step_poster poster() = 0;
   virtual boot_time now() = 0;
   virtual void start_tool(call_number number, const operation_id& call, std::unique_ptr<tool_work> work) = 0;
   virtual void stop_tool(call_number number, const std::string& reason) = 0;

@@ -1,6 +1,8 @@
 // The steps of a call; each step waits for an answer of the port.
 #include "actors/agent/tool_run.hpp"
 
+#include <utility>
+
 namespace quell::actors {
 
 void tool_run::begin() {
@@ -19,11 +21,13 @@ void tool_run::go(bool may_begin) {
     it_.work->stop({}); // work of an earlier life of this process can live all the same
     return close({false, "null"});
   }
-  it_.work->start([this, post = it_.post](work_end how) { post([this, how = std::move(how)] { close(how); }); });
+  it_.work->start(it_.post,
+                  [this, post = it_.post](work_end how) { post([this, how = std::move(how)] { close(how); }); });
 }
 
 /// Reports how the work ended; the result that stands comes back and goes up.
 void tool_run::close(const work_end& how) {
+  if (std::exchange(is_over_, true)) return;
   if (how.closed) return it_.over({it_.what.call, it_.what.name, how.ok, how.cancelled, how.result});
   it_.port->close_call(
       it_.call, {it_.what.call, it_.what.name, how.ok, how.cancelled, how.result},

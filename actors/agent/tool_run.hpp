@@ -19,7 +19,7 @@ class tool_run {
     std::shared_ptr<agent_port> port;
     std::unique_ptr<tool_work> work;
     /// Runs a closure later on the owner's thread; does nothing after the owner's end.
-    std::function<void(std::function<void()>)> post;
+    step_poster post;
     /// Called once, with the only result that stands.
     std::function<void(const tool_result& stands)> over;
   };
@@ -34,6 +34,7 @@ class tool_run {
 
   parts it_;
   bool is_stopped_ = false;
+  bool is_over_ = false; ///< its work has ended
 };
 
 } // namespace quell::actors

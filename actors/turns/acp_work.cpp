@@ -1,6 +1,6 @@
 // A sub-agent that is a program and speaks ACP: it is prompted once, and its final text is the answer. A stop sends
 // `session/cancel` to it, in addition to the signal that its task gets anyway.
-#include <mutex>
+#include <utility>
 
 #include "actors/turns/approval.hpp"
 #include "actors/turns/piped_task.hpp"
@@ -19,11 +19,12 @@ constexpr std::chrono::milliseconds agent_hears_for{
     300}; ///< the time in which a cancelled agent can answer before its input is closed
 constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, once its input is closed
 
-/// The session and its task; any thread.
+/// The session and its task. All steps are those of the call's actor.
 class acp_run : public std::enable_shared_from_this<acp_run> {
  public:
-  acp_run(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const agent_settings& settings)
-      : runtime_(std::move(runtime)), above_(std::move(above)), name_(settings.name),
+  acp_run(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, actors::step_poster post,
+          const agent_settings& settings)
+      : runtime_(std::move(runtime)), above_(std::move(above)), post_(std::move(post)), name_(settings.name),
         session_(settings.name,
                  settings.mode == workspace_mode::shared ? settings.workspace.value_or("/") : workspace_mount),
         outcome_(
@@ -37,14 +38,18 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     do_with([&](integrations::acp_session& s) { s.prompt(prompt); });
     task_->start(std::move(order), {[self = shared_from_this(), spec, placer = std::move(placer)] {
                                       if (placer) placer->began(spec);
-                                      self->do_with([](auto& s) { s.start(); });
+                                      self->post_([self] { self->do_with([](auto& s) { s.start(); }); });
                                     },
                                     [self = shared_from_this()](std::string_view bytes) {
-                                      self->do_with([bytes](auto& s) { s.receive(bytes); });
+                                      self->post_([self, bytes = std::string(bytes)] {
+                                        self->do_with([&](auto& s) { s.receive(bytes); });
+                                      });
                                     },
                                     [self = shared_from_this()](const std::string& why, bool) {
-                                      self->do_with([&](auto& s) { s.close(why); });
-                                      self->finish();
+                                      self->post_([self, why] {
+                                        self->do_with([&](auto& s) { s.close(why); });
+                                        self->finish();
+                                      });
                                     }});
   }
 
@@ -56,13 +61,8 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
  private:
   template <class What>
   void do_with(const What& what) {
-    std::vector<integrations::acp_effect> effects;
-    {
-      const std::lock_guard lock(guard_);
-      what(session_);
-      effects = session_.effects();
-    }
-    for (auto& e : effects) perform(e);
+    what(session_);
+    for (auto& e : session_.effects()) perform(e);
   }
 
   void perform(integrations::acp_effect& effect) {
@@ -70,22 +70,16 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     if (auto* bytes = std::get_if<send>(&effect)) {
       task_->write(std::move(bytes->bytes));
     } else if (auto* answer_text = std::get_if<text>(&effect)) {
-      const std::lock_guard lock(guard_);
       if (is_cut_) return;
       is_cut_ = text_.size() + answer_text->delta.size() > most_text;
       text_ += is_cut_ ? "\n[... the rest is left out: the answer is too long ...]" : answer_text->delta;
     } else if (auto* permission_request = std::get_if<permission>(&effect)) {
       permit(*permission_request);
     } else if (auto* end = std::get_if<finished>(&effect)) {
-      std::string answer_text;
-      {
-        const std::lock_guard lock(guard_);
-        answer_text = text_;
-      }
       let_go({end->why == "end_turn",
               end->why == "end_turn"
-                  ? ok_result(turn_result(answer_text, {}, 0))
-                  : above_->failed_text(failure_code::error, "the agent stopped: " + end->why + ". " + answer_text)});
+                  ? ok_result(turn_result(text_, {}, 0))
+                  : above_->failed_text(failure_code::error, "the agent stopped: " + end->why + ". " + text_)});
     } else if (auto* broken = std::get_if<failed>(&effect)) {
       let_go({false, above_->failed_text(broken->why.code, broken->why.detail)});
     } else if (std::holds_alternative<late>(effect)) {
@@ -97,14 +91,11 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
 
   /// Ends the program, which ends by itself when its input is closed or is stopped; its answer is reported then.
   void let_go(actors::work_end how) {
-    {
-      const std::lock_guard lock(guard_);
-      outcome_ = std::move(how);
-    }
+    outcome_ = std::move(how);
     task_->end_input();
     above_->later(leaves_within, [self = shared_from_this()] {
       self->task_->stop(stop_cause::parent_ended);
-      self->finish();
+      self->post_([self] { self->finish(); });
     });
   }
 
@@ -119,20 +110,13 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
   }
 
   void finish() {
-    std::function<void(actors::work_end)> tell;
-    actors::work_end how;
-    {
-      const std::lock_guard lock(guard_);
-      tell.swap(done_);
-      how = outcome_;
-    }
-    if (tell) tell(std::move(how));
+    if (const auto done = std::exchange(done_, nullptr)) done(outcome_);
   }
 
   std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<turn_port> above_;
+  const actors::step_poster post_;
   const std::string name_;
-  std::mutex guard_;
   integrations::acp_session session_;
   std::string text_;
   bool is_cut_ = false;
@@ -145,10 +129,10 @@ class acp_work final : public actors::tool_work {
  public:
   acp_work(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
            const agent_settings& settings, std::string task)
-      : above_(std::move(above)), call_(call), settings_(settings), task_(std::move(task)),
-        run_(std::make_shared<acp_run>(std::move(runtime), above_, settings)) {}
+      : runtime_(std::move(runtime)), above_(std::move(above)), call_(call), settings_(settings),
+        task_(std::move(task)) {}
 
-  void start(std::function<void(actors::work_end)> done) override {
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
     auto request = task_for_command(settings_, task_);
     if (!request) return done({false, above_->failed_text(request.error().code, request.error().detail)});
     create_order order;
@@ -159,25 +143,33 @@ class acp_work final : public actors::tool_work {
     order.task = std::move(request->spec);
     order.task.cooperative_stop = true;
     order.on_parent_end = on_parent_end::wait; // its answer is there before it has ended
+    run_ = std::make_shared<acp_run>(runtime_, above_, post, settings_);
+    if (is_stopped_) run_->stop();
     const auto placer = above_->who().workspaces ? above_->who().workspaces->placer(settings_) : nullptr;
     if (!placer) return run_->start(std::move(order), task_, nullptr, std::move(done));
-    const auto spec = order.task;
-    placer->place(spec, call_,
-                  [run = run_, above = above_, placer, order = std::move(order), task = task_,
-                   done = std::move(done)](result<task_spec> placed) mutable {
-                    if (!placed) return done({false, above->failed_text(placed.error().code, placed.error().detail)});
-                    order.task = std::move(*placed);
-                    run->start(std::move(order), task, placer, std::move(done));
+    placer->place(order.task, call_,
+                  [this, post, placer, order, done = std::move(done)](const result<task_spec>& placed) {
+                    post([this, placer, order, placed, done]() mutable {
+                      if (!placed)
+                        return done({false, above_->failed_text(placed.error().code, placed.error().detail)});
+                      order.task = *placed;
+                      run_->start(std::move(order), task_, placer, std::move(done));
+                    });
                   });
   }
-  void stop(const std::string&) override { run_->stop(); }
+  void stop(const std::string&) override {
+    is_stopped_ = true;
+    if (run_) run_->stop();
+  }
 
  private:
+  std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<turn_port> above_;
   operation_id call_;
   agent_settings settings_;
   std::string task_;
-  std::shared_ptr<acp_run> run_;
+  bool is_stopped_ = false;
+  std::shared_ptr<acp_run> run_; ///< nullptr: not started
 };
 
 } // namespace

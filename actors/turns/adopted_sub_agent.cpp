@@ -1,11 +1,12 @@
 // A sub-agent goes on below the call that began it: from its own conversation, with its own calls, as its turn does.
-#include <mutex>
+#include <atomic>
 
 #include "actors/turns/adopted_work.hpp"
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
+#include "actors/turns/sub_agent_place.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/end_local.hpp"
@@ -23,43 +24,40 @@ actors::work_end end_of_row(const agent_runtime& runtime, const records::operati
   return {false, runtime.texts->failed(why.code, why.message), false, used};
 }
 
-/// One sub-agent on its way back. Any thread.
+/// One sub-agent on its way back. Its steps follow each other on the threads of reads, the MCP host and the core, so
+/// that it comes back, or ends, even if its call's actor dies; the call's end alone is a step of that actor.
 class returning : public std::enable_shared_from_this<returning> {
  public:
   returning(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
             agent_settings settings, records::operation_record row)
       : runtime_(std::move(runtime)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
-        row_(std::move(row)) {}
+        row_(std::move(row)),
+        // If the configured width is smaller now, it goes on all the same.
+        place_(above_, above_->take_place()) {}
 
-  void start(std::function<void(actors::work_end)> done) {
-    if (above_->take_place()) has_place_ = true; // if the configured width is smaller now, it goes on all the same
-    done_ = std::move(done);
+  /// `tell` gets its end, on any thread; the first one stands.
+  void start(std::function<void(actors::work_end)> tell) {
+    if (is_given_up_) return tell(cancelled());
+    tell_ = std::move(tell);
     if (is_terminal(row_.hot.now)) return finish(end_of_row(*runtime_, row_));
     runtime_->who.add_agent(row_.id, std::make_shared<early_stop>(weak_from_this())); // until it has its agent
     runtime_->background_reads->run([self = shared_from_this()](store_reader& store) { self->read(store); });
   }
 
+  /// The registry knows who runs it now. Before the start of the call nobody does, and it is ended all the same.
   void stop(const std::string& reason) {
-    std::shared_ptr<actors::agent_handle> agent;
-    {
-      const std::lock_guard lock(guard_);
-      is_stopped_ = true;
-      reason_ = reason;
-      agent = agent_;
-    }
-    if (agent) return agent->stop(actors::abort_reason::parent, reason);
-    // Nobody else would end it and its calls: its tools can be long in coming.
-    give_up({false, runtime_->texts->cancelled(), true},
-            {status::failed, records::own_error(failure_code::error, "it was stopped")});
+    if (const auto runs = runtime_->who.agent(row_.id)) return runs->stop(actors::abort_reason::parent, reason);
+    if (!is_over_) give_up(reason);
   }
 
  private:
-  /// A stop that comes before it has its agent.
+  /// A stop that comes before it has its agent: nobody else would end it and its calls, because its tools can be long
+  /// in coming.
   class early_stop final : public actors::agent_handle {
    public:
     explicit early_stop(std::weak_ptr<returning> it) : it_(std::move(it)) {}
     void stop(actors::abort_reason, const std::string& reason) override {
-      if (const auto it = it_.lock()) it->stop(reason);
+      if (const auto it = it_.lock()) it->give_up(reason);
     }
     void stop_call(const operation_id&, const std::string&) override {}
     void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {
@@ -109,7 +107,7 @@ class returning : public std::enable_shared_from_this<returning> {
       if (begun.may_run) return;
       self->runtime_->mcp->user_over(self->row_.id);
       self->runtime_->who.drop(self->row_.id);
-      self->finish({false, self->runtime_->texts->cancelled(), true});
+      self->finish(self->cancelled());
     };
     // Starts at once, like a turn: a stop must find it.
     auto begins = [self = shared_from_this(), who, reported = std::move(reported),
@@ -127,47 +125,38 @@ class returning : public std::enable_shared_from_this<returning> {
       };
       kept_context context(std::move(reported.begins), std::move(reported.summary));
       auto running = start_agent(self->runtime_, *who, std::move(start), over, std::move(context), std::move(plan));
-      self->runs(running.handle, begun.stopped);
+      for (const auto& call : begun.stopped) running.handle->stop_call(call, {});
     };
     runtime_->core.execute({std::move(step), refused, std::move(begins)});
   }
 
-  void runs(const std::shared_ptr<actors::agent_handle>& agent, const std::vector<operation_id>& stopped) {
-    for (const auto& call : stopped) agent->stop_call(call, {});
-    bool is_stopped = false;
-    std::string reason;
-    {
-      const std::lock_guard lock(guard_);
-      agent_ = agent;
-      is_stopped = is_stopped_;
-      reason = reason_;
-    }
-    if (is_stopped) agent->stop(actors::abort_reason::parent, reason);
-  }
+  actors::work_end cancelled() const { return {false, runtime_->texts->cancelled(), true}; }
 
+  void give_up(const std::string& reason) {
+    give_up(cancelled(), {status::failed, records::own_error(failure_code::error, "it was stopped")}, reason);
+  }
   void fail(const fault& why) {
     give_up({false, runtime_->texts->failed(why.code, why.detail)},
-            {status::failed, records::operation_error{why.code, why.detail}});
+            {status::failed, records::operation_error{why.code, why.detail}}, {});
   }
 
-  /// It ends with everything below it before it has an agent.
-  void give_up(actors::work_end how, own_outcome end) {
+  /// It ends with everything below it before it has an agent. If the agent has begun meanwhile, it is stopped.
+  void give_up(actors::work_end how, own_outcome end, const std::string& reason) {
+    if (is_given_up_.exchange(true)) return;
     using reach = commands::end_local::reach;
     runtime_->core.execute({commands::end_local{row_.id, std::move(end), reach::with_all_below},
-                            [self = shared_from_this(), how = std::move(how)](bool) { self->finish(how); }});
+                            [self = shared_from_this(), how = std::move(how), reason](bool) {
+                              if (const auto runs = self->runtime_->who.agent(self->row_.id))
+                                runs->stop(actors::abort_reason::parent, reason);
+                              self->finish(how);
+                            }});
   }
 
   void finish(actors::work_end how) {
-    std::function<void(actors::work_end)> done;
-    {
-      const std::lock_guard lock(guard_);
-      done.swap(done_);
-      agent_.reset();
-    }
-    if (!done) return;
-    if (has_place_) above_->give_place_back();
+    if (is_over_.exchange(true)) return;
+    place_.give_back();
     above_->add_usage_below(how.used);
-    done(std::move(how));
+    if (tell_) tell_(std::move(how));
   }
 
   const std::shared_ptr<agent_runtime> runtime_;
@@ -175,18 +164,15 @@ class returning : public std::enable_shared_from_this<returning> {
   const operation_id call_;
   const agent_settings settings_;
   const records::operation_record row_;
-  bool has_place_ = false;
-  std::mutex guard_;
-  std::function<void(actors::work_end)> done_;
-  std::shared_ptr<actors::agent_handle> agent_;
-  bool is_stopped_ = false;
-  std::string reason_;
+  sub_agent_place place_;
+  std::function<void(actors::work_end)> tell_;
+  std::atomic<bool> is_given_up_{false}, is_over_{false};
 };
 
 class adopted_sub_agent final : public actors::tool_work {
  public:
   explicit adopted_sub_agent(std::shared_ptr<returning> it) : it_(std::move(it)) {}
-  void start(std::function<void(actors::work_end)> done) override { it_->start(std::move(done)); }
+  void start(actors::step_poster, std::function<void(actors::work_end)> done) override { it_->start(std::move(done)); }
   void stop(const std::string& reason) override { it_->stop(reason); }
 
  private:

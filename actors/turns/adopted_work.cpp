@@ -27,8 +27,8 @@ class adopted_task final : public actors::tool_work {
   void hold(std::shared_ptr<path_lanes::place> place) { place_ = std::move(place); }
   void show(std::shared_ptr<live_output> live) { live_ = std::move(live); }
 
-  void start(std::function<void(actors::work_end)> done) override {
-    auto run = std::make_shared<task_run>(runtime_, std::move(what_));
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    auto run = std::make_shared<task_run>(runtime_, std::move(what_), std::move(post));
     if (live_) run->when_started([live = live_](const operation_id& task) { live->follow(task); });
     const auto place = std::make_shared<std::shared_ptr<path_lanes::place>>(std::move(place_));
     run->adopt(task_, [done = std::move(done), end = end_, live = live_, place](task_end how) {

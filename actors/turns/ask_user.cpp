@@ -88,43 +88,44 @@ class ask_user_work final : public actors::tool_work {
       : port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)),
         question_(std::move(question)) {}
 
-  void start(std::function<void(actors::work_end)> done) override {
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
     const auto input = read_input(tool_, what_.input);
     if (!input) return done({false, port_->failed_text(input.error().code, input.error().detail)});
     const auto given = json::parse(input->json);
     if (const auto why = wrong_choice(given); !why.empty())
       return done({false, port_->failed_text(failure_code::invalid_input, "the input of ask_user is wrong: " + why)});
-    {
-      const std::lock_guard lock(state_->guard);
-      state_->done = std::move(done);
-      state_->questions = std::make_shared<call_questions>(
-          port_, call_, what_, port_->who().agent.name,
-          [state = std::weak_ptr(state_)](std::uint64_t, const integrations::mcp_answer& how) {
-            using action = integrations::mcp_answer::action;
-            human_answer answer;
-            answer.accepts = how.what == action::accept;
-            answer.is_dismissed = how.what == action::cancel;
-            answer.values = how.values;
-            // The ledger has ended the call with this result.
-            if (const auto held = state.lock()) held->finish({true, end_by_answer(answer).result, false, {}, true});
-          },
-          question_source::agent);
-      // After a restart the answer, or a stop, can come before the agent.
-      if (!question_.empty())
-        state_->questions->when_refused([port = port_, call = call_, state = std::weak_ptr(state_)] {
-          port->read_end(call, [port, state](const std::optional<std::string>& result) {
-            const auto held = state.lock();
-            if (held && result) held->finish({true, *result, false, {}, true});
-            if (held) held->finish(unanswered(*port));
+    if (is_stopped_) return done(unanswered(*port_));
+    asks_.done = std::move(done);
+    asks_.questions = std::make_shared<call_questions>(
+        port_, post, call_, what_, port_->who().agent.name,
+        [this](std::uint64_t, const integrations::mcp_answer& how) {
+          using action = integrations::mcp_answer::action;
+          human_answer answer;
+          answer.accepts = how.what == action::accept;
+          answer.is_dismissed = how.what == action::cancel;
+          answer.values = how.values;
+          // The ledger has ended the call with this result.
+          asks_.finish({true, end_by_answer(answer).result, false, {}, true});
+        },
+        question_source::agent);
+    // After a restart the answer, or a stop, can come before the agent.
+    if (!question_.empty())
+      asks_.questions->when_refused([this, post, port = port_, call = call_] {
+        port->read_end(call, [this, post, port](const std::optional<std::string>& result) {
+          post([this, port, result] {
+            asks_.finish(result ? actors::work_end{true, *result, false, {}, true} : unanswered(*port));
           });
         });
-    }
+      });
     const auto text = utf8_prefix(given.at("question").get<std::string>(), most_question_bytes);
     const auto id = operation_id::parse(question_);
-    state_->questions->ask({1, std::string(text), answer_form(given)}, id ? *id : operation_id::fresh());
+    asks_.questions->ask({1, std::string(text), answer_form(given)}, id ? *id : operation_id::fresh());
   }
 
-  void stop(const std::string&) override { state_->finish(unanswered(*port_)); }
+  void stop(const std::string&) override {
+    is_stopped_ = true;
+    asks_.finish(unanswered(*port_));
+  }
 
  private:
   static constexpr std::size_t most_question_bytes = 4'000;
@@ -145,7 +146,8 @@ class ask_user_work final : public actors::tool_work {
   tool_definition tool_;
   tool_call what_;
   std::string question_; ///< the id of the open question of an earlier life; "" = none
-  std::shared_ptr<asking_call> state_ = std::make_shared<asking_call>();
+  asking_call asks_;
+  bool is_stopped_ = false;
 };
 
 } // namespace

@@ -77,16 +77,19 @@ class background_start final : public std::enable_shared_from_this<background_st
     order_.labels = {{background_label, who.operation.text()}};
   }
 
-  void begin(std::function<void(actors::work_end)> done) {
+  void begin(actors::step_poster post, std::function<void(actors::work_end)> done) {
+    post_ = std::move(post);
     done_ = std::move(done);
     if (runtime_->core.is_low())
       return refuse(text_of(error_code::storage_unavailable), "the state directory is almost full");
     if (!what_.workspace) return follow();
-    what_.workspace->place(what_.spec, call_, [self = shared_from_this()](result<task_spec> placed) {
-      if (!placed) return self->refuse(placed.error().code, placed.error().detail);
-      self->what_.spec = *placed;
-      self->order_.task = std::move(*placed);
-      self->follow();
+    what_.workspace->place(what_.spec, call_, [self = shared_from_this()](const result<task_spec>& placed) {
+      self->post_([self, placed] {
+        if (!placed) return self->refuse(placed.error().code, placed.error().detail);
+        self->what_.spec = *placed;
+        self->order_.task = *placed;
+        self->follow();
+      });
     });
   }
 
@@ -94,10 +97,12 @@ class background_start final : public std::enable_shared_from_this<background_st
   void follow() {
     wait_for_predecessor(runtime_, *what_.follows, what_.spec,
                          [self = shared_from_this()](const std::optional<std::string>& still_lives) {
-                           if (!still_lives) return self->find_worker();
-                           self->refuse(name_of(failure_code::workspace_busy),
-                                        "nothing was started, because stopped work still lives in this workspace: " +
-                                            *still_lives);
+                           self->post_([self, still_lives] {
+                             if (!still_lives) return self->find_worker();
+                             self->refuse(name_of(failure_code::workspace_busy),
+                                          "nothing was started, because stopped work still lives in this workspace: " +
+                                              *still_lives);
+                           });
                          });
   }
 
@@ -105,8 +110,10 @@ class background_start final : public std::enable_shared_from_this<background_st
     const auto named = what_.spec.worker;
     if (!named || !runtime_->core.knows_worker) return create();
     runtime_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
-      if (is_known) return self->create();
-      self->refuse(text_of(error_code::no_such_worker), "there is no worker " + worker + "; nothing was started");
+      self->post_([self, worker, is_known] {
+        if (is_known) return self->create();
+        self->refuse(text_of(error_code::no_such_worker), "there is no worker " + worker + "; nothing was started");
+      });
     });
   }
 
@@ -139,6 +146,7 @@ class background_start final : public std::enable_shared_from_this<background_st
   }
 
   std::shared_ptr<agent_runtime> runtime_;
+  actors::step_poster post_;
   const operation_id call_;
   const scope_path scope_;
   const std::uint32_t limit_;
@@ -150,7 +158,9 @@ class background_start final : public std::enable_shared_from_this<background_st
 class background_work final : public actors::tool_work {
  public:
   explicit background_work(std::shared_ptr<background_start> start) : start_(std::move(start)) {}
-  void start(std::function<void(actors::work_end)> done) override { start_->begin(std::move(done)); }
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    start_->begin(std::move(post), std::move(done));
+  }
   void stop(const std::string&) override {} // the ledger refuses a start below a call that is being stopped
 
  private:

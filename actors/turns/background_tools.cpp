@@ -1,6 +1,7 @@
 // task_output, task_wait, task_kill: an agent's own commands in the background.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "actors/turns/background.hpp"
 #include "actors/turns/json_text.hpp"
@@ -36,28 +37,41 @@ json standing_of(const records::operation_record& row) {
   return answer_json;
 }
 
+/// One look at a command. Its end belongs to the call's actor; the rest is constant once the command is found, so the
+/// reads of the disk share it.
 class task_look final : public std::enable_shared_from_this<task_look> {
  public:
   task_look(std::shared_ptr<agent_runtime> runtime, const agent_context& who, std::string name, json input)
       : runtime_(std::move(runtime)), who_(who), name_(std::move(name)), input_(std::move(input)) {}
 
-  void begin(std::function<void(actors::work_end)> done) {
+  void begin(actors::step_poster post, std::function<void(actors::work_end)> done) {
+    if (is_stopped_) return done(cancelled());
+    post_ = std::move(post);
     done_ = std::move(done);
-    runtime_->background_reads->run([self = shared_from_this()](store_reader& store) { self->find(store); });
+    const auto id = operation_id::parse(input_.value("task", ""));
+    if (!id) return finish(unknown());
+    id_ = *id;
+    runtime_->background_reads->run([self = shared_from_this()](store_reader& store) {
+      self->post_([self, row = store.operation(self->id_)] { self->found(row); });
+    });
   }
+  /// A command that task_kill has ended meanwhile ends all the same.
   void stop() {
-    const std::lock_guard lock(guard_);
     is_stopped_ = true;
+    finish(cancelled());
   }
 
  private:
-  void find(store_reader& store) {
-    const auto named = input_.value("task", "");
-    const auto id = operation_id::parse(named);
-    const auto row = id ? store.operation(*id) : result<std::optional<records::operation_record>>(std::nullopt);
-    if (!row) return done_({false, runtime_->texts->failed(row.error().code, row.error().detail)});
-    if (!*row || !is_background_of(**row, who_)) return done_({false, unknown_task(*runtime_->texts, named)});
-    id_ = *id;
+  actors::work_end cancelled() const { return {false, runtime_->texts->cancelled(), true}; }
+  actors::work_end unknown() const { return {false, unknown_task(*runtime_->texts, input_.value("task", ""))}; }
+  void finish(actors::work_end how) {
+    if (const auto done = std::exchange(done_, nullptr)) done(std::move(how));
+  }
+
+  void found(const result<std::optional<records::operation_record>>& row) {
+    if (!row) return finish({false, runtime_->texts->failed(row.error().code, row.error().detail)});
+    if (!*row || !is_background_of(**row, who_)) return finish(unknown());
+    if (is_stopped_) return;
     if (name_ == "task_kill") return end_task((*row)->grace);
     wait(milliseconds{name_ == "task_wait" ? input_.value("timeout_ms", 30'000) : 0});
   }
@@ -74,7 +88,9 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     // A refusal says that it has ended by itself.
     runtime_->core.execute(
         {commands::order_cancel{std::move(c), cancel_id::fresh(), commands::order_cancel::may_target::live_target},
-         [self = shared_from_this(), grace](const outcome<cancel_view>&) { self->wait(grace + beyond_grace); }});
+         [self = shared_from_this(), grace](const outcome<cancel_view>&) {
+           self->post_([self, grace] { self->wait(grace + beyond_grace); });
+         }});
   }
 
   void wait(milliseconds at_most) { look(runtime_->core.now().boot + at_most); }
@@ -82,21 +98,31 @@ class task_look final : public std::enable_shared_from_this<task_look> {
   void look(boot_time until) {
     runtime_->core.ask([self = shared_from_this(), until](const ledger& l, moment now) -> std::function<void()> {
       const auto live = l.view(self->id_, now);
-      const bool is_over = !live || now.boot >= until || self->is_stopped();
+      const bool is_over = !live || now.boot >= until;
       return [self, until, is_over, live = live ? std::optional(live->hot) : std::nullopt] {
-        if (!is_over)
-          return self->runtime_->background_reads->run_after(task_look_interval,
-                                                             [self, until](store_reader&) { self->look(until); });
-        self->runtime_->background_reads->run(
-            [self, live](store_reader& store) { self->answer(store, live, most_task_looks); });
+        self->post_([self, until, is_over, live] { self->looked(until, is_over, live); });
       };
     });
   }
 
+  void looked(boot_time until, bool is_over, const std::optional<records::operation_hot>& live) {
+    if (is_stopped_) return;
+    if (!is_over)
+      return runtime_->background_reads->run_after(task_look_interval,
+                                                   [self = shared_from_this(), until](store_reader&) {
+                                                     self->post_([self, until] {
+                                                       if (!self->is_stopped_) self->look(until);
+                                                     });
+                                                   });
+    runtime_->background_reads->run(
+        [self = shared_from_this(), live](store_reader& store) { self->answer(store, live, most_task_looks); });
+  }
+
+  // As background reads:
+
   void answer(store_reader& store, const std::optional<records::operation_hot>& live, int looks) {
-    if (is_stopped()) return done_({false, runtime_->texts->cancelled(), true});
     auto row = store.operation(id_);
-    if (!row || !*row) return done_({false, unknown_task(*runtime_->texts, id_.text())});
+    if (!row || !*row) return end_with(unknown());
     if (live) (*row)->hot = *live;
     auto answer_json = standing_of(**row);
     const bool is_complete = name_ == "task_output" ? add_piece(answer_json) : add_newest(answer_json);
@@ -104,7 +130,10 @@ class task_look final : public std::enable_shared_from_this<task_look> {
       return runtime_->background_reads->run_after(
           task_look_interval,
           [self = shared_from_this(), looks](store_reader& again) { self->answer(again, std::nullopt, looks - 1); });
-    done_({true, json_text({{"ok", true}, {"result", std::move(answer_json)}})});
+    end_with({true, json_text({{"ok", true}, {"result", std::move(answer_json)}})});
+  }
+  void end_with(actors::work_end how) {
+    post_([self = shared_from_this(), how = std::move(how)] { self->finish(how); });
   }
 
   /// The bytes that the call asks for; true: there is nothing to wait for.
@@ -142,17 +171,12 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     return is_complete;
   }
 
-  bool is_stopped() const {
-    const std::lock_guard lock(guard_);
-    return is_stopped_;
-  }
-
   std::shared_ptr<agent_runtime> runtime_;
   const agent_context who_;
   const std::string name_;
   const json input_;
+  actors::step_poster post_;
   operation_id id_;
-  mutable std::mutex guard_;
   bool is_stopped_ = false;
   std::function<void(actors::work_end)> done_;
 };
@@ -160,7 +184,9 @@ class task_look final : public std::enable_shared_from_this<task_look> {
 class background_tool final : public actors::tool_work {
  public:
   explicit background_tool(std::shared_ptr<task_look> look) : look_(std::move(look)) {}
-  void start(std::function<void(actors::work_end)> done) override { look_->begin(std::move(done)); }
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    look_->begin(std::move(post), std::move(done));
+  }
   void stop(const std::string&) override { look_->stop(); }
 
  private:

@@ -3,6 +3,8 @@
 // The call takes its place in the lane when it is made, on its agent's thread, not when its task begins: only this
 // gives the order of the calls. The version is looked up when the lane is free, since an earlier edit can have changed
 // it.
+#include <utility>
+
 #include "actors/turns/shown_file.hpp"
 #include "actors/turns/turn_port.hpp"
 
@@ -24,69 +26,50 @@ class file_call : public std::enable_shared_from_this<file_call> {
     if (what_.name != "read") place_ = runtime_->paths->join(lane_of(who, file_));
   }
 
-  void start(std::function<void(actors::work_end)> done) {
-    bool is_stopped = false;
-    std::shared_ptr<path_lanes::place> place;
-    {
-      const std::lock_guard lock(guard_);
-      done_ = std::move(done);
-      is_stopped = is_stopped_;
-      place = place_;
-    }
-    if (is_stopped) return finish({false, runtime_->texts->cancelled(), true});
-    if (!place) return run();
-    place->when_first([self = shared_from_this()] { self->run(); });
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) {
+    if (is_stopped_) return done(cancelled());
+    post_ = std::move(post);
+    done_ = std::move(done);
+    if (!place_) return run();
+    place_->when_first([self = shared_from_this()] { self->post_([self] { self->run(); }); });
   }
 
   /// The ledger stops its task; a call that still waits for its file has no task.
   void stop() {
-    {
-      const std::lock_guard lock(guard_);
-      is_stopped_ = true;
-      if (has_begun_ || !done_) return;
-    }
-    finish({false, runtime_->texts->cancelled(), true});
+    is_stopped_ = true;
+    if (!has_begun_) finish(cancelled());
   }
 
-  /// Nobody is left to receive the result.
+  /// Nobody is left to receive the result. A task that has begun keeps the place until it has ended.
   void abandon() {
-    {
-      const std::lock_guard lock(guard_);
-      if (has_begun_) return;
-      is_stopped_ = true;
-    }
-    finish({});
+    done_ = nullptr;
+    if (!has_begun_) finish({});
+    is_stopped_ = true;
   }
 
  private:
+  actors::work_end cancelled() const { return {false, runtime_->texts->cancelled(), true}; }
+
   void run() {
-    {
-      const std::lock_guard lock(guard_);
-      if (is_stopped_ || has_begun_) return;
-      has_begun_ = true;
-    }
+    if (is_stopped_ || has_begun_) return;
+    has_begun_ = true;
     auto request = task_for_call(tool_, who_.agent, what_.input, what_.name == "edit" ? files_->of(file_) : "");
     if (!request) return finish({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     auto order = order_for_call(who_, call_, what_, *request);
-    auto run = std::make_shared<task_run>(runtime_, std::move(*request));
+    auto run = std::make_shared<task_run>(runtime_, std::move(*request), post_);
     run->start(std::move(order), [self = shared_from_this()](task_end end) {
       end_file_call(self->runtime_, self->who_.scope, self->tool_, std::move(end), [self](actors::work_end how) {
-        if (how.ok) self->files_->note(self->file_, how.result);
-        self->finish(std::move(how));
+        self->post_([self, how = std::move(how)] {
+          if (how.ok) self->files_->note(self->file_, how.result);
+          self->finish(how);
+        });
       });
     });
   }
 
   void finish(actors::work_end how) {
-    std::function<void(actors::work_end)> done;
-    std::shared_ptr<path_lanes::place> place;
-    {
-      const std::lock_guard lock(guard_);
-      done.swap(done_);
-      place = std::move(place_);
-    }
-    place.reset();
-    if (done) done(std::move(how));
+    place_.reset();
+    if (const auto done = std::exchange(done_, nullptr)) done(std::move(how));
   }
 
   const std::shared_ptr<agent_runtime> runtime_;
@@ -96,7 +79,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
   const tool_call what_;
   const std::string file_;
   const std::shared_ptr<file_versions> files_;
-  std::mutex guard_;
+  actors::step_poster post_;
   std::shared_ptr<path_lanes::place> place_;
   std::function<void(actors::work_end)> done_;
   bool is_stopped_ = false, has_begun_ = false;
@@ -106,7 +89,9 @@ class file_work final : public actors::tool_work {
  public:
   explicit file_work(std::shared_ptr<file_call> call) : call_(std::move(call)) {}
   ~file_work() override { call_->abandon(); }
-  void start(std::function<void(actors::work_end)> done) override { call_->start(std::move(done)); }
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    call_->start(std::move(post), std::move(done));
+  }
   void stop(const std::string&) override { call_->stop(); }
 
  private:

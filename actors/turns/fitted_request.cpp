@@ -1,11 +1,11 @@
-// Its steps run on different threads: the agent's, that of background reads (whatever costs time), the controller's and
-// the model client's. A cut can come between any two of them; whatever step is on its way then reports it closed.
+// Its steps are the agent's; only files are read elsewhere. A cut can come between any two of them: a later step finds
+// it and does nothing.
 #include "actors/turns/fitted_request.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "actors/turns/context_fit.hpp"
 #include "actors/turns/request_files.hpp"
@@ -40,38 +40,22 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     if (learned < room_) room_ = learned, reading_room_ = std::min(reading_room_, learned);
   }
 
-  /// On the agent's thread.
   void begin() {
     auto& arriving = what_.runtime->arriving;
-    const auto files = arriving.among(what_.messages.messages);
-    if (files.empty()) return start();
-    {
-      const std::lock_guard lock(guard_);
-      awaited_ = files;
-    }
-    arriving.wait(files, [self = shared_from_this()] { self->later([self] { self->files_settled(); }); });
+    awaited_ = arriving.among(what_.messages.messages);
+    if (awaited_.empty()) return start();
+    arriving.wait(awaited_, [self = shared_from_this()] { self->what_.post([self] { self->files_settled(); }); });
   }
 
   void hang_up(std::function<void()> closed) {
-    std::shared_ptr<summary_call> summary;
-    std::shared_ptr<integrations::model_call> call;
-    std::vector<std::string> files;
-    {
-      const std::lock_guard lock(guard_);
-      is_cut_ = true;
-      summary = summary_;
-      call = call_;
-      files = std::exchange(awaited_, {});
-      if (!summary && !call && is_asking_) closed_ = std::exchange(closed, nullptr);
-    }
-    what_.runtime->arriving.give_up(files);
-    if (call) return call->cancel(std::move(closed));
-    if (summary) return summary->stop(std::move(closed));
-    if (closed) closed(); // a step that is on its way finds that it was cut, and does nothing
+    give_up_files();
+    is_cut_ = true;
+    if (call_) return call_->cancel(std::move(closed));
+    if (summary_) return summary_->stop(std::move(closed));
+    if (closed) closed();
   }
 
   model_usage used() const {
-    const std::lock_guard lock(guard_);
     auto all = spent_;
     if (call_) all += call_->used();
     return all;
@@ -79,27 +63,18 @@ class request_run final : public std::enable_shared_from_this<request_run> {
 
   /// Nobody listens any more.
   void drop() {
-    std::shared_ptr<summary_call> summary;
-    std::shared_ptr<integrations::model_call> call;
-    std::vector<std::string> files;
-    {
-      const std::lock_guard lock(guard_);
-      is_cut_ = true;
-      summary = std::exchange(summary_, nullptr);
-      call = std::exchange(call_, nullptr);
-      files = std::exchange(awaited_, {});
-    }
-    what_.runtime->arriving.give_up(files);
-    if (summary) summary->stop({});
+    give_up_files();
+    is_cut_ = true;
+    call_.reset();
+    if (const auto summary = std::exchange(summary_, nullptr)) summary->stop({});
   }
 
  private:
+  void give_up_files() { what_.runtime->arriving.give_up(std::exchange(awaited_, {})); }
+
   void files_settled() {
-    {
-      const std::lock_guard lock(guard_);
-      if (is_cut_) return;
-      awaited_.clear();
-    }
+    if (is_cut_) return;
+    awaited_.clear();
     start();
   }
 
@@ -140,26 +115,19 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     if (what_.who->is_sub_agent) order.sub_agent = what_.who->operation;
     order.stopped_by = what_.agent;
     order.plan = *plan;
-    auto summary = std::make_shared<summary_call>(what_.runtime, std::move(order));
-    {
-      const std::lock_guard lock(guard_);
-      if (is_cut_) return true;
-      summary_ = summary;
-    }
-    summary->start({}, what_.used_beside, [self = shared_from_this(), plan = std::move(*plan)](summary_end end) {
+    summary_ = std::make_shared<summary_call>(what_.runtime, std::move(order), what_.post);
+    // Weak: the summary belongs to this request.
+    summary_->start({}, what_.used_beside, [weak = weak_from_this(), plan = std::move(*plan)](const summary_end& end) {
       // A stale start: the stop is on its way to the agent.
       if (end.why && has_code(*end.why, error_code::stale_start)) return;
-      self->later([self, plan, end = std::move(end)] { self->summarised(plan, end); });
+      if (const auto self = weak.lock()) self->summarised(plan, end);
     });
     return true;
   }
 
   void summarised(const compaction& plan, const summary_end& end) {
-    {
-      const std::lock_guard lock(guard_);
-      if (is_cut_) return;
-      summary_.reset();
-    }
+    if (is_cut_) return;
+    summary_.reset();
     if (end.summary) {
       what_.messages = compacted(what_.messages, plan, *end.summary);
       what_.compacted(what_.messages, plan);
@@ -177,88 +145,60 @@ class request_run final : public std::enable_shared_from_this<request_run> {
                    what_.who->root.text(), fit.left_out, fit.trimmed_results, fit.trimmed_files, what_.who->model.name);
     sent_tokens_ = fit.tokens;
     if (!has_files(fit.messages)) return send(std::move(fit.messages));
-    later([self = shared_from_this(), messages = std::make_shared<conversation>(std::move(fit.messages))] {
-      read_files(*messages, self->what_.who->scope, self->what_.runtime->blobs);
-      self->send(std::move(*messages));
-    });
+    what_.runtime->background_reads->run(
+        [self = shared_from_this(), scope = what_.who->scope,
+         messages = std::make_shared<conversation>(std::move(fit.messages))](store_reader&) {
+          read_files(*messages, scope, self->what_.runtime->blobs);
+          self->what_.post([self, messages] { self->send(std::move(*messages)); });
+        });
   }
 
   void send(conversation messages) {
+    if (is_cut_) return;
     auto request = base_;
     request.messages = std::move(messages);
-    {
-      const std::lock_guard lock(guard_);
-      if (is_cut_) return;
-      is_asking_ = true;
-    }
-    std::shared_ptr<integrations::model_call> call;
-    {
-      const std::lock_guard lock(what_.runtime->models_guard);
-      if (!what_.runtime->models) return; // the process ends
-      call =
-          what_.runtime->models->ask(what_.who->model, std::move(request),
-                                     [self = shared_from_this()](model_event event) { self->take(std::move(event)); });
-    }
-    std::function<void()> closed;
-    {
-      const std::lock_guard lock(guard_);
-      is_asking_ = false;
-      if (!is_cut_) {
-        call_ = std::move(call);
-        if (auto overflow = std::exchange(early_overflow_, std::nullopt))
-          later([self = shared_from_this(), event = std::move(*overflow)] { self->recover(event); });
-        return;
-      }
-      closed = std::exchange(closed_, nullptr);
-    }
-    call->cancel([call, closed = std::move(closed)] {
-      if (closed) closed();
-    });
+    const std::lock_guard lock(what_.runtime->models_guard);
+    if (!what_.runtime->models) return; // the process ends
+    // Weak: this object holds the call.
+    call_ = what_.runtime->models->ask(what_.who->model, std::move(request),
+                                       [weak = weak_from_this(), post = what_.post, listener = what_.listener,
+                                        has_shown = std::make_shared<bool>(false)](model_event event) {
+                                         if (std::holds_alternative<model_events::text>(event) ||
+                                             std::holds_alternative<model_events::call>(event))
+                                           *has_shown = true;
+                                         if (!std::holds_alternative<model_events::failed>(event) &&
+                                             !std::holds_alternative<model_events::finished>(event))
+                                           return listener(std::move(event));
+                                         post([weak, shown = *has_shown, event = std::move(event)]() mutable {
+                                           if (const auto self = weak.lock()) self->ended(std::move(event), shown);
+                                         });
+                                       });
   }
 
-  /// On the client's thread.
-  void take(model_event event) {
+  /// The model's last event. `has_shown`: words or calls came before it.
+  void ended(model_event event, bool has_shown) {
+    if (is_cut_) return;
     if (auto* failed = std::get_if<model_events::failed>(&event)) {
-      bool recovers = false;
-      {
-        const std::lock_guard lock(guard_);
-        if (is_cut_) return;
-        recovers = !has_shown_ && ((is_overflow(failed->why) && !has_recovered_) ||
-                                   (is_refusal(failed->why) && !has_left_out_files_ && has_old_files()));
-        if (recovers) {
-          (is_overflow(failed->why) ? has_recovered_ : has_left_out_files_) = true;
-          spent_ += failed->usage;
-          if (is_asking_) { // `ask` goes on with it, when it knows the call
-            early_overflow_ = std::move(event);
-            return;
-          }
-        } else {
-          failed->usage += spent_;
-          if (is_overflow(failed->why)) what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
-        }
+      const bool is_too_long = is_overflow(failed->why);
+      auto& was_tried = is_too_long ? has_recovered_ : has_left_out_files_;
+      if (!has_shown && !was_tried && (is_too_long || (is_refusal(failed->why) && has_old_files()))) {
+        was_tried = true;
+        spent_ += failed->usage;
+        return recover(*failed);
       }
-      if (recovers) return later([self = shared_from_this(), event = std::move(event)] { self->recover(event); });
+      failed->usage += spent_;
+      if (is_too_long) what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
     } else if (auto* finished = std::get_if<model_events::finished>(&event)) {
-      const std::lock_guard lock(guard_);
       finished->usage += spent_;
       what_.runtime->overflows.answered(overflow_key());
-    } else if (std::holds_alternative<model_events::text>(event) || std::holds_alternative<model_events::call>(event)) {
-      has_shown_ = true;
     }
     what_.listener(std::move(event));
   }
 
   /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, perhaps
   /// because of an old image: then it is tried without those, so that one image does not end every later turn.
-  void recover(const model_event& overflow) {
-    std::shared_ptr<integrations::model_call> over;
-    {
-      const std::lock_guard lock(guard_);
-      if (is_cut_) return;
-      over = std::exchange(call_, nullptr);
-    }
-    over.reset();
-    const auto& failed = std::get<model_events::failed>(overflow);
+  void recover(const model_events::failed& failed) {
+    call_.reset();
     if (is_refusal(failed.why)) {
       leave_out_old_files(what_.messages.messages, "the provider refused a request with it");
       say_retry(failed);
@@ -287,25 +227,16 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     return leave_out_old_files(copy, "-") > 0;
   }
 
-  void later(std::function<void()> what) {
-    what_.runtime->background_reads->run([what = std::move(what)](store_reader&) { what(); });
-  }
-
-  fitted_request what_; ///< its messages change only in steps, which never overlap
+  fitted_request what_;
   model_request base_;
   std::size_t room_ = 0, reading_room_ = 0, sent_tokens_ = 0;
-  bool has_shown_ = false; ///< used on the client's thread
-  mutable std::mutex guard_;
   bool is_cut_ = false;
   std::vector<std::string> awaited_; ///< files that the request waits for
-  bool is_asking_ = false;           ///< a request is being written
   bool has_left_out_files_ = false;  ///< after a refusal
   bool has_recovered_ = false;
-  std::function<void()> closed_;              ///< of a cut that came while a request was written
-  std::optional<model_event> early_overflow_; ///< that came before the call was known
-  model_usage spent_;                         ///< by a request that was too long
+  model_usage spent_; ///< by a request that was too long
   std::shared_ptr<summary_call> summary_;
-  std::shared_ptr<integrations::model_call> call_;
+  std::unique_ptr<integrations::model_call> call_;
 };
 
 class fitted_stream final : public actors::model_stream {

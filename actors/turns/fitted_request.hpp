@@ -19,6 +19,7 @@ struct fitted_request {
   std::shared_ptr<const agent_context> who;
   std::shared_ptr<actors::agent_handle> agent; ///< gets the stop of a summary's operation
   placed_conversation messages;
+  actors::step_poster post; ///< to the agent, to which the request belongs
   std::function<void(model_event)> listener;
   /// The conversation was compacted by this plan.
   std::function<void(const placed_conversation& now, const compaction& plan)> compacted;

@@ -26,17 +26,13 @@ namespace {
 /// The stop of a summary that belongs to no turn.
 class summary_handle final : public actors::agent_handle {
  public:
-  void runs(const std::shared_ptr<summary_call>& call) {
-    const std::lock_guard lock(guard_);
-    call_ = call;
-  }
+  explicit summary_handle(actors::step_poster post) : post_(std::move(post)) {}
+  /// Before the call begins.
+  void runs(const std::shared_ptr<summary_call>& call) { call_ = call; }
   void stop(actors::abort_reason, const std::string&) override {
-    std::shared_ptr<summary_call> call;
-    {
-      const std::lock_guard lock(guard_);
-      call = call_.lock();
-    }
-    if (call) call->stop({});
+    post_([weak = call_] {
+      if (const auto call = weak.lock()) call->stop({});
+    });
   }
   void stop_call(const operation_id&, const std::string&) override {}
   void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {}
@@ -44,7 +40,7 @@ class summary_handle final : public actors::agent_handle {
   void die() override {}
 
  private:
-  std::mutex guard_;
+  const actors::step_poster post_;
   std::weak_ptr<summary_call> call_;
 };
 
@@ -165,23 +161,28 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   a.operation = order.id;
   a.messages = plan->summary.messages;
   order.plan = std::move(*plan);
-  const auto handle = std::make_shared<summary_handle>();
+  // Short steps, which wait for no long read.
+  const actors::step_poster post = [runtime = runtime_](std::function<void()> step) {
+    runtime->priority_reads->run([step = std::move(step)](store_reader&) { step(); });
+  };
+  const auto handle = std::make_shared<summary_handle>(post);
   order.stopped_by = handle;
-  const auto call = std::make_shared<summary_call>(runtime_, std::move(order));
+  const auto call = std::make_shared<summary_call>(runtime_, std::move(order), post);
   handle->runs(call);
   {
     const std::lock_guard lock(guard_);
     summaries_.emplace(c->holds, c);
   }
   // The operation holds the scope until it has ended: the notice of its end lets the next turn begin.
-  call->start(
-      [self = shared_from_this(), c, a](const outcome<created>& made) {
-        if (!made) return self->refuse(c, made.error());
-        auto begun = a;
-        begun.seq = c->as_of;
-        c->done(begun);
-      },
-      {}, [call](const summary_end&) {});
+  post([self = shared_from_this(), c, a, call] {
+    const auto accepted = [self, c, a](const outcome<created>& made) {
+      if (!made) return self->refuse(c, made.error());
+      auto begun = a;
+      begun.seq = c->as_of;
+      c->done(begun);
+    };
+    call->start(accepted, {}, [call](const summary_end&) {});
+  });
 }
 
 void history_editor::ended(const operation_id& operation) {

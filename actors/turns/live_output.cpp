@@ -24,16 +24,10 @@ void live_output::follow(const operation_id& task) {
   runtime_->background_reads->run_after(pause, [self = shared_from_this()](store_reader&) { self->look(); });
 }
 
-void live_output::end() {
-  const std::lock_guard lock(guard_);
-  is_over_ = true;
-}
+void live_output::end() { is_over_ = true; }
 
 void live_output::look() {
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_) return;
-  }
+  if (is_over_) return;
   const bool out_ends = show(stream::out, seen_out_), err_ends = show(stream::err, seen_err_);
   if (out_ends && err_ends) return;
   runtime_->output->watch(task_, seen_out_, seen_err_, [weak = weak_from_this()] {

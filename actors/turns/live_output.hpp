@@ -2,8 +2,8 @@
 // Bounded in size and rate: faster output is skipped, and counted.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
@@ -29,8 +29,7 @@ class live_output final : public std::enable_shared_from_this<live_output> {
   const std::string call_, name_, operation_;
   operation_id task_;
   std::uint64_t seen_out_ = 0, seen_err_ = 0; ///< background reads only
-  std::mutex guard_;
-  bool is_over_ = false;
+  std::atomic<bool> is_over_{false};
 };
 
 } // namespace quell::controller::turns

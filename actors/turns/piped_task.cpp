@@ -1,6 +1,9 @@
 // Moves bytes between a session here and a process on a worker.
 #include "actors/turns/piped_task.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/create_local.hpp"
 #include "controller/commands/stop_local.hpp"
@@ -25,6 +28,10 @@ std::string end_text(const ended_operation& e) {
 
 } // namespace
 
+void piped_task::carry(std::function<void()> step, std::chrono::milliseconds wait) {
+  carrier().run_after(wait, [step = std::move(step)](store_reader&) { step(); });
+}
+
 void piped_task::start(create_order order, pipe_ends ends) {
   ends_ = std::move(ends);
   id_ = operation_id::fresh();
@@ -35,103 +42,75 @@ void piped_task::start(create_order order, pipe_ends ends) {
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (made) return;
          self->runtime_->who.drop(self->id_);
-         self->carrier().run([self, why = made.error().error.detail](store_reader&) {
-           self->finish("cannot be started: " + why, false);
-         });
+         self->carry([self, why = made.error().error.detail] { self->finish("cannot be started: " + why, false); });
        }});
 }
 
 void piped_task::started(const std::string& worker) {
-  {
-    const std::lock_guard lock(guard_);
-    worker_ = worker;
-  }
-  carrier().run([self = shared_from_this()](store_reader&) {
+  carry([self = shared_from_this(), worker] {
+    self->worker_ = worker;
     self->ends_.started();
-    self->begin_feeding();
+    self->feed();
     self->read_more();
   });
 }
 
 bool piped_task::write(std::string bytes) {
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_ || has_end_) return true;
-    if (unsent_.size() + bytes.size() > most_unsent) {
-      runtime_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", runtime_->core.now().boot);
-      return false;
-    }
-    unsent_ += bytes;
+  if (is_over_) return true;
+  if (accepted_ + bytes.size() > most_unsent) {
+    runtime_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", runtime_->core.now().boot);
+    return false;
   }
-  begin_feeding();
+  accepted_ += bytes.size();
+  carry([self = shared_from_this(), bytes = std::move(bytes)] { self->append(bytes); });
   return true;
 }
 
+void piped_task::append(const std::string& bytes) {
+  if (is_over_ || has_end_) return;
+  unsent_ += bytes;
+  feed();
+}
+
 void piped_task::end_input() {
-  {
-    const std::lock_guard lock(guard_);
-    if (has_end_) return;
-    has_end_ = wants_end_ = true;
-  }
-  begin_feeding();
+  carry([self = shared_from_this()] {
+    if (self->has_end_) return;
+    self->has_end_ = self->wants_end_ = true;
+    self->feed();
+  });
 }
 
-void piped_task::begin_feeding() {
-  std::string worker;
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_ || is_feeding_ || worker_.empty() || (unsent_.empty() && !wants_end_)) return;
-    is_feeding_ = true;
-    worker = worker_;
-  }
-  carrier().run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
-}
-
-void piped_task::feed(const std::string& worker) {
-  std::string piece;
-  std::uint64_t at = 0;
-  bool is_last = false;
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_ || (unsent_.empty() && !wants_end_)) {
-      is_feeding_ = false;
-      return;
-    }
-    piece = unsent_.substr(0, piece_bytes);
-    at = sent_;
-    is_last = wants_end_ && piece.size() == unsent_.size();
-  }
-  const auto taken = runtime_->output->input(id_, worker, at, piece, is_last);
-  if (!taken && !has_code(taken.error(), error_code::rate_limited)) {
-    const std::lock_guard lock(guard_);
-    is_feeding_ = false;
-    return; // it no longer reads: its end follows
-  }
+void piped_task::feed() {
+  if (is_over_ || is_feeding_ || worker_.empty() || (unsent_.empty() && !wants_end_)) return;
+  const auto piece = unsent_.substr(0, piece_bytes);
+  const bool is_last = wants_end_ && piece.size() == unsent_.size();
+  const auto taken = runtime_->output->input(id_, worker_, sent_, piece, is_last);
+  if (!taken && !has_code(taken.error(), error_code::rate_limited)) return; // it no longer reads: its end follows
   if (taken) {
-    const std::lock_guard lock(guard_);
     const auto moved = std::min<std::uint64_t>(*taken - std::min(*taken, sent_), unsent_.size());
     unsent_.erase(0, moved);
     sent_ += moved;
+    accepted_ -= moved;
     if (is_last && unsent_.empty()) wants_end_ = false; // the end was sent
   }
-  carrier().run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
-                      [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+  if (unsent_.empty() && !wants_end_) return;
+  is_feeding_ = true;
+  carry(
+      [self = shared_from_this()] {
+        self->is_feeding_ = false;
+        self->feed();
+      },
+      taken ? std::chrono::milliseconds{0} : pipe_look_interval);
 }
 
 void piped_task::stop(stop_cause cause) { runtime_->core.execute({commands::stop_local{{id_}, cause}, {}}); }
 
-void piped_task::let_go() {
-  const std::lock_guard lock(guard_);
-  is_over_ = true;
-}
+void piped_task::let_go() { is_over_ = true; }
 
 /// Reads the output so far; true: no more will come.
 bool piped_task::read_all() {
   for (;;) {
-    {
-      const std::lock_guard lock(guard_);
-      if (is_over_) return true;
-    }
+    if (is_over_) return true;
     const auto slice = runtime_->output->read(id_, stream::out, read_, piece_bytes);
     if (!slice) return false;
     if (slice->offset > read_) {
@@ -147,38 +126,27 @@ bool piped_task::read_all() {
 
 /// Reads the output so far, then waits for more.
 void piped_task::read_more() {
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_) return;
-  }
-  if (read_all()) return;
+  if (is_over_ || read_all()) return;
   runtime_->output->watch(id_, read_, runtime_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->carrier().run([self](store_reader&) { self->read_more(); });
+    if (const auto self = weak.lock()) self->carry([self] { self->read_more(); });
   });
 }
 
 /// The end and the last output arrive on different connections.
 void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
   if (read_all() || tries == 0) return finish(why, was_stopped);
-  carrier().run_after(pipe_look_interval, [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
-    self->read_last(why, was_stopped, tries - 1);
-  });
+  carry([self = shared_from_this(), why, was_stopped, tries] { self->read_last(why, was_stopped, tries - 1); },
+        pipe_look_interval);
 }
 
 void piped_task::ended(const ended_operation& e) {
-  carrier().run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](store_reader&) {
+  carry([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled] {
     self->read_last(why, was_stopped, most_pipe_looks);
   });
 }
 
 void piped_task::finish(const std::string& why, bool was_stopped) {
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_) return;
-    is_over_ = true;
-  }
+  if (is_over_.exchange(true)) return;
   std::exchange(ends_, {}).gone(why, was_stopped); // the callbacks can hold this object
 }
 

@@ -1,9 +1,9 @@
 // A task on a worker with a conversation: bytes to its standard input, bytes from its standard output, and its end.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -19,10 +19,10 @@ struct pipe_ends {
   std::function<void(const std::string& why, bool was_stopped)> gone;
 };
 
-/// Must be held by a shared_ptr; any thread.
+/// Must be held by a shared_ptr; any thread. Its bytes belong to its carrier, which takes one step at a time.
 class piped_task final : public operation_watcher, public std::enable_shared_from_this<piped_task> {
  public:
-  /// Where its bytes are carried, and where `pipe_ends` are called.
+  /// The executor that carries its bytes and calls `pipe_ends`.
   enum class carried_by : bool { background_reads, speech_work };
 
   /// `name`: for the log.
@@ -49,28 +49,30 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   blocking_executor& carrier() const {
     return how_ == carried_by::speech_work ? *runtime_->speech_work : *runtime_->background_reads;
   }
-  void begin_feeding();
-  void feed(const std::string& worker);
+  // Steps of the carrier:
+  void append(const std::string& bytes);
+  void feed();
   void read_more();
   bool read_all();
   void read_last(const std::string& why, bool was_stopped, int tries);
   void finish(const std::string& why, bool was_stopped);
+  void carry(std::function<void()> step, std::chrono::milliseconds wait = std::chrono::milliseconds{0});
 
   std::shared_ptr<agent_runtime> runtime_;
   const std::string name_;
   const carried_by how_;
   operation_id id_;
-  pipe_ends ends_;
+  std::atomic<bool> is_over_{false};     ///< nothing more is read or reported
+  std::atomic<std::size_t> accepted_{0}; ///< bytes that were accepted and not sent yet
 
-  std::mutex guard_;
+  // The carrier's:
+  pipe_ends ends_;
   std::string worker_; ///< "" = it has not started
   std::string unsent_; ///< after `sent_`
-  std::uint64_t sent_ = 0;
+  std::uint64_t sent_ = 0, read_ = 0;
   bool has_end_ = false;   ///< no further input is accepted
   bool wants_end_ = false; ///< and the end must still be sent
   bool is_feeding_ = false;
-  bool is_over_ = false;
-  std::uint64_t read_ = 0; ///< bytes read of its stdout; used only by the carrier
 };
 
 } // namespace quell::controller::turns

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/tool_task.hpp"
@@ -19,21 +20,15 @@ namespace {
 constexpr milliseconds fresh_in_scope{600'000}, fresh_in_shared{60'000}, failed_again{60'000};
 constexpr milliseconds longest_reading{10'000};
 
-/// Passes on the first value and drops the others.
+/// Passes on the first value and drops the others. Background reads only.
 class first_notes {
  public:
   explicit first_notes(project_memory::listener then) : then_(std::move(then)) {}
   void operator()(project_memory::notes value) {
-    project_memory::listener then;
-    {
-      const std::lock_guard lock(guard_);
-      then.swap(then_);
-    }
-    if (then) then(std::move(value));
+    if (const auto then = std::exchange(then_, nullptr)) then(std::move(value));
   }
 
  private:
-  std::mutex guard_;
   project_memory::listener then_;
 };
 
@@ -44,7 +39,7 @@ struct notes_reading {
   milliseconds fresh_for{0};
 };
 
-/// Whether a worker is there that could take the task now.
+/// True if a worker is there that could take the task now.
 bool can_be_read_now(const task_spec& spec, const fleet& workers, moment now) {
   const auto all = workers.workers(now);
   return std::any_of(all.begin(), all.end(), [&](const worker_view& w) {
@@ -62,7 +57,10 @@ void start_reading(const std::shared_ptr<notes_reading>& what) {
   order.scope = *scope_path::parse("quell/workspaces");
   order.name = "quell-tool";
   order.title = "reads AGENTS.md and the skills of a workspace";
-  const auto run = std::make_shared<task_run>(what->runtime, what->task);
+  const auto as_background_reads = [runtime = what->runtime](std::function<void()> step) {
+    runtime->background_reads->run([step = std::move(step)](store_reader&) { step(); });
+  };
+  const auto run = std::make_shared<task_run>(what->runtime, what->task, as_background_reads);
   run->start(std::move(order), [what](const task_end& end) {
     project_memory::notes read;
     if (!end.refused && end.how.exit)

@@ -18,7 +18,7 @@ std::string project_key(const agent_settings& agent, const scope_path& scope);
 /// The same if a call of this tool may change files there, else "".
 std::string project_written_by(const std::string& tool, const agent_settings& agent, const scope_path& scope);
 
-/// Whether the agent has a tool that works in its workspace. One that has none is told nothing about it.
+/// True if the agent has a tool that works in its workspace. One that has none is told nothing about it.
 bool works_in_workspace(const agent_settings& agent);
 
 /// Calls `then` once, after `project_wait` at the latest, with what is known; nullptr = nothing. Any thread. The task

@@ -48,6 +48,11 @@ registry::entry registry::find(const operation_id& id) const {
   return at == entries_.end() ? entry{} : at->second;
 }
 
+std::shared_ptr<actors::agent_handle> registry::agent(const operation_id& id) const {
+  const auto known = find(id);
+  return known.what == entry::part::itself ? known.agent : nullptr;
+}
+
 std::shared_ptr<actors::agent_handle> registry::agent_of_call(const operation_id& id) const {
   const auto known = find(id);
   return known.what == entry::part::call ? known.agent : nullptr;

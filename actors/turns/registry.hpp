@@ -37,6 +37,8 @@ class registry {
                 std::weak_ptr<actors::agent_port> port = {});
   void add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher);
   void drop(const operation_id& id);
+  /// The agent that is this turn or sub-agent; nullptr: there is none, or it is over.
+  std::shared_ptr<actors::agent_handle> agent(const operation_id& id) const;
   std::shared_ptr<actors::agent_handle> agent_of_call(const operation_id& id) const;
   std::shared_ptr<actors::agent_port> port_of_call(const operation_id& id) const;
 

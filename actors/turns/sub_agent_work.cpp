@@ -1,10 +1,11 @@
 // A sub-agent below a call: an operation, a conversation and an actor of its own; or a command with the same duties. A
 // stop of the call reaches it directly and at once.
-#include <mutex>
+#include <utility>
 
 #include "actors/turns/project_reading.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
+#include "actors/turns/sub_agent_place.hpp"
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
@@ -13,14 +14,6 @@ namespace quell::controller::turns {
 
 namespace {
 
-/// State shared by the work and the agent's end.
-struct sub_agent_state {
-  std::mutex guard;
-  std::shared_ptr<actors::agent_handle> agent;
-  bool is_stopped = false;
-  std::string reason;
-};
-
 class sub_agent_work final : public actors::tool_work {
  public:
   sub_agent_work(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<turn_port> above, const operation_id& call,
@@ -28,37 +21,33 @@ class sub_agent_work final : public actors::tool_work {
       : runtime_(std::move(runtime)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
         task_(std::move(task)) {}
 
-  void start(std::function<void(actors::work_end)> done) override {
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
     if (!above_->take_place())
       return done({false, runtime_->texts->failed(
                               failure_code::too_many_sub_agents,
                               "as many sub-agents run as may at once (" +
                                   std::to_string(above_->who().agent.budget.width) + ", of the whole turn " +
                                   std::to_string(above_->who().tree->width()) + "); wait for one to end")});
-    auto finished = [above = above_, done = std::move(done)](actors::work_end how) {
-      above->give_place_back();
+    const auto place = std::make_shared<sub_agent_place>(above_);
+    auto finished = [above = above_, place, done = std::move(done)](actors::work_end how) {
+      place->give_back();
       above->add_usage_below(how.used);
       done(std::move(how));
     };
     if (settings_.is_command())
-      run_command(std::move(finished));
+      run_command(std::move(post), std::move(finished));
     else
-      run_agent(std::move(finished));
+      run_agent(std::move(post), std::move(finished));
   }
 
   void stop(const std::string& reason) override {
-    std::shared_ptr<actors::agent_handle> agent;
-    {
-      const std::lock_guard lock(state_->guard);
-      state_->is_stopped = true;
-      state_->reason = reason;
-      agent = state_->agent;
-    }
-    if (agent) agent->stop(actors::abort_reason::parent, reason);
+    is_stopped_ = true;
+    reason_ = reason;
+    if (agent_) agent_->stop(actors::abort_reason::parent, reason);
   }
 
  private:
-  void run_command(std::function<void(actors::work_end)> done) {
+  void run_command(actors::step_poster post, std::function<void(actors::work_end)> done) {
     auto request = task_for_command(settings_, task_);
     if (!request) return done({false, runtime_->texts->failed(request.error().code, request.error().detail)});
     request->follows = predecessor{above_->who().scope, above_->who().root, call_};
@@ -69,32 +58,23 @@ class sub_agent_work final : public actors::tool_work {
     order.parent = call_;
     order.name = settings_.name;
     order.title = "sub-agent " + settings_.name;
-    auto run = std::make_shared<task_run>(runtime_, std::move(*request));
+    auto run = std::make_shared<task_run>(runtime_, std::move(*request), std::move(post));
     run->start(std::move(order), [done = std::move(done), settings = settings_, texts = runtime_->texts](
                                      const task_end& end) { done(end_of_command(end, settings, *texts)); });
   }
 
-  void run_agent(std::function<void(actors::work_end)> done) {
+  void run_agent(actors::step_poster post, std::function<void(actors::work_end)> done) {
     start_sub_agent(
         runtime_, above_->who(), call_, settings_, task_,
-        [state = state_](std::shared_ptr<actors::agent_handle> agent) {
-          bool is_stopped = false;
-          std::string reason;
-          {
-            const std::lock_guard lock(state->guard);
-            state->agent = agent;
-            is_stopped = state->is_stopped;
-            reason = state->reason;
-          }
-          if (is_stopped) agent->stop(actors::abort_reason::parent, reason); // stopped while it was starting
+        [this, post = std::move(post)](const std::shared_ptr<actors::agent_handle>& agent) {
+          post([this, agent] { runs(agent); });
         },
-        [state = state_, done = std::move(done)](actors::work_end how) {
-          {
-            const std::lock_guard lock(state->guard);
-            state->agent.reset();
-          }
-          done(std::move(how));
-        });
+        std::move(done));
+  }
+
+  void runs(const std::shared_ptr<actors::agent_handle>& agent) {
+    agent_ = agent;
+    if (is_stopped_) agent_->stop(actors::abort_reason::parent, reason_); // stopped while it was starting
   }
 
   std::shared_ptr<agent_runtime> runtime_;
@@ -102,7 +82,9 @@ class sub_agent_work final : public actors::tool_work {
   operation_id call_;
   agent_settings settings_;
   std::string task_;
-  std::shared_ptr<sub_agent_state> state_ = std::make_shared<sub_agent_state>();
+  std::shared_ptr<actors::agent_handle> agent_; ///< nullptr: none is known to run
+  bool is_stopped_ = false;
+  std::string reason_;
 };
 
 } // namespace

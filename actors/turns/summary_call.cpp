@@ -4,6 +4,7 @@
 #include "actors/turns/summary_call.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "actors/turns/context_fit.hpp"
 #include "actors/turns/expected_request.hpp"
@@ -52,8 +53,14 @@ std::size_t summary_reading_room(const integrations::model_settings& model, std:
   return model.context > fixed ? model.context - fixed : 0;
 }
 
-summary_call::summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order)
-    : runtime_(std::move(runtime)), order_(std::move(order)), requested_model_(order_.model.name) {}
+summary_call::summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order, actors::step_poster post)
+    : runtime_(std::move(runtime)), order_(std::move(order)), post_(std::move(post)),
+      requested_model_(order_.model.name) {}
+
+/// The actor that ran it has died: nobody else ends the operation.
+summary_call::~summary_call() {
+  if (is_there_ && !is_ended_) end_failed(failure_of(failure_code::interrupted, "nobody waits for it any more"), {});
+}
 
 void summary_call::start(std::function<void(const outcome<created>&)> accepted,
                          std::function<void(const model_usage&)> used, std::function<void(summary_end)> done) {
@@ -71,7 +78,11 @@ void summary_call::start(std::function<void(const outcome<created>&)> accepted,
   order.kind_data = expected_use_of(order_.agent, order_.model, estimated_tokens(order_.plan.to_read));
   // Before the core knows the call, so that a stop always finds who runs it.
   runtime_->who.add_call(order_.id, order_.stopped_by, call_of::model);
-  auto opened = [self = shared_from_this()](const outcome<created>& made) { self->opened(made); };
+  auto opened = [self = shared_from_this()](const outcome<created>& made) {
+    if (!made) self->runtime_->who.drop(self->order_.id);
+    self->is_there_ = made.has_value();
+    self->post_([self, made] { self->opened(made); });
+  };
   const auto& tree = order_.tree;
   if (tree)
     return runtime_->core.execute(
@@ -79,22 +90,15 @@ void summary_call::start(std::function<void(const outcome<created>&)> accepted,
   runtime_->core.execute({commands::create_local{std::move(order), order_.id}, std::move(opened)});
 }
 
-/// On the controller's thread: the request is written elsewhere.
 void summary_call::opened(const outcome<created>& made) {
-  if (!made) runtime_->who.drop(order_.id);
   if (accepted_) accepted_(made);
   if (!made) return ended({{}, made.error().error}, true);
-  runtime_->background_reads->run([self = shared_from_this()](store_reader&) { self->ask(); });
+  if (is_stopped_) return end_failed(failure_of(failure_code::error, "not asked: it was stopped"), {});
+  phase_ = phase::asking;
+  ask();
 }
 
 void summary_call::ask() {
-  bool is_stopped = false;
-  {
-    const std::lock_guard lock(guard_);
-    is_stopped = is_stopped_;
-    phase_ = is_stopped ? phase::ending : phase::asking;
-  }
-  if (is_stopped) return end_failed(failure_of(failure_code::error, "not asked: it was stopped"), {});
   auto model = order_.model;
   make_plain(model, order_.tokens);
   model_request request;
@@ -102,31 +106,19 @@ void summary_call::ask() {
   request.scope = order_.scope.text();
   const auto room = model.context > order_.tokens ? model.context - order_.tokens : 0;
   request.messages.emplace_back(user_message{cut_to(transcript_of(order_.plan.to_read), room)});
-  std::unique_ptr<integrations::model_call> call;
-  {
-    const std::lock_guard lock(runtime_->models_guard);
-    if (!runtime_->models) return; // the process ends
-    call = runtime_->models->ask(model, std::move(request),
-                                 [self = shared_from_this()](const model_event& event) { self->take(event); });
-  }
-  std::unique_lock lock(guard_);
-  if (phase_ != phase::asking) return; // it has ended already: the call closes itself
-  if (!is_stopped_) {
-    call_ = std::move(call);
-    return;
-  }
-  phase_ = phase::ending;
-  lock.unlock();
-  auto& cut = *call;
-  cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
-    self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used());
-  });
+  const std::lock_guard lock(runtime_->models_guard);
+  if (!runtime_->models) return; // the process ends
+  // Weak: this object holds the call.
+  call_ = runtime_->models->ask(model, std::move(request),
+                                [weak = weak_from_this(), post = post_](const model_event& event) {
+                                  post([weak, event] {
+                                    if (const auto self = weak.lock()) self->take(event);
+                                  });
+                                });
 }
 
-/// On the client's thread.
 void summary_call::take(const model_event& event) {
-  const std::lock_guard lock(guard_);
-  if (phase_ != phase::asking || is_stopped_) return;
+  if (phase_ != phase::asking) return;
   if (const auto* text = std::get_if<model_events::text>(&event)) {
     if (text_.size() + text->delta.size() <= most_summary_bytes) text_ += text->delta;
   } else if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
@@ -134,31 +126,22 @@ void summary_call::take(const model_event& event) {
     if (other->spent != model_usage{}) spent_elsewhere_.emplace_back(other->from, other->spent);
     text_.clear();
   } else if (const auto* end = std::get_if<model_events::finished>(&event)) {
-    phase_ = phase::ending;
-    const bool is_complete = end->why == model_events::stop::end || end->why == model_events::stop::length;
-    runtime_->background_reads->run([self = shared_from_this(), usage = end->usage, is_complete,
-                                     was_cut = end->why == model_events::stop::length](store_reader&) {
-      if (is_complete) return self->finished(usage, was_cut);
-      self->end_failed(failure_of(failure_code::model_refused, "the model would not write a summary"), usage);
-    });
+    const bool was_cut = end->why == model_events::stop::length;
+    if (was_cut || end->why == model_events::stop::end) return finished(end->usage, was_cut);
+    end_failed(failure_of(failure_code::model_refused, "the model would not write a summary"), end->usage);
   } else if (const auto* failed = std::get_if<model_events::failed>(&event)) {
-    phase_ = phase::ending;
-    runtime_->background_reads->run([self = shared_from_this(), why = failed->why,
-                                     usage = failed->usage](store_reader&) { self->end_failed(why, usage); });
+    end_failed(failed->why, failed->usage);
   }
 }
 
 void summary_call::finished(const model_usage& usage, bool was_cut) {
   auto summary = order_.plan.summary;
-  std::unique_ptr<integrations::model_call> call; // destroyed without the lock
-  {
-    const std::lock_guard lock(guard_);
-    summary.text = std::move(text_);
-    call = std::move(call_);
-  }
+  summary.text = std::move(text_);
   while (!summary.text.empty() && static_cast<unsigned char>(summary.text.back()) <= ' ') summary.text.pop_back();
   if (summary.text.empty()) return end_failed(failure_of(failure_code::error, "the model wrote no summary"), usage);
   if (was_cut) summary.text += " …";
+  phase_ = phase::ending;
+  call_.reset();
   if (used_) used_(usage);
   commands::store_summary step;
   step.call = end_with(usage);
@@ -168,68 +151,60 @@ void summary_call::finished(const model_usage& usage, bool was_cut) {
                                                                {"up_to", summary.up_to},
                                                                {"messages", summary.messages},
                                                                {"unread", summary.unread}}));
+  is_ended_ = true;
   runtime_->core.execute(
       {std::move(step), [self = shared_from_this(), summary = std::move(summary)](const closed_model_call& closed) {
          self->note(closed);
-         self->ended({summary, {}}, closed.has_this_end);
+         self->post_([self, summary, is_its_end = closed.has_this_end] { self->ended({summary, {}}, is_its_end); });
        }});
 }
 
 void summary_call::end_failed(fault why, const model_usage& usage) {
-  std::unique_ptr<integrations::model_call> call;
-  {
-    const std::lock_guard lock(guard_);
-    call = std::move(call_);
-  }
-  call.reset();
+  phase_ = phase::ending;
+  call_.reset();
   if (used_) used_(usage);
   commands::close_model_call step{end_with(usage)};
   auto& end = step.what.end;
   end.as = status::failed;
   end.error = records::operation_error{why.code, why.detail};
   if (usage == model_usage{}) end.result.clear();
+  is_ended_ = true;
+  const auto self = weak_from_this().lock(); // none in its destruction
+  if (!self) return runtime_->core.execute({std::move(step), {}});
   runtime_->core.execute(
-      {std::move(step), [self = shared_from_this(), why = std::move(why)](const closed_model_call& closed) {
+      {std::move(step), [self, why = std::move(why)](const closed_model_call& closed) {
          self->note(closed);
-         self->ended({{}, why}, closed.has_this_end);
+         self->post_([self, why, is_its_end = closed.has_this_end] { self->ended({{}, why}, is_its_end); });
        }});
 }
 
-/// On the controller's thread. If a stop came first, its signal is on the way to whoever runs this call.
+/// If a stop came first, its signal is on the way to whoever runs this call.
 void summary_call::ended(summary_end end, bool is_its_end) {
-  std::function<void()> closed;
-  std::function<void(summary_end)> done;
-  {
-    const std::lock_guard lock(guard_);
-    phase_ = phase::over;
-    closed = std::exchange(closed_, nullptr);
-    done = std::exchange(done_, nullptr);
-    if (is_stopped_ || !is_its_end) done = nullptr;
-    used_ = nullptr;
-    accepted_ = nullptr;
-  }
+  phase_ = phase::over;
+  used_ = nullptr;
+  accepted_ = nullptr;
+  const auto closed = std::exchange(closed_, nullptr);
+  const auto done = std::exchange(done_, nullptr);
   if (closed) closed();
-  if (done) done(std::move(end));
+  if (done && !is_stopped_ && is_its_end) done(std::move(end));
 }
 
 void summary_call::stop(std::function<void()> closed) {
-  std::unique_ptr<integrations::model_call> call;
-  {
-    const std::lock_guard lock(guard_);
-    is_stopped_ = true;
-    if (phase_ != phase::over) {
-      if (closed) closed_ = std::exchange(closed, nullptr); // a second stop can come without one
-      if (phase_ == phase::asking && call_) {
-        call = std::move(call_);
-        phase_ = phase::ending;
-      }
-    }
+  is_stopped_ = true;
+  if (phase_ == phase::over) {
+    if (closed) closed();
+    return;
   }
-  if (closed) return closed();
-  if (!call) return; // the step that is on its way ends it
-  auto& cut = *call;
-  cut.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
-    self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used());
+  if (closed) closed_ = std::move(closed);                                  // a second stop can come without one
+  if (phase_ == phase::asking && call_) cut(std::exchange(call_, nullptr)); // else the step on its way ends it
+}
+
+void summary_call::cut(std::unique_ptr<integrations::model_call> call) {
+  phase_ = phase::ending;
+  auto& running = *call;
+  running.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
+    self->post_(
+        [self, held] { self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used()); });
   });
 }
 
@@ -241,13 +216,10 @@ model_call_end summary_call::end_with(const model_usage& usage) {
   what.end.evidence = proof::connection_closed;
   what.end.result = turn_result({}, usage, 0);
   what.used = {order_.scope, order_.owner.id, order_.agent, {}, usage};
-  {
-    const std::lock_guard lock(guard_);
-    what.used.model = requested_model_;
-    for (const auto& [model, spent] : spent_elsewhere_) {
-      what.given_up.push_back({order_.scope, order_.owner.id, order_.agent, model, spent});
-      what.used.usage = usage_less(what.used.usage, spent);
-    }
+  what.used.model = requested_model_;
+  for (const auto& [model, spent] : spent_elsewhere_) {
+    what.given_up.push_back({order_.scope, order_.owner.id, order_.agent, model, spent});
+    what.used.usage = usage_less(what.used.usage, spent);
   }
   const auto publish = [&](const used_by_call& one) {
     auto used = model_used(order_.id, one.model, one.usage);

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,16 +39,20 @@ struct summary_end {
   std::optional<fault> why;
 };
 
-/// Any thread.
+/// Belongs to the actor or executor behind `post`: every function is called there, and what comes from elsewhere
+/// becomes a step there. If no step runs any more, the operation ends with the last handle to this object.
 class summary_call final : public std::enable_shared_from_this<summary_call> {
  public:
-  summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order);
+  summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order, actors::step_poster post);
+  ~summary_call();
+  summary_call(const summary_call&) = delete;
+  summary_call& operator=(const summary_call&) = delete;
 
   /// `accepted` (may be empty): the operation is there, or why it is not. `used`: the tokens, once, also of a call that
   /// was cut. `done`: at most once, and not if the operation was stopped.
   void start(std::function<void(const outcome<created>&)> accepted, std::function<void(const model_usage&)> used,
              std::function<void(summary_end)> done);
-  /// `closed` is called once the operation has its end and its connection is gone. The caller holds no lock.
+  /// `closed` is called once the operation has its end and its connection is gone.
   void stop(std::function<void()> closed);
 
  private:
@@ -57,6 +60,7 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   void opened(const outcome<created>& made);
   void ask();
   void take(const model_event& event);
+  void cut(std::unique_ptr<integrations::model_call> call);
   void finished(const model_usage& usage, bool was_cut);
   void end_failed(fault why, const model_usage& usage);
   void ended(summary_end end, bool is_its_end);
@@ -66,12 +70,13 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
 
   const std::shared_ptr<agent_runtime> runtime_;
   const summary_order order_;
+  const actors::step_poster post_;
   std::function<void(const outcome<created>&)> accepted_;
   std::function<void(const model_usage&)> used_;
   std::function<void(summary_end)> done_;
-  std::mutex guard_;
   phase phase_ = phase::opening;
   bool is_stopped_ = false;
+  bool is_there_ = false, is_ended_ = false; ///< the operation; its end is on its way or stored
   std::function<void()> closed_;
   std::string text_;
   std::string requested_model_;                                      ///< the configured name

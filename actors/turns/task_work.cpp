@@ -2,6 +2,7 @@
 #include "actors/turns/task_work.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "actors/turns/live_output.hpp"
 #include "actors/turns/predecessor.hpp"
@@ -26,17 +27,18 @@ constexpr int most_feeds = 3000;       ///< a minute for a task that does not re
 void task_run::start(create_order order, std::function<void(task_end)> done) {
   done_ = std::move(done);
   id_ = operation_id::fresh();
-  runtime_->who.add_watcher(id_, shared_from_this());
   order.kind = kind::task;
   order.task = what_.spec;
   order.timeout = what_.timeout;
   if (!what_.workspace) return follow(std::move(order));
   const auto call = order.parent.value_or(id_);
-  what_.workspace->place(what_.spec, call, [self = shared_from_this(), order](result<task_spec> placed) mutable {
-    if (!placed) return self->refuse(placed.error());
-    self->what_.spec = *placed;
-    order.task = std::move(*placed);
-    self->follow(std::move(order));
+  what_.workspace->place(what_.spec, call, [self = shared_from_this(), order](const result<task_spec>& placed) {
+    self->post_([self, order, placed]() mutable {
+      if (!placed) return self->refuse(placed.error());
+      self->what_.spec = *placed;
+      order.task = *placed;
+      self->follow(std::move(order));
+    });
   });
 }
 
@@ -45,10 +47,12 @@ void task_run::follow(create_order order) {
   wait_for_predecessor(
       runtime_, *what_.follows, what_.spec,
       [self = shared_from_this(), order = std::move(order)](const std::optional<std::string>& still_lives) {
-        if (!still_lives) return self->go_on(order);
-        self->refuse(
-            failure_of(failure_code::workspace_busy,
-                       "nothing was started, because stopped work still lives in this workspace: " + *still_lives));
+        self->post_([self, order, still_lives] {
+          if (!still_lives) return self->go_on(order);
+          self->refuse(
+              failure_of(failure_code::workspace_busy,
+                         "nothing was started, because stopped work still lives in this workspace: " + *still_lives));
+        });
       });
 }
 
@@ -56,22 +60,27 @@ void task_run::go_on(create_order order) {
   const auto named = what_.spec.worker;
   if (!named || !runtime_->core.knows_worker) return create(std::move(order));
   // A task for a worker that is not enrolled would wait for ever, and its call with it.
-  runtime_->core.knows_worker(*named, [self = shared_from_this(), order = std::move(order),
-                                       worker = *named](bool is_known) mutable {
-    if (is_known) return self->create(std::move(order));
-    self->refuse(coded_fault{error_code::no_such_worker, "there is no worker " + worker + "; nothing was started", {}});
-  });
+  runtime_->core.knows_worker(
+      *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) {
+        self->post_([self, order, worker, is_known] {
+          if (is_known) return self->create(order);
+          self->refuse(
+              coded_fault{error_code::no_such_worker, "there is no worker " + worker + "; nothing was started", {}});
+        });
+      });
 }
 
 void task_run::create(create_order order) {
+  runtime_->who.add_watcher(id_, shared_from_this());
   runtime_->core.execute(
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
-         if (!made) self->refuse(made.error().error);
+         if (made) return;
+         self->runtime_->who.drop(self->id_);
+         self->post_([self, why = made.error().error] { self->refuse(why); });
        }});
 }
 
 void task_run::refuse(const fault& why) {
-  runtime_->who.drop(id_);
   task_end end;
   end.how = {id_, status::failed};
   end.refused = why;
@@ -101,44 +110,42 @@ void task_run::look_up(store_reader& store) {
   ended({id_, status::failed, {}, records::own_error(failure_code::interrupted, "its task is not known any more")});
 }
 
+/// The workspace hears of its tasks even if nobody waits for their results any more.
 void task_run::started(const std::string& worker) {
-  {
-    const std::lock_guard lock(guard_);
-    if (std::exchange(has_begun_, true)) return;
-  }
-  if (when_started_) when_started_(id_);
   if (what_.workspace) what_.workspace->began(what_.spec);
-  if (!what_.spec.stdin_open) return;
-  runtime_->background_reads->run(
-      [self = shared_from_this(), worker](store_reader&) { self->feed(worker, 0, most_feeds); });
+  post_([self = shared_from_this(), worker] { self->begun(worker); });
 }
 
-void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
-  {
-    const std::lock_guard lock(guard_);
-    if (is_over_) return;
-  }
-  const auto piece = what_.stdin_text.substr(std::min<std::size_t>(from, what_.stdin_text.size()), feed_bytes);
-  const bool is_last = from + piece.size() >= what_.stdin_text.size();
-  const auto taken = runtime_->output->input(id_, worker, from, piece, is_last);
-  if (taken && is_last) return;
-  if (!taken && (!has_code(taken.error(), error_code::rate_limited) || tries == 0))
-    return; // it no longer reads, or has ended
-  runtime_->background_reads->run_after(
-      taken ? std::chrono::milliseconds{0} : output_look_interval,
-      [self = shared_from_this(), worker, next = taken ? *taken : from,
-       left = taken ? tries : tries - 1](store_reader&) { self->feed(worker, next, left); });
+void task_run::begun(const std::string& worker) {
+  if (std::exchange(has_begun_, true)) return;
+  if (when_started_) when_started_(id_);
+  if (what_.spec.stdin_open) feed(worker, 0, most_feeds, milliseconds{0});
+}
+
+void task_run::feed(const std::string& worker, std::uint64_t from, int tries, milliseconds wait) {
+  if (is_over_) return;
+  runtime_->background_reads->run_after(wait, [self = shared_from_this(), worker, from, tries](store_reader&) {
+    const auto& text = self->what_.stdin_text;
+    const auto piece = text.substr(std::min<std::size_t>(from, text.size()), feed_bytes);
+    const bool is_last = from + piece.size() >= text.size();
+    const auto taken = self->runtime_->output->input(self->id_, worker, from, piece, is_last);
+    if (taken && is_last) return;
+    if (!taken && (!has_code(taken.error(), error_code::rate_limited) || tries == 0))
+      return; // it no longer reads, or has ended
+    self->post_([self, worker, next = taken ? *taken : from, left = taken ? tries : tries - 1,
+                 wait = taken ? milliseconds{0} : milliseconds{output_look_interval}] {
+      self->feed(worker, next, left, wait);
+    });
+  });
 }
 
 void task_run::ended(const ended_operation& e) {
   if (runtime_->project && !what_.writes_into.empty()) runtime_->project->changed(what_.writes_into);
   if (what_.workspace) what_.workspace->ended(what_.spec, e.error ? e.error->code : std::string(), e.exit.has_value());
-  {
-    const std::lock_guard lock(guard_);
-    if (std::exchange(is_over_, true)) return;
-    how_ = e;
-  }
-  runtime_->background_reads->run([self = shared_from_this()](store_reader&) { self->collect(most_output_looks); });
+  post_([self = shared_from_this(), e] {
+    if (std::exchange(self->is_over_, true)) return;
+    self->runtime_->background_reads->run([self, e](store_reader&) { self->collect(e, most_output_looks); });
+  });
 }
 
 /// Head and tail of a stream; the bytes between are counted.
@@ -168,28 +175,21 @@ std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
   return missing;
 }
 
-void task_run::collect(int tries) {
+void task_run::collect(const ended_operation& how, int tries) {
   task_end end;
   bool out_complete = false, err_complete = false;
   end.dropped_bytes = read(stream::out, end.out, out_complete) + read(stream::err, end.err, err_complete);
   if ((!out_complete || !err_complete) && tries > 0)
     return runtime_->background_reads->run_after(
-        output_look_interval, [self = shared_from_this(), tries](store_reader&) { self->collect(tries - 1); });
-  {
-    const std::lock_guard lock(guard_);
-    end.how = how_;
-  }
-  finish(std::move(end));
+        output_look_interval,
+        [self = shared_from_this(), how, tries](store_reader&) { self->collect(how, tries - 1); });
+  end.how = how;
+  post_([self = shared_from_this(), end = std::move(end)]() mutable { self->finish(std::move(end)); });
 }
 
 void task_run::finish(task_end end) {
-  std::function<void(task_end)> done;
-  {
-    const std::lock_guard lock(guard_);
-    is_over_ = true;
-    done.swap(done_);
-  }
-  if (done) done(std::move(end));
+  is_over_ = true;
+  if (const auto done = std::exchange(done_, nullptr)) done(std::move(end));
 }
 
 /// The text for a task that never ran, or whose end contains no exit.
@@ -219,8 +219,8 @@ class task_work final : public actors::tool_work {
       : runtime_(std::move(runtime)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)),
         live_(std::move(live)) {}
 
-  void start(std::function<void(actors::work_end)> done) override {
-    auto run = std::make_shared<task_run>(runtime_, std::move(what_));
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    auto run = std::make_shared<task_run>(runtime_, std::move(what_), std::move(post));
     if (live_) run->when_started([live = live_](const operation_id& task) { live->follow(task); });
     run->start(std::move(order_),
                [done = std::move(done), tool = tool_, texts = runtime_->texts, live = live_](const task_end& end) {
@@ -241,7 +241,7 @@ class task_work final : public actors::tool_work {
 class known_answer final : public actors::tool_work {
  public:
   explicit known_answer(actors::work_end what) : what_(std::move(what)) {}
-  void start(std::function<void(actors::work_end)> done) override { done(what_); }
+  void start(actors::step_poster, std::function<void(actors::work_end)> done) override { done(what_); }
   void stop(const std::string&) override {}
 
  private:

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "actors/turns/agent_runtime.hpp"
@@ -38,20 +37,22 @@ std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime>
 /// The lane of path_lanes for this file: the same path is another file in another conversation's workspace.
 std::string lane_of(const agent_context& who, const std::string& file);
 
-/// Must be held by a shared_ptr; any thread.
+/// Must be held by a shared_ptr. Belongs to the actor behind `post`: all that changes it is a step there, from `start`
+/// or `adopt` on, and `done` is called in such a step. The task itself needs no actor to end.
 class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
  public:
-  task_run(std::shared_ptr<agent_runtime> runtime, task_request what)
-      : runtime_(std::move(runtime)), what_(std::move(what)) {}
+  task_run(std::shared_ptr<agent_runtime> runtime, task_request what, actors::step_poster post)
+      : runtime_(std::move(runtime)), post_(std::move(post)), what_(std::move(what)) {}
   /// Calls `done` once, when the task is terminal and its output is complete.
   void start(create_order order, std::function<void(task_end)> done);
 
   /// The same for a task that an earlier life of this process created.
   void adopt(const operation_id& task, std::function<void(task_end)> done);
 
-  /// Call before `start`: `what` is called with the task's id when it begins, and must only pass the call on.
+  /// Call before `start`: `what` is called with the task's id when it begins.
   void when_started(std::function<void(const operation_id&)> what) { when_started_ = std::move(what); }
 
+  // Notices of the controller, on any thread.
   void started(const std::string& worker) override;
   void ended(const ended_operation& e) override;
 
@@ -60,19 +61,20 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   void go_on(create_order order);
   void create(create_order order);
   void refuse(const fault& why);
-  void look_up(store_reader& store);
-  void feed(const std::string& worker, std::uint64_t from, int tries);
-  void collect(int tries);
+  void begun(const std::string& worker);
+  void feed(const std::string& worker, std::uint64_t from, int tries, milliseconds wait);
   void finish(task_end end);
+  // As background reads:
+  void look_up(store_reader& store);
+  void collect(const ended_operation& how, int tries);
   std::uint64_t read(stream which, std::string& into, bool& complete);
 
-  std::shared_ptr<agent_runtime> runtime_;
-  task_request what_;
-  operation_id id_;
-  std::mutex guard_;
+  const std::shared_ptr<agent_runtime> runtime_;
+  const actors::step_poster post_;
+  task_request what_; ///< constant once the task is created
+  operation_id id_;   ///< constant once started or adopted
   std::function<void(task_end)> done_;
   std::function<void(const operation_id&)> when_started_;
-  ended_operation how_;
   bool is_over_ = false, has_begun_ = false;
 };
 

@@ -184,7 +184,7 @@ void turn_port::mark_unknown(tool_results& results) const {
   }
 }
 
-std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages,
+std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages, actors::step_poster post,
                                                            std::function<void(model_event)> listener) {
   for (auto& entry : messages)
     if (auto* results = std::get_if<tool_results>(&entry)) {
@@ -195,6 +195,7 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
   fitted_request request;
   request.runtime = runtime_;
   request.who = {shared_from_this(), &who_};
+  request.post = std::move(post);
   request.listener = std::move(listener);
   request.compacted = [self = shared_from_this()](const placed_conversation& now, const compaction& plan) {
     const std::lock_guard lock(self->guard_);

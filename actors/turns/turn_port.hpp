@@ -80,7 +80,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void expect_request(const conversation& messages) override; // expected_request.cpp
   void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
   std::vector<user_message> take_steering() override;
-  std::unique_ptr<actors::model_stream> ask_model(conversation messages,
+  std::unique_ptr<actors::model_stream> ask_model(conversation messages, actors::step_poster post,
                                                   std::function<void(model_event)> listener) override;
   void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
   void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;

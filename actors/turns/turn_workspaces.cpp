@@ -93,24 +93,20 @@ void turn_workspaces::decided(const std::shared_ptr<job>& what, const workspace_
   using kind = workspace_choice::kind;
   const auto refuse = [&](const fault& why) { what->then(tl::unexpected(why)); };
   auto row = choice.row;
-  {
-    const std::lock_guard lock(guard_);
-    const auto now = runtime_->core.now().wall;
-    const auto present = runtime_->workspaces->find(key_of(what->agent.mode));
-    const bool has_moved = (present ? present->name : "") != (what->seen ? what->seen->name : "");
-    if (has_moved && (choice.what == kind::fresh || choice.what == kind::use)) return attempt(what);
-    const bool is_old = choice.what == kind::use && what->call && now - row.used_at > row.keep / parts_of_keep;
-    if (is_old) row.used_at = now;
-    if (choice.what == kind::use && present) row.used = present->used;
-    if (is_old || choice.what == kind::fresh) {
-      if (auto done = runtime_->workspaces->put(row); !done) {
-        if (!what->call) return what->note({});
-        return refuse(done.error());
-      }
+  const auto now = runtime_->core.now().wall;
+  const auto present = runtime_->workspaces->find(key_of(what->agent.mode));
+  const bool has_moved = (present ? present->name : "") != (what->seen ? what->seen->name : "");
+  if (has_moved && (choice.what == kind::fresh || choice.what == kind::use)) return attempt(what);
+  const bool is_old = choice.what == kind::use && what->call && now - row.used_at > row.keep / parts_of_keep;
+  if (is_old) row.used_at = now;
+  if (choice.what == kind::use && present) row.used = present->used;
+  if (is_old || choice.what == kind::fresh) {
+    if (auto done = runtime_->workspaces->put(row); !done) {
+      if (!what->call) return what->note({});
+      return refuse(done.error());
     }
-    if (choice.what == kind::fresh)
-      spdlog::info("the workspace of {} is {} on worker {}", row.key, row.name, row.worker);
   }
+  if (choice.what == kind::fresh) spdlog::info("the workspace of {} is {} on worker {}", row.key, row.name, row.worker);
   if (!what->call) return what->note(choice.what == kind::use || choice.what == kind::fresh ? note_of(row) : "");
   if (choice.what == kind::refuse) return refuse(choice.why);
   if (choice.what == kind::wait) {
@@ -137,7 +133,6 @@ void turn_workspaces::decided(const std::shared_ptr<job>& what, const workspace_
 
 void turn_workspaces::change(workspace_mode mode, const std::function<void(workspace_row&)>& how) {
   runtime_->background_reads->run([self = shared_from_this(), mode, how](store_reader&) {
-    const std::lock_guard lock(self->guard_);
     auto row = self->runtime_->workspaces->find(self->key_of(mode));
     if (!row) return;
     const auto before = *row;

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -34,7 +33,7 @@ class workspace_placer {
   agent_settings agent_;
 };
 
-/// Any thread.
+/// Any thread. Rows are read and changed as background reads, which run one after the other.
 class turn_workspaces : public std::enable_shared_from_this<turn_workspaces> {
  public:
   turn_workspaces(std::shared_ptr<agent_runtime> runtime, scope_path scope, const operation_id& turn)
@@ -58,7 +57,6 @@ class turn_workspaces : public std::enable_shared_from_this<turn_workspaces> {
   const std::shared_ptr<agent_runtime> runtime_;
   const scope_path scope_;
   const operation_id turn_;
-  std::mutex guard_; ///< one writer of a row at a time
 };
 
 /// Removes the workspace of a turn that is over from its worker; its row goes when that is ordered.

@@ -1,6 +1,6 @@
 // A call of `web_search`: a request to the configured provider. A stop closes its connection and ends the call at once.
-#include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -13,23 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-/// Shared by the call and the request, whichever ends first.
-struct search_state {
-  std::mutex guard;
-  std::function<void(actors::work_end)> done;
-  std::uint64_t number = 0;
-  bool is_stopped = false;
-
-  void finish(actors::work_end what) {
-    std::function<void(actors::work_end)> then;
-    {
-      const std::lock_guard lock(guard);
-      then.swap(done);
-    }
-    if (then) then(std::move(what));
-  }
-};
-
 std::string search_result(const std::string& query, const std::vector<integrations::found_page>& pages) {
   json list = json::array();
   for (const auto& p : pages) list.push_back({{"title", p.title}, {"url", p.url}, {"snippet", p.snippet}});
@@ -41,49 +24,45 @@ class web_search_work final : public actors::tool_work {
   web_search_work(std::shared_ptr<agent_runtime> runtime, integrations::search_settings settings, json input)
       : runtime_(std::move(runtime)), settings_(std::move(settings)), input_(std::move(input)) {}
 
-  void start(std::function<void(actors::work_end)> done) override {
-    {
-      const std::lock_guard lock(state_->guard);
-      state_->done = std::move(done);
-    }
+  ~web_search_work() override {
+    if (done_) runtime_->searches->cancel(number_);
+  }
+  web_search_work(const web_search_work&) = delete;
+  web_search_work& operator=(const web_search_work&) = delete;
+
+  void start(actors::step_poster post, std::function<void(actors::work_end)> done) override {
+    if (is_stopped_) return done(cancelled());
+    done_ = std::move(done);
     const auto query = input_.value("query", "");
-    const auto count = input_.value("count", integrations::default_search_results);
-    const auto number = runtime_->searches->search(
-        settings_, query, count,
-        [state = state_, texts = runtime_->texts, query](result<std::vector<integrations::found_page>> found) {
-          if (!found) return state->finish({false, texts->failed(found.error().code, found.error().detail)});
-          state->finish({true, search_result(query, *found)});
+    number_ = runtime_->searches->search(
+        settings_, query, input_.value("count", integrations::default_search_results),
+        [this, post = std::move(post), query](result<std::vector<integrations::found_page>> found) {
+          post([this, query, found = std::move(found)] {
+            if (!found) return finish({false, runtime_->texts->failed(found.error().code, found.error().detail)});
+            finish({true, search_result(query, *found)});
+          });
         });
-    bool is_stopped = false;
-    {
-      const std::lock_guard lock(state_->guard);
-      state_->number = number;
-      is_stopped = state_->is_stopped;
-    }
-    if (is_stopped) cut(number);
   }
 
   void stop(const std::string&) override {
-    std::uint64_t number = 0;
-    {
-      const std::lock_guard lock(state_->guard);
-      state_->is_stopped = true;
-      if (!state_->done) return; // not started, or over
-      number = state_->number;
-    }
-    if (number != 0) cut(number);
+    is_stopped_ = true;
+    if (!done_) return; // not started, or over
+    runtime_->searches->cancel(number_);
+    finish(cancelled());
   }
 
  private:
-  void cut(std::uint64_t number) {
-    runtime_->searches->cancel(number);
-    state_->finish({false, runtime_->texts->cancelled(), true});
+  actors::work_end cancelled() const { return {false, runtime_->texts->cancelled(), true}; }
+  void finish(actors::work_end what) {
+    if (const auto done = std::exchange(done_, nullptr)) done(std::move(what));
   }
 
   const std::shared_ptr<agent_runtime> runtime_;
   const integrations::search_settings settings_;
   const json input_;
-  const std::shared_ptr<search_state> state_ = std::make_shared<search_state>();
+  std::function<void(actors::work_end)> done_; ///< while it runs
+  std::uint64_t number_ = 0;
+  bool is_stopped_ = false;
 };
 
 } // namespace

@@ -42,7 +42,7 @@ class played_port final : public agent_port {
    public:
     explicit work(played_port& of) : of_(of) { ++of_.works; }
     ~work() override { --of_.works; }
-    void start(std::function<void(work_end)> done) override {
+    void start(step_poster, std::function<void(work_end)> done) override {
       of_.touched();
       if (of_.tools_break) throw std::runtime_error("a tool that breaks");
       if (!of_.tools_wait) return done({true, "\"done\""});
@@ -70,7 +70,8 @@ class played_port final : public agent_port {
     touched();
     done(operation_id::fresh());
   }
-  std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)> listener) override {
+  std::unique_ptr<model_stream> ask_model(conversation, step_poster,
+                                          std::function<void(model_event)> listener) override {
     touched();
     listener(model_events::text{"Well."});
     if (++requested == 1)

@@ -84,7 +84,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     for (const auto& [number, tool] : tools_) tool->mail->close();
   }
 
-  std::function<void(std::function<void()>)> poster() override {
+  step_poster poster() override {
     return [weak = weak_from_this()](std::function<void()> what) {
       if (const auto self = weak.lock()) self->take([what = std::move(what)](agent&) { what(); });
     };

@@ -79,7 +79,8 @@ class stage final : public agent_port, public agent_loop {
     open_model_calls_.insert(id);
     later([done, id] { done(id); });
   }
-  std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) override {
+  std::unique_ptr<model_stream> ask_model(conversation messages, step_poster,
+                                          std::function<void(model_event)> listener) override {
     CHECK_FALSE(stopped_);
     std::size_t open = 0;
     for (const auto& m : messages) {
@@ -167,7 +168,7 @@ class stage final : public agent_port, public agent_loop {
   }
 
   // ---- loop ----
-  std::function<void(std::function<void()>)> poster() override {
+  step_poster poster() override {
     return [this](std::function<void()> what) { post(std::move(what)); };
   }
   boot_time now() override { return now_; }

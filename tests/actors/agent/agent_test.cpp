@@ -163,7 +163,7 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
   // Resumed by hand: the stage begins anew, so the test passes the conversation in.
   struct quiet final : agent_loop {
     std::deque<std::function<void()>> mailbox;
-    std::function<void(std::function<void()>)> poster() override {
+    step_poster poster() override {
       return [this](std::function<void()> what) { mailbox.push_back(std::move(what)); };
     }
     boot_time now() override { return boot_time{1}; }
@@ -175,7 +175,9 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     std::vector<operation_id> approvals_requested;
     tool_traits traits(const tool_call& call) override { return traits_of(call); }
     void open_model_call(std::uint32_t, answer<result<operation_id>>) override {}
-    std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)>) override { return {}; }
+    std::unique_ptr<model_stream> ask_model(conversation, step_poster, std::function<void(model_event)>) override {
+      return {};
+    }
     void close_model_call(const operation_id&, std::optional<fault>, const model_usage&) override {}
     void store_answer(const assistant_message&, const std::vector<tool_traits>&, const model_usage&,
                       answer<result<std::vector<operation_id>>>) override {}

@@ -95,7 +95,8 @@ struct call_world {
                           {"c1", "a2a__travel", "{}"}, task);
   }
   void start() {
-    work->start([this](const actors::work_end& how) { ends.push_back(how.result); });
+    work->start([](const std::function<void()>& step) { step(); },
+                [this](const actors::work_end& how) { ends.push_back(how.result); });
   }
   void reaches(std::size_t number) { host->requests.at(number).done(server, {}); }
   void does_not_reach(std::size_t number) { host->requests.at(number).done(nullptr, "it is away"); }

@@ -85,6 +85,12 @@ class played_brain final : public brain_port {
   std::vector<voices::frame>& taken_; ///< outlives this
 };
 
+/// A carrier that never carries anything.
+struct idle_carrier final : turns::blocking_executor {
+  void run_after(std::chrono::milliseconds, job) override {}
+  void stop() override {}
+};
+
 struct session_world {
   moment now{wall_time{std::chrono::milliseconds{1'800'000'000'000}}, boot_time{1'000'000'000}};
   voice_edges edges;
@@ -113,6 +119,7 @@ struct session_world {
     core = std::make_unique<commit_gate>(s, std::move(empty), edges, now);
     work->core.execute = [this](command_request&& what) { core->execute(std::move(what), now); };
     work->core.now = [this] { return now; };
+    work->speech_work = std::make_unique<idle_carrier>();
     voice_settings voice;
     voice.hear = {"ear"};
     voice.speak = {"mouth"};
