@@ -26,6 +26,7 @@ enum class failure_code : std::uint8_t {
   // Of a model call, or of the turn around it:
   model_overloaded,  ///< too many requests there (429, 503, 529), and the retries are used up
   model_unavailable, ///< no connection, a lost connection before the answer, or a server error
+  model_unpaid,      ///< the account behind the key cannot pay (402, `insufficient_quota` and the like)
   model_refused,     ///< it refuses (4xx) because of key, model name or request; or the settings are wrong
   model_timeout,     ///< one of the time limits
   model_cut,         ///< the answer broke off before its end
@@ -76,6 +77,7 @@ inline constexpr auto failure_codes = std::to_array<failure_code_row>({
     {failure_code::forbidden_move, "forbidden_move"},
     {failure_code::model_overloaded, "model_overloaded"},
     {failure_code::model_unavailable, "model_unavailable"},
+    {failure_code::model_unpaid, "model_unpaid"},
     {failure_code::model_refused, "model_refused"},
     {failure_code::model_timeout, "model_timeout"},
     {failure_code::model_cut, "model_cut"},

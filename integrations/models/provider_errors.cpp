@@ -65,7 +65,10 @@ bool is_unpaid(const server_words& words) {
 }
 
 provider_error unpaid(const std::string& detail) {
-  return {{"model_unavailable", detail + "; the account behind the key cannot pay for this", {}}, false, {}};
+  return {failure_of(failure_code::model_unpaid,
+                     detail + "; the account behind the key cannot pay: add credit there, or use another key"),
+          false,
+          {}};
 }
 
 std::string advice(long status) {

@@ -178,7 +178,8 @@ void running_call::after_error(time_point now) {
 bool running_call::fall_back(const fault& why, time_point now) {
   if (has_reported_ || at_ + 1 >= routes_.size()) return false;
   if (!has_code(why, failure_code::model_overloaded) && !has_code(why, failure_code::model_unavailable) &&
-      !has_code(why, failure_code::model_timeout) && !has_code(why, failure_code::model_cut))
+      !has_code(why, failure_code::model_unpaid) && !has_code(why, failure_code::model_timeout) &&
+      !has_code(why, failure_code::model_cut))
     return false;
   const std::string from = settings().name;
   const auto spent = usage_less(usage_, reported_usage_);

@@ -29,12 +29,13 @@ TEST_CASE("texts of failure codes are complete and unique", "[vocabulary]") {
 TEST_CASE("the texts of failure codes are those that clients know", "[vocabulary]") {
   std::string all;
   for (const auto& row : failure_codes) all += std::string(row.text) + ' ';
-  CHECK(all == "error start_failed timeout worker_lost heartbeat_lost interrupted forbidden_move model_overloaded "
-               "model_unavailable model_refused model_timeout model_cut model_broken context_overflow budget "
-               "repetition too_many_calls answer_too_large cancelled cancelled_by_user denied invalid_input "
-               "unknown_tool unknown_task unknown_model not_configured not_sent outcome_unknown not_text too_deep "
-               "too_many_background too_many_sub_agents tool_broken tool_failed agent_unreachable mcp_unreachable "
-               "workspace_busy workspace_gone workspace_isolation workspace_full ");
+  CHECK(all ==
+        "error start_failed timeout worker_lost heartbeat_lost interrupted forbidden_move model_overloaded "
+        "model_unavailable model_unpaid model_refused model_timeout model_cut model_broken context_overflow budget "
+        "repetition too_many_calls answer_too_large cancelled cancelled_by_user denied invalid_input "
+        "unknown_tool unknown_task unknown_model not_configured not_sent outcome_unknown not_text too_deep "
+        "too_many_background too_many_sub_agents tool_broken tool_failed agent_unreachable mcp_unreachable "
+        "workspace_busy workspace_gone workspace_isolation workspace_full ");
 }
 
 TEST_CASE("a fault of a failure code has its text, and is asked for by its name", "[vocabulary]") {

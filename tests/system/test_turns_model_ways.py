@@ -196,10 +196,14 @@ def test_a_model_whose_account_cannot_pay_is_replaced_at_once(world, dialect):
     turn = c.say(scope, text, agent=f"broke-{dialect}")
     assert c.ended(turn)["turn"]["text"] == "All right."
     [change] = c.events(turn, "model_fallback")
-    assert (change["data"]["to"], change["data"]["code"]) == (OTHER[dialect], "model_unavailable") and "cannot pay" in change["data"]["reason"], change
+    assert (change["data"]["to"], change["data"]["code"]) == (OTHER[dialect], "model_unpaid") and "cannot pay" in change["data"]["reason"], change
     assert [r["dialect"] for r in player.of(text)] == [dialect, OTHER[dialect]] and not c.events(turn, "model_retry")
-    over = c.ended(c.say(scope, text, agent=dialect))  # nobody else can answer
-    assert over["status"] == "failed" and over["error"]["code"] == "model_unavailable" and "cannot pay" in over["error"]["message"], over
+    alone = c.say(scope, text, agent=dialect)  # nobody else can answer
+    over = c.ended(alone)
+    assert over["status"] == "failed" and over["error"]["code"] == "model_unpaid" and "cannot pay" in over["error"]["message"], over
+    assert [o["error"]["code"] for o in c.below(alone, kind="model_call")] == ["model_unpaid"]
+    printed = c.quell("say", "--scope", scope, "--agent", dialect, text)
+    assert printed.returncode != 0 and b"(model_unpaid)" in printed.stderr, printed.stderr
     c.check_scope(scope)
 
 

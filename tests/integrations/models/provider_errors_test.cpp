@@ -53,7 +53,7 @@ TEST_CASE("an account that cannot pay is told apart from a wrong request, and is
       of_stream_error(R"({"error":{"code":402,"message":"pay"}})")};
   for (std::size_t i = 0; i < all.size(); ++i) {
     INFO(i);
-    CHECK(all[i].why.code == "model_unavailable");
+    CHECK(all[i].why.code == "model_unpaid");
     CHECK_FALSE(all[i].again);
     CHECK_THAT(all[i].why.detail, Catch::Contains("cannot pay"));
   }

@@ -100,7 +100,7 @@ TEST_CASE("Responses: the end of the stream is not an end of the answer, and err
         "context_overflow");
   CHECK(code_of(event(
             R"({"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"pay"}}})")) ==
-        "model_unavailable");
+        "model_unpaid");
   CHECK(code_of("data: [1]\n\n") == "model_broken");
 }
 

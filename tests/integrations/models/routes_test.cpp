@@ -72,10 +72,12 @@ TEST_CASE("a model whose account cannot pay is replaced without another try") {
   settings.fallbacks = {named(server, "second"), named(server, "third")};
   const auto recorder = recorded_call(*client, settings);
   CHECK(recorder.text() == "third");
-  CHECK(recorder.all<model_events::fell_back>().size() == 2);
+  const auto falls = recorder.all<model_events::fell_back>();
+  REQUIRE(falls.size() == 2);
+  CHECK(falls[0].why.code == "model_unpaid");
   CHECK(recorder.all<model_events::retrying>().empty());
   settings.fallbacks.clear();
-  CHECK(recorded_call(*client, settings).failed().why.code == "model_unavailable");
+  CHECK(recorded_call(*client, settings).failed().why.code == "model_unpaid");
 }
 
 TEST_CASE("what another model cannot mend, or what was begun, has no fallback") {
