@@ -99,10 +99,7 @@ commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_reques
 /// A model request, until the model answers, fails, or runs out of time. Used only in the loop, which holds it as the
 /// step of its time limit; its listener does not, so that the end of the loop frees it and closes its connection.
 struct acknowledger::acknowledgement_call {
-  acknowledgement_call(story_ref of, std::shared_ptr<std::atomic<int>> asking)
-      : whose(std::move(of)), asking_(std::move(asking)) {
-    ++*asking_;
-  }
+  acknowledgement_call(story_ref of, words_place place) : whose(std::move(of)), place_(std::move(place)) {}
   ~acknowledgement_call() { close(); }
   acknowledgement_call(const acknowledgement_call&) = delete;
   acknowledgement_call& operator=(const acknowledgement_call&) = delete;
@@ -110,7 +107,7 @@ struct acknowledger::acknowledgement_call {
   /// Closes the connection. A listener that runs only posts.
   void close() {
     call.reset();
-    if (const auto counted = std::exchange(asking_, nullptr)) --*counted;
+    place_.reset();
   }
 
   const story_ref whose;
@@ -119,7 +116,7 @@ struct acknowledger::acknowledgement_call {
   std::unique_ptr<integrations::model_call> call;
 
  private:
-  std::shared_ptr<std::atomic<int>> asking_; ///< nullptr: closed
+  words_place place_; ///< null: closed
 };
 
 std::optional<integrations::model_settings> acknowledger::model_for(const stop_request_news& what) const {
@@ -150,20 +147,22 @@ std::string acknowledger::instructions_for(const stop_request_news& what) const 
   return text;
 }
 
-bool acknowledger::asks_for_words(const stop_request_news& what) const {
-  return what.is_first && asking_->load() < most_at_once && model_for(what).has_value();
+/// Taken before the loop hears of the stop, so that no burst of stops gets more places than there are.
+acknowledger::words_place acknowledger::place_for(const stop_request_news& what) const {
+  if (!what.is_first || !model_for(what)) return nullptr;
+  const words_place place(places_taken_.get(), [all = places_taken_](void*) { --*all; });
+  return ++*places_taken_ > most_at_once ? nullptr : place;
 }
 
-void acknowledger::acknowledge(stop_request_news what) {
+void acknowledger::acknowledge(stop_request_news what, words_place place) {
   using voice = stop_story::voice;
-  const bool asks = asks_for_words(what);
   const auto to = audience_of(what.modality);
-  begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none, to)}),
-        asks);
+  stop_story story(place ? voice::model : voice::none, to);
+  begin(std::make_shared<open_story>(open_story{std::move(what), std::move(story)}), std::move(place));
 }
 
-void acknowledger::begin(const story_ref& s, bool asks) {
-  loop_->post([self = shared_from_this(), s, asks] {
+void acknowledger::begin(const story_ref& s, words_place place) {
+  loop_->post([self = shared_from_this(), s, place = std::move(place)]() mutable {
     s->began = self->runtime_->core.now().boot;
     if (self->open_count_ >= most_open)
       return self->runtime_->core.execute(
@@ -175,17 +174,17 @@ void acknowledger::begin(const story_ref& s, bool asks) {
     self->loop_->after(reply_timeout, [self, s] { self->change(s, [](stop_story& story) { story.wait_ends(); }); });
     self->look_again(s);
     self->look(s);
-    if (!asks) return;
+    if (!place) return;
     run_guarded(
-        "the model call after a stop", [&] { self->ask_model(s); },
+        "the model call after a stop", [&] { self->ask_model(s, std::move(place)); },
         [&] { self->change(s, [](stop_story& story) { story.answered({}); }); });
   });
 }
 
-void acknowledger::ask_model(const story_ref& s) {
+void acknowledger::ask_model(const story_ref& s, words_place place) {
   auto found = model_for(s->what);
   if (!found) return change(s, [](stop_story& story) { story.answered({}); });
-  auto a = std::make_shared<acknowledgement_call>(s, asking_);
+  auto a = std::make_shared<acknowledgement_call>(s, std::move(place));
   loop_->after(reply_timeout, [self = shared_from_this(), a] { self->finish(a, {}); });
   auto& settings = *found;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
@@ -373,7 +372,7 @@ void acknowledger::make_up_for(const std::vector<records::message_record>& left,
     s->is_from_before = true;
     if (const auto last = earlier.find(m.id); last != earlier.end()) s->story.was_acknowledged(last->second);
     announce(m, kept, store);
-    begin(s, false);
+    begin(s, nullptr);
   }
 }
 

@@ -33,9 +33,11 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  public:
   acknowledger(std::shared_ptr<agent_runtime> runtime, std::shared_ptr<step_loop> loop)
       : runtime_(std::move(runtime)), loop_(std::move(loop)) {}
-  /// Whether a model will be asked to write the acknowledgement.
-  bool asks_for_words(const stop_request_news& what) const;
-  void acknowledge(stop_request_news what);
+  /// The right to one of the model calls for words that may be open at once; it is given back when it is dropped.
+  using words_place = std::shared_ptr<void>;
+  /// Takes a place for the words about this stop; null: a reaction, or quell's own words, take their place.
+  words_place place_for(const stop_request_news& what) const;
+  void acknowledge(stop_request_news what, words_place place);
   /// Acknowledges stops that a restart cut off, without a model.
   void make_up_for(const std::vector<records::message_record>& left, store_reader& store);
   /// This cancel has settled.
@@ -56,8 +58,8 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
 
   std::optional<integrations::model_settings> model_for(const stop_request_news& what) const;
   std::string instructions_for(const stop_request_news& what) const;
-  void begin(const story_ref& s, bool asks);
-  void ask_model(const story_ref& s);
+  void begin(const story_ref& s, words_place place);
+  void ask_model(const story_ref& s, words_place place);
   void finish(const std::shared_ptr<acknowledgement_call>& a, std::string text);
   void change(const story_ref& s, std::function<void(stop_story&)> how);
   void look(const story_ref& s);
@@ -71,7 +73,7 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
 
   std::shared_ptr<agent_runtime> runtime_;
   std::shared_ptr<step_loop> loop_;
-  const std::shared_ptr<std::atomic<int>> asking_ = std::make_shared<std::atomic<int>>(0);
+  const std::shared_ptr<std::atomic<int>> places_taken_ = std::make_shared<std::atomic<int>>(0);
   std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only in the loop
   std::atomic<std::size_t> open_count_{0};                     ///< changed only in the loop
 };

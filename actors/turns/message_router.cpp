@@ -228,9 +228,10 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
   what.interrupted = a.interrupted;
   what.agent = order.agent;
   what.is_first = kept.cancel_outcome != name_of(cancel_outcome::joined);
-  a.words_follow = says_->asks_for_words(what);
+  auto place = says_->place_for(what);
+  a.words_follow = place != nullptr;
   runtime_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
-  says_->acknowledge(std::move(what));
+  says_->acknowledge(std::move(what), std::move(place));
 }
 
 void message_router::ask_again(message_order order, commands::question_again what, answer done) {

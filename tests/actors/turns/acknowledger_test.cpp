@@ -103,7 +103,8 @@ struct stop_world {
     news.cancel = cancel;
     news.scope = *scope_path::parse("team");
     news.text = "stop";
-    says->acknowledge(std::move(news));
+    auto place = says->place_for(news);
+    says->acknowledge(std::move(news), std::move(place));
   }
   void settles() {
     core->actors()->finish_local(turn, {}, now);
@@ -208,11 +209,26 @@ TEST_CASE("a model that is silent or throws leaves the stop to a reaction, and h
   for (int i = 0; i < 100; ++i) hundred += "reaction ";
   CHECK(w.it.states == hundred);
   w.it.states.clear();
-  stop_request_news next;
-  CHECK(w.it.says->asks_for_words(next));
+  CHECK(w.it.says->place_for({}) != nullptr);
   w.it.settles();
   w.passes(0ms);
   CHECK(w.it.states == std::string(100, '!'));
+}
+
+TEST_CASE("a burst of stops opens no more model calls than may be open at once", "[turns][stop]") {
+  stepped_stop w;
+  for (int i = 0; i < 100; ++i) w.it.is_fenced(); // no step of the loop has run
+  w.passes(0ms);
+  CHECK(w.it.open_calls == 32);
+  w.it.listeners.front()(model_events::finished{});
+  w.passes(0ms);
+  CHECK(w.it.open_calls == 31);
+  w.it.is_fenced(); // the place is free again
+  w.it.is_fenced();
+  w.passes(0ms);
+  CHECK(w.it.open_calls == 32);
+  w.passes(2500ms);
+  CHECK(w.it.open_calls == 0);
 }
 
 TEST_CASE("an answer after the model's time is over changes nothing", "[turns][stop]") {
