@@ -285,6 +285,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   order.text = c->order.text.empty() ? last->request.text : c->order.text;
   order.files = c->order.files.value_or(files_in(last->request.decision));
   order.author = last->request.author;
+  if (c->order.client) {
+    order.client = c->order.client;
+    order.via_channel = c->order.via_channel;
+  }
   order.wants = message_order::scope_of_decision::only_turn;
   const auto answered_by = origin_in(last->request.decision).value_or(*last->turn);
   if (const auto row = store.operation(answered_by); row && *row) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/message_order.hpp"
 #include "controller/orders.hpp"
 
 namespace quell::controller::turns {
@@ -26,6 +27,8 @@ struct history_order {
   std::optional<operation_id> from{};          ///< its turn; all behind it goes, too; absent: the newest
   std::optional<attachments> files{};          ///< absent: as it had them
   std::map<std::string, std::string> labels{}; ///< of the new turn, beside those of the old one
+  std::optional<stream_client> client{};       ///< that streams the new turn; absent: nobody owns it
+  std::string via_channel{};                   ///< of that client
 };
 
 struct history_answer {

@@ -29,6 +29,8 @@ awaitable<> ask_again(exchange& x, client_turn& begun, const client_request& wan
   change.what = turns::history_order::action::regenerate;
   change.labels = begun.order.labels;
   change.from = from;
+  change.client = begun.order.client;
+  change.via_channel = begun.order.via_channel;
   if (wanted.again == client_request::again_as::edited) {
     change.text = begun.order.text;
     change.files = begun.order.files;

@@ -37,10 +37,11 @@ def world():
 class Request:
     """One request of a client of a foreign protocol, on a thread of its own."""
 
-    def __init__(self, c, form, text, reads=True):
+    def __init__(self, c, form, text, reads=True, **more):
         self.answer, self.error, self.heads = b"", None, {}
         if form == "page":
-            path, body = "/v1/ui/chat", {"agent": "main", "messages": [{"role": "user", "parts": [{"type": "text", "text": text}]}]}
+            said = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": text}]}
+            path, body = "/v1/ui/chat", {"agent": "main", "messages": [said], **more}
         else:
             path = "/openai/v1/chat/completions"
             body = {"model": "main", "stream": form == "stream", "messages": [{"role": "user", "content": text}]}
@@ -110,6 +111,30 @@ def test_an_answer_that_was_lost_with_quelld_is_given_again(world, form):
     assert another.heads["X-Quell-Turn"] != turn and lines(c, "ran") == ["paid", "paid"]
 
 
+@pytest.mark.parametrize("wanted", [{"trigger": "regenerate-message", "messageId": "a1"}, {"trigger": "submit-message", "messageId": "u1"}])
+def test_a_page_that_asks_again_gets_its_turn_back(world, wanted):
+    c, m = world
+    page = {"id": "chat", "scope": "page/again"}
+    open(os.path.join(c.workspace, "go"), "w").close()
+    assert b"Paid." in Request(c, "page", "pay", **page).over().answer
+    os.remove(os.path.join(c.workspace, "go"))
+    text = "pay" if wanted["messageId"] == "a1" else "pay again"
+    asked = Request(c, "page", text, **page, **wanted)
+    until(lambda: len(lines(c, "ran")) == 2, "the command to run again")
+    turn, = [o["id"] for o in c.operations(kind="turn", status="live")]
+    c.restart()
+    asked.over()
+    again = Request(c, "page", text, **page, **wanted)
+    until(lambda: c.call(turn, "exec", "running"), "the call to go on")
+    open(os.path.join(c.workspace, "go"), "w").close()
+    done = again.over()
+    assert done.error is None and b"Paid." in done.answer and done.heads["X-Quell-Turn"] == turn, (done.error, done.answer)
+    assert lines(c, "ran") == ["paid", "paid"] and len(c.operations(kind="turn")) == 2
+    assert [x["text"] for x in c.messages("page/again") if not x["discarded"] and x["role"] == "user"] == [text]
+    c.check_scope("page/again")
+    assert not processes.marked(m)
+
+
 def test_the_hang_up_of_a_client_that_returned_is_a_cancel(world):
     c, m = world
     first = Request(c, "stream", "runs")
@@ -138,6 +163,10 @@ def test_turns_of_clients_that_do_not_return_are_stopped(world):
     foreign = Request(c, "stream", "runs")
     until(lambda: processes.marked(m), "the command to run")
     turn, = [o["id"] for o in c.operations(kind="turn")]
+    page = {"id": "chat", "scope": "page/edits"}
+    assert b"Paid." in Request(c, "page", "hello", **page).over().answer
+    edited = Request(c, "page", "endless", **page, trigger="submit-message", messageId="u1")
+    asked_again, = until(lambda: c.operations(kind="turn", scope="page", status="live"), "the edited message to be answered")
     own = c.stream("own/gone", "endless")
     back = c.stream("own/back", "endless", id="m-1")
     stays = c.stream("own/stays", "endless", on_disconnect="continue")
@@ -145,13 +174,15 @@ def test_turns_of_clients_that_do_not_return_are_stopped(world):
     asked = c.say("own/asked", "endless")
     for s in streams:
         s.wait("text_delta")
+    c.wait_event(asked_again["id"], "text_delta")
     c.restart()
     foreign.over()
+    edited.over()
     for s in streams:
         s.hang_up()
     returned = c.stream("own/back", "endless", id="m-1")
     assert returned.wait("message_decided")["duplicate"] and returned.turn() == streams[back]
-    for lost, cause in ((turn, "cancel"), (streams[own], "disconnect")):
+    for lost, cause in ((turn, "cancel"), (asked_again["id"], "cancel"), (streams[own], "disconnect")):
         done = c.ended(lost, RETURN_SECONDS + 30)
         assert done["status"] == "cancelled" and done["stop"]["cause"] == cause, done
         c.check_turn(lost)
