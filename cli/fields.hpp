@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/printable.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::cli {
@@ -20,8 +21,6 @@ std::int64_t whole_number(const nlohmann::json& value);
 /// `whole_number` of a member.
 std::int64_t number_of(const nlohmann::json& object, const char* name);
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name);
-/// The text with control characters (including a terminal's escapes) replaced by `?`, for display of text from others.
-std::string printable(std::string_view text);
 /// One line; never throws: bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::json& value);
 

@@ -13,16 +13,22 @@ namespace quell::host {
 
 namespace {
 
-class json_formatter final : public spdlog::formatter {
+using line_of = std::string (*)(wall_time at, std::string_view level, std::string_view message);
+
+class line_formatter final : public spdlog::formatter {
  public:
+  explicit line_formatter(line_of format) : line_of_(format) {}
   void format(const spdlog::details::log_msg& msg, spdlog::memory_buf_t& to) override {
     const auto level = spdlog::level::to_string_view(msg.level);
-    auto line = json_log_line(std::chrono::floor<milliseconds>(msg.time), {level.data(), level.size()},
-                              {msg.payload.data(), msg.payload.size()});
+    auto line = line_of_(std::chrono::floor<milliseconds>(msg.time), {level.data(), level.size()},
+                         {msg.payload.data(), msg.payload.size()});
     line += '\n';
     to.append(line.data(), line.data() + line.size());
   }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<json_formatter>(); }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<line_formatter>(line_of_); }
+
+ private:
+  line_of line_of_;
 };
 
 } // namespace
@@ -39,10 +45,7 @@ result<void> check_log(std::string_view level, std::string_view format) {
 
 void start_log(const std::string& program, const std::string& level, const std::string& format) {
   const auto log = spdlog::stderr_logger_mt(program);
-  if (format == "json")
-    log->set_formatter(std::make_unique<json_formatter>());
-  else
-    log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  log->set_formatter(std::make_unique<line_formatter>(format == "json" ? json_log_line : text_log_line));
   log->set_level(spdlog::level::from_str(level));
   log->flush_on(spdlog::level::debug);
   spdlog::set_default_logger(log);

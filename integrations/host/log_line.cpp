@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/printable.hpp"
+
 namespace quell::host {
 
 namespace {
@@ -64,6 +66,17 @@ std::string log_time(wall_time at) {
                 parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
                 static_cast<int>((since % 1000 + 1000) % 1000));
   return text.data();
+}
+
+std::string text_log_line(wall_time at, std::string_view level, std::string_view message) {
+  std::string line = log_time(at) + ' ' + std::string(level) + ' ';
+  while (true) {
+    const auto end = message.find('\n');
+    line += printable(message.substr(0, end));
+    if (end == std::string_view::npos) return line;
+    line += "\n  ";
+    message.remove_prefix(end + 1);
+  }
 }
 
 std::string json_log_line(wall_time at, std::string_view level, std::string_view message) {

@@ -8,6 +8,7 @@
 
 using nlohmann::json;
 using namespace quell::cli;
+using quell::printable;
 
 namespace {
 

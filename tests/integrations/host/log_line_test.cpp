@@ -34,6 +34,14 @@ TEST_CASE("what a message holds cannot break the line") {
   CHECK(line("")["message"] == "");
 }
 
+TEST_CASE("what a message quotes of others is no line of its own and no order to a terminal") {
+  CHECK(text_log_line(at, "info", "it says: two\nlines") == "2026-11-20T09:51:07.123Z info it says: two\n  lines");
+  CHECK(text_log_line(at, "info", "a\x1b[2Jb\u009b2Jc\u202ed\u200be\x07") ==
+        "2026-11-20T09:51:07.123Z info a?[2Jb??2Jc?d?e?");
+  CHECK(text_log_line(at, "info", "漢字 ü") == "2026-11-20T09:51:07.123Z info 漢字 ü");
+  CHECK(text_log_line(at, "info", "") == "2026-11-20T09:51:07.123Z info ");
+}
+
 TEST_CASE("the ids that a message names are members of their own") {
   const auto both = line("request " + an_id + " (GET /x) failed: operation " + another + " is gone");
   CHECK(both["request"] == an_id);
