@@ -29,7 +29,7 @@ class notebook {
   }
   /// Nothing of this version is still to be written.
   bool has(std::uint64_t version) const { return !is_kept() || version == written_; }
-  /// What was written last is stored for the next process.
+  /// The last text that was written is stored for the next process.
   bool is_stored() const { return !is_kept() || is_stored_; }
 
   /// Stores a changed state at once, for the shutdown.
