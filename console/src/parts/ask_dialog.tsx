@@ -1,5 +1,6 @@
 // The dialog of a question (state/asking.ts): a line to fill in, or yes and no. Enter says yes, Escape no.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { use_modal } from './modal.ts';
 import { asked, leave_question, type Asked } from '../state/asking.ts';
 
 function Form({ of }: { of: Asked }) {
@@ -19,15 +20,10 @@ function Form({ of }: { of: Asked }) {
   );
 }
 
-/** The focus goes back to where it was when it closes. */
 function Box({ of }: { of: Asked }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const el = box.current!;
-    el.showModal();
-    el.querySelector<HTMLElement>('input, textarea, [type=submit]')?.focus();
-    return () => el.close();
-  }, []);
+  use_modal(box);
+  useEffect(() => box.current!.querySelector<HTMLElement>('input, textarea, [type=submit]')?.focus(), []);
   return (
     <dialog ref={box} class="dialog ask" aria-labelledby="ask-title" onClose={() => of.answer(null)}>
       <h2 id="ask-title">{of.title}</h2>

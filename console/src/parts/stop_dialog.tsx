@@ -8,6 +8,7 @@ import { shown } from '../model/format.ts';
 import { preview_of } from '../model/preview.ts';
 import { waiting_words } from '../model/unanswered.ts';
 import { bodies_of, close_stop, give_up, send_stop, stopping, type StopChoice, type Stopping } from '../state/stopping.ts';
+import { use_modal } from './modal.ts';
 import { LiveReport } from './report.tsx';
 import { Copy, Dot, Trouble } from './small.tsx';
 
@@ -103,19 +104,24 @@ function Told({ asked }: { asked: Stopping }) {
   );
 }
 
-export function StopDialog() {
-  const asked = stopping.value;
+/** A button that goes with what it did leaves the focus to the dialog. */
+function Box({ asked }: { asked: Stopping }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (asked && !box.current?.open) box.current?.showModal();
-    if (!asked && box.current?.open) box.current.close();
-  }, [asked !== null]);
-  if (!asked) return null;
+  use_modal(box);
   const is_unanswered = asked.phase === 'sent' && asked.trouble !== '';
+  const is_asked = asked.phase !== 'told' && !is_unanswered;
+  useEffect(() => {
+    if (!box.current!.contains(document.activeElement)) box.current!.focus();
+  }, [is_asked, is_unanswered]);
   return (
-    <dialog ref={box} class="dialog" aria-labelledby="stop-title" onClose={close_stop}>
-      <h2 id="stop-title">{asked.phase === 'told' || is_unanswered ? `Stop of ${target_name(asked.target)}` : `Stop ${target_name(asked.target)}?`}</h2>
+    <dialog ref={box} class="dialog" tabIndex={-1} aria-labelledby="stop-title" onClose={() => stopping.peek()?.ids === asked.ids && close_stop()}>
+      <h2 id="stop-title">{is_asked ? `Stop ${target_name(asked.target)}?` : `Stop of ${target_name(asked.target)}`}</h2>
       {asked.phase === 'told' ? <Told asked={asked} /> : is_unanswered ? <Unanswered asked={asked} /> : <Ask key={asked.ids[0]} asked={asked} />}
     </dialog>
   );
+}
+
+export function StopDialog() {
+  const asked = stopping.value;
+  return asked && <Box asked={asked} />;
 }

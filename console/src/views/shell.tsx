@@ -1,6 +1,6 @@
 // The frame of every view: navigation, the state of the connection, help on keys, and the stop dialog.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { connection } from '../api/feed.ts';
 import { last_sign_of_life } from '../api/sign_of_life.ts';
 import { clock_offset } from '../api/server_clock.ts';
@@ -8,6 +8,7 @@ import { silence_age, silence_words } from '../model/silence.ts';
 import { use_scroll_place } from '../parts/scroll_place.ts';
 import { AskDialog } from '../parts/ask_dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
+import { use_modal } from '../parts/modal.ts';
 import { saved_views } from '../parts/search_box.tsx';
 import { Empty } from '../parts/small.tsx';
 import { StopDialog } from '../parts/stop_dialog.tsx';
@@ -114,10 +115,7 @@ const keys: [string, string][] = [
 
 function Help() {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (is_help_open.value) box.current?.showModal();
-  }, [is_help_open.value]);
-  if (!is_help_open.value) return null;
+  use_modal(box);
   return (
     <dialog ref={box} class="dialog" aria-labelledby="help-title" onClose={() => (is_help_open.value = false)}>
       <h2 id="help-title">Keys</h2>
@@ -190,7 +188,7 @@ export function Shell() {
       </div>
       <StopDialog />
       <AskDialog />
-      <Help />
+      {is_help_open.value && <Help />}
     </>
   );
 }

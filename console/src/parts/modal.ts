@@ -1,0 +1,14 @@
+// A dialog over the page, as long as it is drawn.
+import type { RefObject } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+/** When it goes, whatever closed it, the focus goes back to where it was before. The browser does so only for a dialog that it closes itself. */
+export function use_modal(box: RefObject<HTMLDialogElement | null>): void {
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current!.showModal();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
+}

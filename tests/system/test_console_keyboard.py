@@ -1,0 +1,151 @@
+"""The web console without a mouse, from signing in to a stop that is proven: where the focus is can be seen, and it comes back when a dialog closes."""
+
+import pytest
+
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+STAY = "trap 'exit 0' TERM; sleep 1000 & wait $!"
+# Of what has the focus: its name, and whether somebody who looks sees that it has it.
+FOCUS = """return await page.evaluate(() => {
+  const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
+  const is_in_sight = box.width > 0 && box.height > 0 && box.right > 0 && box.bottom > 0 && box.left < innerWidth && box.top < innerHeight;
+  return {
+    name: (at.getAttribute('aria-label') ?? at.labels?.[0]?.innerText ?? at.innerText ?? '').trim().slice(0, 60), tag: at.localName,
+    is_seen: is_in_sight && style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2, is_in_dialog: at.closest('dialog[open]') !== null,
+  };
+})"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with TurnCluster([{"text": "You said {{text}}."}]) as c:
+        yield c
+
+
+def press(browser, *keys):
+    browser("for (const key of args.keys) await page.keyboard.press(key)", keys=keys)
+
+
+def focus_is(browser, what, **expected):
+    """Waits for it: what a key does to the focus can come with the next frame."""
+    until(lambda: expected.items() <= browser(FOCUS).items(), lambda: f"{what} to be {expected}; the focus is {browser(FOCUS)}")
+
+
+def tab_to(browser, name):
+    """Goes there as somebody would; whatever has the focus on the way can be seen."""
+    for _ in range(60):
+        press(browser, "Tab")
+        at = browser(FOCUS)
+        assert at["is_seen"] or at["tag"] == "body", at  # body: behind the last one the browser's own frame has it
+        if at["name"] == name:
+            return
+    raise AssertionError(f"no Tab leads to {name}")
+
+
+def dialog_is_gone(browser):
+    browser("await page.locator('dialog').waitFor({ state: 'detached' })")
+
+
+def test_from_signing_in_to_a_proven_stop_without_a_mouse(cluster, browser):
+    ops = {title: cluster.start("bash", "-c", STAY, scope="hands", title=title)["id"] for title in ("alpha", "beta")}
+    for op in ops.values():
+        cluster.wait_status(op, "running")
+    browser.go("/tree?scope=hands")
+    browser.sees("Sign in", ".sign-in")
+    focus_is(browser, "the field for the token", tag="input", is_seen=True)
+    assert browser.flaws() == []
+    browser("await page.keyboard.type(args.token)", token=cluster.token)
+    press(browser, "Enter")
+    browser.sees("alpha", "[role=treeitem]")
+
+    # Each step of Tab can be seen, from the link that skips the navigation to the view.
+    tab_to(browser, "Skip to the view")
+    tab_to(browser, "Conversations")
+    tab_to(browser, "Stop hands…")
+    assert browser.flaws() == []
+
+    # The keys are told, and the focus comes back.
+    press(browser, "?")
+    browser.sees("Keys", "dialog h2")
+    focus_is(browser, "something in the dialog", is_in_dialog=True)
+    assert browser.flaws() == []
+    press(browser, "Escape")
+    dialog_is_gone(browser)
+    focus_is(browser, "what had it before", name="Stop hands…", is_seen=True)
+
+    # A dialog that a button has opened and another one closes gives the focus back to the first.
+    press(browser, "Enter")
+    browser.sees("Stop scope hands?", "dialog h2")
+    focus_is(browser, "the confirmation", name="Stop", is_seen=True)
+    press(browser, "Shift+Tab")
+    focus_is(browser, "the way out", name="Keep it running", is_seen=True)
+    press(browser, "Enter")
+    dialog_is_gone(browser)
+    focus_is(browser, "what had it before", name="Stop hands…", is_seen=True)
+
+    # So does a question that somebody leaves.
+    tab_to(browser, "Save view")
+    press(browser, "Enter")
+    browser.sees("Save this view", "dialog h2")
+    focus_is(browser, "the name", tag="input", is_seen=True)
+    assert browser.flaws() == []
+    tab_to(browser, "Leave it")
+    press(browser, "Enter")
+    dialog_is_gone(browser)
+    focus_is(browser, "what had it before", name="Save view", is_seen=True)
+
+    # The search, and out of it.
+    press(browser, "/")
+    focus_is(browser, "the search", name="Search", is_seen=True)
+    browser("await page.keyboard.type('beta')")
+    browser("await page.waitForURL('**q=beta**'); await page.getByText('alpha', { exact: true }).waitFor({ state: 'detached' })")
+    browser.sees("beta", "[role=listitem]")
+    assert browser.flaws() == []
+    press(browser, "Escape", "j")
+    browser.sees("beta", "[role=listitem].focused")
+    press(browser, "Enter")
+    browser.sees("beta", "h1")
+    assert browser.flaws() == []
+
+    # From the top of the tree down to a row, and its stop. Whoever leaves the dialog has stopped nothing.
+    press(browser, "g")
+    browser.sees("hands", "[role=treeitem]")
+    press(browser, "j")
+    browser.sees("hands", "[role=treeitem].focused")
+    press(browser, "l")
+    browser.sees("alpha", "[role=treeitem]")
+    press(browser, "j", "j", "k")
+    browser.sees("alpha", "[role=treeitem].focused")
+    focus_is(browser, "the tree", name="Live operations")
+    assert browser.flaws() == []
+    press(browser, "c")
+    browser.sees("Stop alpha?", "dialog h2")
+    assert browser.flaws() == []
+    press(browser, "Escape")
+    dialog_is_gone(browser)
+    focus_is(browser, "the tree", name="Live operations")
+    assert [cluster.operation(op)["status"] for op in ops.values()] == ["running", "running"]
+    press(browser, "c")
+    browser.sees("Stop alpha?", "dialog h2")
+    focus_is(browser, "the confirmation", name="Stop", is_seen=True)
+    press(browser, "Enter")
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    focus_is(browser, "something in the report", is_in_dialog=True)
+    assert browser.flaws() == []
+    press(browser, "Escape")
+    dialog_is_gone(browser)
+    focus_is(browser, "the tree", name="Live operations")
+    assert [cluster.operation(op)["status"] for op in ops.values()] == ["cancelled", "running"]
+
+    # Its page tells the same: Stops, down to the newest, and in.
+    tab_to(browser, "Stops")
+    press(browser, "Enter")
+    browser.sees("alpha", ".cancels")
+    press(browser, "j")
+    focus_is(browser, "the newest stop", tag="a", is_seen=True)
+    assert browser.flaws() == []
+    press(browser, "Enter")
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    assert browser.flaws() == []
+    cluster.cancel(scope="hands")
