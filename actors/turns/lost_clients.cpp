@@ -11,6 +11,7 @@
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/stop_local.hpp"
+#include "controller/named_request.hpp"
 
 namespace quell::controller::turns {
 
@@ -41,9 +42,10 @@ void stop_for_lost_client(const std::shared_ptr<agent_runtime>& runtime, const l
       {commands::order_cancel{std::move(c), cancel_id::fresh(), commands::order_cancel::may_target::live_target}, {}});
 }
 
-/// Whether the turn is the only one of its conversation, made for one request: an equal request is a repeat, and not
-/// the next message of the conversation.
+/// Whether an equal request is a repeat, and not the next message of the conversation: the request names its message,
+/// or the turn is the only one of its conversation, made for one request.
 bool is_of_one_request(const lost_client& client) {
+  if (client.request.starts_with(names_its_message)) return true;
   const auto text = client.scope.text();
   const auto last = text.rfind('/');
   if (last == std::string::npos || !operation_id::parse(text.substr(last + 1))) return false;

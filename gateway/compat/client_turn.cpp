@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "controller/named_request.hpp"
 #include "gateway/compat/asked_again.hpp"
 #include "gateway/compat/stored_images.hpp"
 #include "gateway/rights.hpp"
@@ -61,7 +62,8 @@ void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message
                                    });
 }
 
-/// The text by which a repeat of this request is known: such clients name neither their requests nor their messages.
+/// The text by which a repeat of this request is known: most of these clients name neither their requests nor their
+/// messages.
 std::string request_key(const exchange& x, const client_request& wanted, const turns::message_order& order) {
   const auto& conversation = wanted.conversation;
   std::string all;
@@ -75,7 +77,9 @@ std::string request_key(const exchange& x, const client_request& wanted, const t
   if (wanted.again != client_request::again_as::nothing)
     add(wanted.again == client_request::again_as::edited ? "edited" : "again");
   for (const auto& image : conversation.images) add(image.type + std::to_string(image.bytes.size()));
-  return sha256_hex(all);
+  if (wanted.page_request.empty()) return sha256_hex(all);
+  add(wanted.page_request);
+  return std::string(names_its_message) + sha256_hex(all);
 }
 
 /// The turn that this request began before a restart of quelld, if its client has not returned yet.

@@ -28,6 +28,8 @@ struct client_request {
   /// does not know is a message like others.
   enum class again_as : std::uint8_t { nothing, as_it_was, edited } again = again_as::nothing;
   std::string page_message = {}; ///< the page's id of that message; "" = the newest
+  /// What the page calls this request, different for each of its conversation; "" = it has no name for it.
+  std::string page_request = {};
 };
 inline constexpr const char* openai_channel = "openai";
 inline constexpr const char* ui_channel = "ui";

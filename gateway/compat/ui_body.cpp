@@ -55,6 +55,8 @@ tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
   const auto* messages = fields.take("messages");
   if (messages && messages->is_array() && !messages->empty() && messages->back().is_object())
     if (const auto id = messages->back().find("id"); id != messages->back().end()) found.message = as_label(&*id);
+  // Each question has an id of its own, and each answer: the one that is asked again is gone afterwards.
+  if (!found.chat.empty()) found.request = found.regenerates ? changed : found.message;
   found.edits = !found.regenerates && !changed.empty() && changed == found.message;
   const auto on_disconnect = fields.text("on_disconnect", 1, 16).value_or("cancel");
   if (on_disconnect != "cancel" && on_disconnect != "continue")

@@ -57,6 +57,7 @@ awaitable<response> post_ui_chat(exchange& x) {
   if (!request.chat.empty()) wanted.labels.emplace(chat_label, std::move(request.chat));
   if (!request.message.empty()) wanted.labels.emplace(page_message_label, request.message);
   wanted.page_message = std::move(request.message);
+  wanted.page_request = std::move(request.request);
   auto begun = co_await begin_client_turn(x, std::move(wanted));
   const auto& a = begun.decided;
   response answer;

@@ -135,6 +135,31 @@ def test_a_page_that_asks_again_gets_its_turn_back(world, wanted):
     assert not processes.marked(m)
 
 
+@pytest.mark.parametrize("wanted", [{}, {"trigger": "regenerate-message", "messageId": "a1"}, {"trigger": "submit-message", "messageId": "u1"}])
+def test_an_answer_that_a_page_lost_in_its_conversation_is_given_again(world, wanted):
+    c, m = world
+    page = {"id": "chat", "scope": "page/lost"}
+    open(os.path.join(c.workspace, "go"), "w").close()
+    if wanted:
+        assert b"Paid." in Request(c, "page", "pay", **page).over().answer
+    text = "pay again" if wanted.get("messageId") == "u1" else "pay"
+    asked = Request(c, "page", text, reads=False, **page, **wanted)
+    count = 2 if wanted else 1
+    until(lambda: len(c.operations(kind="turn")) == count and not c.operations(kind="turn", status="live"), "its turn to end")
+    turn = c.operations(kind="turn", order="desc")[0]["id"]
+    c.restart()
+    asked.hang_up()
+    again = Request(c, "page", text, **page, **wanted).over()
+    assert again.error is None and b"Paid." in again.answer and again.heads["X-Quell-Turn"] == turn, (again.error, again.answer)
+    assert lines(c, "ran") == ["paid"] * count and len(c.operations(kind="turn")) == count
+    # Once, and no other request gets it.
+    other = {**wanted, "messageId": "a2"} if wanted.get("messageId") == "a1" else wanted
+    new = Request(c, "page", text, **page, **other).over()
+    assert new.error is None and new.heads["X-Quell-Turn"] != turn and len(lines(c, "ran")) == count + 1, (new.error, new.answer)
+    c.check_scope("page/lost")
+    assert not processes.marked(m)
+
+
 def test_the_hang_up_of_a_client_that_returned_is_a_cancel(world):
     c, m = world
     first = Request(c, "stream", "runs")
