@@ -18,8 +18,8 @@ namespace {
 using nlohmann::json;
 
 constexpr unsigned most_pages = 5, most_tries = 6;
-constexpr std::size_t most_requested = 200, most_threads = 20; ///< channels; threads of one
-constexpr std::chrono::hours oldest{24};                       ///< as long as repeated messages are recognised
+constexpr std::size_t most_threads = 20; ///< of one channel
+constexpr std::chrono::hours oldest{24}; ///< as long as repeated messages are recognised
 constexpr std::size_t most_nonce = 40;
 constexpr milliseconds longest_wait{30'000}; ///< longest wait of new messages
 
@@ -109,19 +109,19 @@ void bot::plan_to_catch_up() {
   std::stable_sort(to_ask_.begin(), to_ask_.end(), [](const history_question& a, const history_question& b) {
     return handled_marks::by_number{}(b.after, a.after);
   });
-  if (to_ask_.size() > most_requested) to_ask_.resize(most_requested);
-  for (const auto& q : to_ask_) {
-    auto& p = pasts_[scope(q.team, q.channel, "")->text()];
-    for (const auto& [place, ts] : thread_marks_.all()) {
-      const auto thread = scope_path::parse(place);
-      if (!thread || !thread->is_at_or_below(*scope(q.team, q.channel, ""))) continue;
-      if (const auto texts = texts_of(*thread); texts && texts->size() == 4 && not_too_old(ts) == ts)
-        p.threads.push_back(texts->back());
-    }
+  for (const auto& q : to_ask_) pasts_[scope(q.team, q.channel, "")->text()];
+  for (const auto& [place, ts] : thread_marks_.all()) {
+    const auto thread = scope_path::parse(place);
+    const auto texts = thread ? texts_of(*thread) : std::nullopt;
+    if (!texts || texts->size() != 4 || not_too_old(ts) != ts) continue;
+    const auto channel = scope((*texts)[1], (*texts)[2], "");
+    if (const auto past = channel ? pasts_.find(channel->text()) : pasts_.end(); past != pasts_.end())
+      past->second.threads.push_back(texts->back());
+  }
+  for (auto& [channel, p] : pasts_)
     std::sort(p.threads.begin(), p.threads.end(), [](const std::string& a, const std::string& b) {
       return handled_marks::by_number{}(b, a); // newest first
     });
-  }
   hold_again();
 }
 
