@@ -4,7 +4,6 @@
 // between is fetched again, and a repeated message is recognised by its id.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -31,11 +30,13 @@ class handled_marks {
     auto& c = at(channel);
     c.open.insert(id);
     if (by_number{}(c.last, id)) c.last = id;
+    place(channel, c);
   }
   /// The message is decided, or is not for us.
   void done(const std::string& channel, const std::string& id) {
     auto& c = at(channel);
     c.open.erase(id);
+    place(channel, c);
     if (by_number{}(c.last, id)) c.last = id;
     const auto before = c.handled;
     // Everything before the oldest undecided message is processed.
@@ -48,7 +49,19 @@ class handled_marks {
   /// Restores a position from an earlier process.
   void recall(const std::string& channel, const std::string& id) { at(channel).handled = at(channel).last = id; }
   /// The channel no longer exists for us.
-  void forget(const std::string& channel) { changes_ += channels_.erase(channel); }
+  void forget(const std::string& channel) {
+    const auto at = channels_.find(channel);
+    if (at == channels_.end()) return;
+    by_use_.erase(at->second.use);
+    channels_.erase(at);
+    ++changes_;
+  }
+
+  /// Whether everything up to some message there is processed.
+  bool contains(const std::string& channel) const {
+    const auto at = channels_.find(channel);
+    return at != channels_.end() && !at->second.handled.empty();
+  }
 
   /// Each channel with the newest id up to which everything is processed.
   std::map<std::string, std::string> all() const {
@@ -60,29 +73,40 @@ class handled_marks {
   std::size_t changes() const { return changes_; }
 
  private:
+  /// Whether a message is undecided, and when it was used: the smallest is forgotten first.
+  using use_key = std::pair<bool, std::size_t>;
   struct channel {
     std::string handled, last;
     std::set<std::string, by_number> open{};
-    std::size_t used = 0;
+    use_key use{}; ///< in `by_use_`
   };
 
   channel& at(const std::string& name) {
     if (channels_.size() >= most_channels_ && !channels_.contains(name)) forget_one();
     auto& c = channels_[name];
-    c.used = ++clock_;
+    by_use_.erase(c.use);
+    c.use = {!c.open.empty(), ++clock_};
+    by_use_.emplace(c.use, name);
     return c;
+  }
+
+  /// After a change of its undecided messages.
+  void place(const std::string& name, channel& c) {
+    if (c.use.first == !c.open.empty()) return;
+    by_use_.erase(c.use);
+    c.use.first = !c.open.empty();
+    by_use_.emplace(c.use, name);
   }
 
   /// Rather one without an undecided message.
   void forget_one() {
-    const auto is_older = [](const auto& a, const auto& b) {
-      return std::pair(!a.second.open.empty(), a.second.used) < std::pair(!b.second.open.empty(), b.second.used);
-    };
-    channels_.erase(std::min_element(channels_.begin(), channels_.end(), is_older));
+    channels_.erase(by_use_.begin()->second);
+    by_use_.erase(by_use_.begin());
   }
 
   std::size_t most_channels_;
   std::map<std::string, channel> channels_;
+  std::map<use_key, std::string> by_use_;
   std::size_t changes_ = 0, clock_ = 0;
 };
 

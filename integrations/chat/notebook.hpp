@@ -1,6 +1,9 @@
-// Decides when a connector stores its state for a restart: at each change while it is small, else soon after one.
+// Decides when a connector stores its state for a restart: at each change while it is small, else soon after one, and
+// the later the more there is to write.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,7 +26,8 @@ class notebook {
   /// `version` grows with every change; `make` returns the state to store. Returns the latest time for the next call.
   std::optional<boot_time> keep(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
     if (!is_kept() || version == written_) return std::nullopt;
-    if (const auto at = last_ + between; text_.size() > most_at_once && last_ != boot_time{} && now < at) return at;
+    if (const auto at = last_ + between(text_.size()); text_.size() > most_at_once && last_ != boot_time{} && now < at)
+      return at;
     write(version, now, make());
     return std::nullopt;
   }
@@ -40,7 +44,11 @@ class notebook {
  private:
   /// Bytes. What is about to leave is known to the next process then, however soon this one dies.
   static constexpr std::size_t most_at_once = 32 << 10;
-  static constexpr milliseconds between{250};
+  /// About 512 KiB a second.
+  static constexpr milliseconds between(std::size_t bytes) {
+    constexpr milliseconds least{250};
+    return std::max(least, milliseconds{bytes >> 9});
+  }
 
   void write(std::uint64_t version, boot_time now, std::string text) {
     written_ = version;

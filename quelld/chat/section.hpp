@@ -95,6 +95,7 @@ configured_connector connected_by(Settings settings, Start start) {
             own.is_cancel = tools.is_cancel;
             own.log = tools.log;
             if constexpr (requires { own.memory; }) own.memory = tools.memory_of(name);
+            if constexpr (requires { own.positions; }) own.positions = tools.memory_of(name + "-heard");
             return start(std::move(own), tools.at);
           }};
 }

@@ -221,7 +221,7 @@ def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world
     c, d, _ = world
     d.message("one")
     stands(d, "You said one.")
-    until(lambda: c.remembers("discord").get("heard", {}).get(SCOPE), "the channel to be remembered")
+    until(lambda: c.remembers("discord-heard").get("heard", {}).get(SCOPE), "the channel to be remembered")
     c.kill_controller()
     d.message("two")
     d.message("three")
@@ -241,7 +241,7 @@ def test_a_session_that_was_forgotten_loses_nothing(world):
     c, d, _ = world
     d.message("one")
     stands(d, "You said one.")
-    until(lambda: c.remembers("discord").get("heard", {}).get(SCOPE), "the channel to be remembered")
+    until(lambda: c.remembers("discord-heard").get("heard", {}).get(SCOPE), "the channel to be remembered")
     d.do("drop", forget=True)
     d.message("two")  # no session receives it
     stands(d, "You said two.", 60)

@@ -42,7 +42,7 @@ def test_each_of_five_thousand_channels_is_answered(world):
 def test_what_was_said_in_any_of_five_thousand_channels_while_quelld_was_away_is_answered(world):
     c, d = world
     d.do("crowd", places=PLACES, message={"content": "nothing that concerns the bot"})
-    until(lambda: len(c.remembers("discord").get("heard", {})) == len(PLACES), "all channels to be remembered", seconds=200)
+    until(lambda: len(c.remembers("discord-heard").get("heard", {})) == len(PLACES), "all channels to be remembered", seconds=200)
     c.kill_controller()
     asked = PLACES[::250]
     for guild, channel in asked:

@@ -64,7 +64,7 @@ bot::bot(discord_settings settings, host& at)
                  outbox_.looked(which, how, web_loop::now());
                },
                [this](const std::string& sentence) { log("discord: " + sentence); }}),
-      notes_(settings_.memory),
+      notes_(settings_.memory), positions_(settings_.positions),
       door_(settings_.public_key, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())) {}
 
 result<void> bot::start() {
@@ -142,7 +142,8 @@ void bot::stop() {
   if (is_over_.exchange(true)) return;
   if (socket_) socket_->stop();
   if (loop_) loop_->stop();
-  notes_.close(version(), web_loop::now(), [this] { return to_keep(); });
+  notes_.close(outbox_.changes(), web_loop::now(), [this] { return to_keep(); });
+  positions_.close(marks_.changes(), web_loop::now(), [this] { return positions_to_keep(); });
 }
 
 std::optional<boot_time> bot::turn(boot_time now) {
@@ -162,8 +163,9 @@ std::optional<boot_time> bot::turn(boot_time now) {
     if (at && (!next || *at < *next)) next = at;
   };
   if (missed_.is_over()) sooner(outbox_.next_at(now));
-  sooner(histories_.next_at(now));
-  sooner(notes_.keep(version(), now, [this] { return to_keep(); }));
+  sooner(next_history_at(now));
+  sooner(notes_.keep(outbox_.changes(), now, [this] { return to_keep(); }));
+  sooner(keep_positions(now));
   if (!later_.empty()) sooner(later_.begin()->first);
   for (const auto& [id, one] : open_)
     if (one.done) sooner(one.waits_until);

@@ -88,11 +88,15 @@ class bot final : public std::enable_shared_from_this<bot> {
   // catching_up.cpp
   void recall();
   void apply(const event& e);
-  std::uint64_t version() const { return outbox_.changes() + marks_.changes(); }
   std::string to_keep() const;
+  std::string positions_to_keep() const;
+  /// Returns the latest time for the next call.
+  std::optional<boot_time> keep_positions(boot_time now);
   void catch_up();
   /// Begins as many requests as may be under way.
   void fetch_missed(boot_time now);
+  /// When Discord lets a history be read that could begin otherwise; nullopt: none waits for that.
+  std::optional<boot_time> next_history_at(boot_time now) const;
   void missed(const history_queue::request& wanted, const web_response& answer);
   /// False: it was not fetched, and will not be.
   bool ask_again(history_queue::request wanted, const web_response& answer);
@@ -131,7 +135,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   begun_turns begun_;
   outbox outbox_;
   missed_events missed_;
-  notebook notes_;
+  notebook notes_, positions_;
   rate_limits limits_;
   interaction_verifier door_;
   std::map<std::string, open_answer> open_;

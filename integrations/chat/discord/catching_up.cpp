@@ -28,9 +28,11 @@ bool is_recent(const std::string& id) {
 
 void bot::recall() {
   const auto known = json::parse(notes_.recall(), nullptr, false);
-  if (const auto& marks = member_of(known, "heard"); marks.is_object())
-    for (const auto& [place, id] : marks.items())
-      if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
+  const auto positions = json::parse(positions_.recall(), nullptr, false);
+  for (const auto* kept : {&known, &positions}) // older versions kept all in one
+    if (const auto& marks = member_of(*kept, "heard"); marks.is_object())
+      for (const auto& [place, id] : marks.items())
+        if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
   const auto& shown = member_of(known, "shown");
   constexpr std::size_t most_nonce = 9; // with a number after it; Discord allows 25
   // Restored together with the used numbers; otherwise a new post would be taken for an old one.
@@ -42,9 +44,17 @@ void bot::recall() {
 }
 
 std::string bot::to_keep() const {
-  auto text = json{{"heard", marks_.all()}, {"nonce", nonce_}}.dump();
+  auto text = json::object({{"nonce", nonce_}}).dump();
   text.pop_back(); // the state of the outbox is JSON text, and this is written at every change
   return text + R"(,"shown":)" + outbox_.kept() + "}";
+}
+
+std::string bot::positions_to_keep() const { return json::object({{"heard", marks_.all()}}).dump(); }
+
+/// Behind what the outbox knows: a message that is not heard again has its reply there.
+std::optional<boot_time> bot::keep_positions(boot_time now) {
+  if (!notes_.has(outbox_.changes()) || !notes_.is_stored()) return std::nullopt;
+  return positions_.keep(marks_.changes(), now, [this] { return positions_to_keep(); });
 }
 
 /// Places in which something was said last come first.
@@ -63,7 +73,9 @@ void bot::catch_up() {
 }
 
 void bot::fetch_missed(boot_time now) {
-  while (auto next = histories_.next(now)) {
+  while (limits_.wait(history_route, now).count() == 0) {
+    auto next = histories_.next();
+    if (!next) return;
     const auto scope = scope_path::parse(next->place);
     const auto channel = scope ? channel_of(*scope) : std::string();
     if (channel.empty()) {
@@ -80,12 +92,17 @@ void bot::fetch_missed(boot_time now) {
   }
 }
 
+std::optional<boot_time> bot::next_history_at(boot_time now) const {
+  const auto wait = limits_.wait(history_route, now);
+  if (!histories_.may_begin() || wait.count() == 0) return std::nullopt;
+  return now + wait;
+}
+
 bool bot::ask_again(history_queue::request wanted, const web_response& answer) {
   const auto now = web_loop::now();
   if (answer.what == web_end::answered && answer.status == 429) {
     if (++wanted.refusals > most_refusals) return false;
-    const auto limit = limits_.answered(history_route, answer.status, answer.headers, answer.body, now);
-    histories_.pause(now + limit.wait);
+    limits_.answered(history_route, answer.status, answer.headers, answer.body, now);
     histories_.add_first(std::move(wanted));
     return true;
   }

@@ -115,9 +115,8 @@ void bot::attach_to(incoming_message& message, const std::string& data, bool sto
 
 std::vector<scope_path> bot::threads_below(const scope_path& place) const {
   std::vector<scope_path> all;
-  const auto marks = marks_.all();
   for (const auto& id : threads_.below(channel_of(place)))
-    if (const auto thread = discord_scope(place.segments()[1], id); thread && marks.contains(thread->text()))
+    if (const auto thread = discord_scope(place.segments()[1], id); thread && marks_.contains(thread->text()))
       all.push_back(*thread);
   return all;
 }
@@ -195,8 +194,12 @@ void bot::hear_edit(const std::string& data) {
 
 void bot::hear_deletion(const std::string& id, const std::optional<scope_path>& place) {
   if (!is_snowflake(id)) return;
-  for (auto& [place, held] : held_)
-    if (held.forget(id)) return;
+  if (place) {
+    if (const auto held = held_.find(place->text()); held != held_.end() && held->second.forget(id)) return;
+  } else {
+    for (auto& [all, held] : held_)
+      if (held.forget(id)) return;
+  }
   const auto own = "discord:" + id;
   follow_ups_.deleted(own, place ? std::vector{*place} : std::vector<scope_path>{}, own);
 }

@@ -2,17 +2,16 @@
 // from a bot, and replies need them, too; those first in which somebody waits. Pure.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
-
-#include "protocol/time.hpp"
 
 namespace quell::integrations::chat::discord {
 
+/// Each place waits at most once. Every step takes the same time, however many wait.
 class history_queue {
  public:
   static constexpr std::size_t most_at_once = 4;
@@ -25,38 +24,36 @@ class history_queue {
     unsigned refusals = 0; ///< answers that asked for patience; no try
   };
 
-  void add(request r) { waiting_.push_back(std::move(r)); }
+  void add(request r) { insert(waiting_.end(), std::move(r)); }
   /// Comes before all others.
-  void add_first(request r) { waiting_.push_front(std::move(r)); }
+  void add_first(request r) { insert(waiting_.begin(), std::move(r)); }
   /// Somebody waits in this place: it comes before all others.
   void hurry(const std::string& place) {
-    const auto at = std::find_if(waiting_.begin(), waiting_.end(), [&](const request& r) { return r.place == place; });
-    if (at == waiting_.end() || at == waiting_.begin()) return;
-    auto found = std::move(*at);
-    waiting_.erase(at);
-    waiting_.push_front(std::move(found));
+    if (const auto at = by_place_.find(place); at != by_place_.end())
+      waiting_.splice(waiting_.begin(), waiting_, at->second);
   }
-  /// Nothing begins before then.
-  void pause(boot_time until) { free_at_ = std::max(free_at_, until); }
+  /// Whether one may begin now, as far as their number goes.
+  bool may_begin() const { return !waiting_.empty() && under_way_ < most_at_once; }
   /// The next one, which counts as under way until `ended`; nullopt: none may begin now.
-  std::optional<request> next(boot_time now) {
-    if (waiting_.empty() || under_way_ >= most_at_once || free_at_ > now) return std::nullopt;
+  std::optional<request> next() {
+    if (!may_begin()) return std::nullopt;
     auto first = std::move(waiting_.front());
     waiting_.pop_front();
+    by_place_.erase(first.place);
     ++under_way_;
     return first;
   }
   void ended() { --under_way_; }
-  /// When a pause ends for what waits; nullopt: nothing waits for the time.
-  std::optional<boot_time> next_at(boot_time now) const {
-    if (waiting_.empty() || under_way_ >= most_at_once || free_at_ <= now) return std::nullopt;
-    return free_at_;
-  }
 
  private:
-  std::deque<request> waiting_;
+  void insert(std::list<request>::const_iterator before, request r) {
+    const auto [at, is_new] = by_place_.try_emplace(r.place);
+    if (is_new) at->second = waiting_.insert(before, std::move(r));
+  }
+
+  std::list<request> waiting_;
+  std::unordered_map<std::string, std::list<request>::iterator> by_place_;
   std::size_t under_way_ = 0;
-  boot_time free_at_{};
 };
 
 } // namespace quell::integrations::chat::discord

@@ -56,7 +56,8 @@ rate_limits::verdict rate_limits::answered(const std::string& route, long status
       is_global |= at->get<bool>();
   }
   verdict v{whole(std::max(seconds.value_or(1), shortest_seconds)), is_global};
-  (is_global ? all_free_at_ : free_at_[route]) = now + v.wait;
+  auto& free_at = is_global ? all_free_at_ : free_at_[route];
+  free_at = std::max(free_at, now + v.wait); // of several answers under way the longest counts
   return v;
 }
 

@@ -20,7 +20,7 @@ done_how made_message(const std::string& body) {
 void bot::send_due(boot_time now) {
   const auto actions = outbox_.due(now);
   // Stored before they are performed: after a crash the next process knows what was in flight.
-  notes_.keep(version(), now, [this] { return to_keep(); });
+  notes_.keep(outbox_.changes(), now, [this] { return to_keep(); });
   for (const auto& a : actions) {
     auto request = request_of(a, nonce_ + "." + std::to_string(a.key));
     if (!request) {

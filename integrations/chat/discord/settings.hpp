@@ -33,6 +33,8 @@ struct discord_settings {
   std::function<void(const std::string&)> log;
   /// Storage over restarts. Both functions empty: nothing is remembered.
   integrations::chat::memory memory;
+  /// The same for what was heard in which channel: of a large bot much text, which is written less often.
+  integrations::chat::memory positions;
 };
 
 } // namespace quell::integrations::chat

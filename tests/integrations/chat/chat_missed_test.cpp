@@ -212,4 +212,18 @@ TEST_CASE("above the limit the channel in which nothing was said for longest is 
   marks.done("new", "3");
   marks.done("undecided", "1");
   CHECK(marks.all() == std::map<std::string, std::string>{{"undecided", "1"}, {"new", "3"}});
+  CHECK(marks.contains("new"));
+  CHECK_FALSE(marks.contains("quiet"));
+  marks.comes("undecided", "4");
+  marks.comes("new", "5");
+  marks.done("undecided", "4"); // it is quiet again, whatever was said last
+  marks.comes("fourth", "6");
+  CHECK(marks.all() == std::map<std::string, std::string>{{"new", "3"}});
+  CHECK_FALSE(marks.contains("fourth")); // nothing there is processed
+  marks.forget("new");
+  marks.forget("unknown");
+  marks.comes("fifth", "7");
+  marks.done("fifth", "7");
+  marks.done("fourth", "6");
+  CHECK(marks.all() == std::map<std::string, std::string>{{"fifth", "7"}, {"fourth", "6"}});
 }

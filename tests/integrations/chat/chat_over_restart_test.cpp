@@ -335,6 +335,9 @@ TEST_CASE("notes are taken at each change while they are short, and else soon af
   CHECK_FALSE(notes.keep(5, now + milliseconds{600}, [] { return "four"; }));
   notes.close(6, now + milliseconds{601}, [] { return "last"; });
   CHECK(written == strings{"one", "two", large, "four", "last"});
+  const std::string huge(1 << 20, 'x');
+  CHECK_FALSE(notes.keep(7, now + milliseconds{900}, [&] { return huge; }));
+  CHECK(notes.keep(8, now + milliseconds{901}, [] { return "next"; }) == now + milliseconds{900 + 2048});
 }
 
 TEST_CASE("notes that cannot be stored are not told as stored, and are written again", "[restart]") {

@@ -8,32 +8,35 @@ using namespace quell::integrations::chat::discord;
 
 TEST_CASE("few channels are read at once, and those first in which somebody waits", "[discord]") {
   history_queue q;
-  const boot_time now{1'000'000'000};
   for (int i = 0; i < 6; ++i) q.add({std::to_string(i), "1"});
   q.hurry("5");
   q.hurry("unknown");
   std::string begun;
-  while (const auto next = q.next(now)) begun += next->place;
+  while (const auto next = q.next()) begun += next->place;
   CHECK(begun == "5012");
   q.ended();
   q.add_first({"5", "2"}); // its next page
-  CHECK(q.next(now)->place == "5");
-  CHECK_FALSE(q.next(now));
+  CHECK(q.next()->place == "5");
+  CHECK_FALSE(q.may_begin());
+  CHECK_FALSE(q.next());
   for (int i = 0; i < 4; ++i) q.ended();
-  CHECK(q.next(now)->place == "3");
-  CHECK(q.next(now)->place == "4");
-  CHECK_FALSE(q.next(now));
-  CHECK_FALSE(q.next_at(now));
+  CHECK(q.may_begin());
+  CHECK(q.next()->place == "3");
+  CHECK(q.next()->place == "4");
+  CHECK_FALSE(q.may_begin());
+  CHECK_FALSE(q.next());
 }
 
-TEST_CASE("a service that asks for patience gets it for all channels", "[discord]") {
+TEST_CASE("a channel waits once, and can be hurried as often as somebody writes there", "[discord]") {
   history_queue q;
-  const boot_time now{1'000'000'000};
-  q.add({"a", "1"});
-  q.pause(now + milliseconds{50});
-  q.pause(now + milliseconds{20});
-  CHECK_FALSE(q.next(now));
-  CHECK(q.next_at(now) == now + milliseconds{50});
-  CHECK(q.next(now + milliseconds{50})->place == "a");
-  CHECK_FALSE(q.next_at(now));
+  for (const auto* place : {"a", "b", "c"}) q.add({place, "1"});
+  q.add({"b", "2"});
+  q.hurry("c");
+  q.hurry("b");
+  q.hurry("b");
+  std::string begun;
+  while (const auto next = q.next()) begun += next->place + next->after;
+  CHECK(begun == "b1c1a1");
+  q.hurry("b"); // it is under way
+  CHECK_FALSE(q.may_begin());
 }

@@ -239,6 +239,8 @@ TEST_CASE("rate limits are learnt from headers and from 429", "[discord]") {
   CHECK((all.wait == 3000ms && all.is_for_everything));
   CHECK(limits.is_shut(now));
   CHECK(limits.wait("POST 8", now) == 3000ms);
+  limits.answered("POST 9", 429, {}, R"({"retry_after":0.25,"global":true})", now); // was under way with that one
+  CHECK(limits.wait("POST 8", now) == 3000ms);
   CHECK(limits.answered("x", 429, {}, R"({"retry_after":1e99})", now).wait <= 1h);
   CHECK(limits.answered("x", 429, {{"retry-after", "nan"}}, "", now).wait > 0ms);
 }
