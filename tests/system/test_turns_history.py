@@ -94,9 +94,10 @@ def test_a_summary_takes_the_place_of_the_older_part_and_keeps_the_first_fact(wo
     assert "My sister is called Ada." in sent(player, "and again") and len(player.summaries()) == before
 
 
-def test_a_conversation_of_10000_messages_is_answered_by_a_model_of_8k(world):
+@every
+def test_a_conversation_of_10000_messages_is_answered_by_a_model_of_8k(world, dialect):
     c, player = world
-    scope = "openai/huge"
+    scope = f"{dialect}/huge"
     said(c, scope, "My sister is called Ada.")
     c.kill_controller()
     database = sqlite3.connect(c.state + "/quell.db")
