@@ -50,7 +50,7 @@ export function AuditView() {
               return (
                 <tr key={e.n}>
                   <td class="num faint">{e.n}</td><td><When at={e.at} how="clock" /></td><td>{data.by?.name || data.by?.id || '–'}</td><td>{plain(data.action ?? '')}</td>
-                  <td>{e.cancel ? <a href={cancel_link(e.cancel)}>{text_of(data.target)}</a> : text_of(data.target)}{data.reason && <span class="faint"> “{data.reason}”</span>}</td>
+                  <td class="wide">{e.cancel ? <a href={cancel_link(e.cancel)}>{text_of(data.target)}</a> : text_of(data.target)}{data.reason && <span class="faint"> “{data.reason}”</span>}</td>
                   <td class="faint">{[data.via?.channel, data.via?.token].filter(Boolean).join(' · ') || (typeof data.via === 'string' ? data.via : '')}</td>
                 </tr>
               );

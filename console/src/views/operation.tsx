@@ -146,7 +146,7 @@ export function OperationView({ id }: { id: string }) {
   return (
     <Page title={<>{op_title(op)} <StatusBadge status={op.status} /></>} actions={actions}>
       <Trouble words={trouble} retry={reload} />
-      <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} />, dead by <When at={op.unreachable.dead_by} /></>}</p>
+      <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} how="clock" />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} how="clock" />, dead by <When at={op.unreachable.dead_by} how="clock" /></>}</p>
       {op.error && <div class="trouble"><b>{plain(op.error.code)}</b> <span>{op.error.message}</span></div>}
       {op.status === 'paused' && op.tool && <section class="card"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
       {op.task && <Shell text={command_line(op.task.command)} of="Command" tall={false} />}

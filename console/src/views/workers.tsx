@@ -53,10 +53,10 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
         {may.run_cluster.value && (worker.drain ? <button type="button" class="button" disabled={is_busy} onClick={() => void act('resume', {})}>Resume</button> : worker.status === 'ready' && <button type="button" class="button" disabled={is_busy} onClick={() => void drain()}>Drain…</button>)}
       </header>
       <Trouble words={trouble} />
-      {worker.trouble && <p class="warn">Starts nothing since <When at={worker.trouble.since_at} />: {worker.trouble.why}</p>}
-      {worker.rival && <p class="warn">Another process at {worker.rival.address} holds its key, since <When at={worker.rival.since_at} /></p>}
-      {worker.unreachable && <p class="warn">Silent since <When at={worker.unreachable.since_at} />; all there is dead by <When at={worker.unreachable.dead_by} /></p>}
-      {worker.drain && <p class="warn">Draining since <When at={worker.drain.since_at} />{worker.drain.reason ? `: ${worker.drain.reason}` : ''}</p>}
+      {worker.trouble && <p class="warn">Starts nothing since <When at={worker.trouble.since_at} how="clock" />: {worker.trouble.why}</p>}
+      {worker.rival && <p class="warn">Another process at {worker.rival.address} holds its key, since <When at={worker.rival.since_at} how="clock" /></p>}
+      {worker.unreachable && <p class="warn">Silent since <When at={worker.unreachable.since_at} how="clock" />; all there is dead by <When at={worker.unreachable.dead_by} how="clock" /></p>}
+      {worker.drain && <p class="warn">Draining since <When at={worker.drain.since_at} how="clock" />{worker.drain.reason ? `: ${worker.drain.reason}` : ''}</p>}
       <Slots worker={worker} />
       <dl class="fields">
         <Field name="Live"><a href={link('/tree', { q: term('worker', worker.name) })}>{count(worker.operations_live, 'operation')}</a></Field>
