@@ -94,6 +94,7 @@ def test_a_tree_is_watched_stopped_half_way_and_proven(cluster, browser):
     for words in ("fenced", "signalled", "settled", "wrong branch", "What proves it"):
         assert words in report, report
     browser.press("Close", "dialog")
+    browser.sees_go()
     browser.sees("Nothing lives here")
     browser.go(f"/operations/{root['id']}")
     browser.sees("cancelled", "h1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.browser import Browser
+from harness.browser import Browser, GONE
 from harness.tapped_http import TappedServer, is_preview
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -88,7 +88,7 @@ def test_hidden_tabs_hold_no_stream_and_take_up_theirs_where_it_broke_off(cluste
     cluster.cancel(operation=first["id"])
     browser(SHOW, hidden=False)
     shows(browser, "/tree?scope=unseen", "began behind", "[role=treeitem]")
-    browser(TAB + "await tab('/tree?scope=unseen').locator('[role=treeitem]', { hasText: 'was seen' }).waitFor({ state: 'detached' })")
+    browser(TAB + "const p = tab('/tree?scope=unseen');\n" + GONE, words="was seen")
     again = lambda: [path for _, path in tap.asked[asked:] if path.startswith("/v1/events?")]
     until(lambda: [path for path in again() if "after=" in path], lambda: f"the streams to be open again where they broke off; there are {again()}")
     browser(TAB + """await tab('/conversation?scope=chat/3').waitForFunction(

@@ -1,4 +1,5 @@
 """The web console of an operator's day: it says that all is well only if it is, keeps its lists live, and does what administration needs."""
+import re
 import subprocess
 
 import pytest
@@ -103,7 +104,7 @@ def test_the_list_of_a_search_is_live_also_over_a_restart(cluster, browser):
     browser.sees("of ann 1", "[role=listitem]")
     assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == ["of ann 1", "of ann 0"], "newest first, and nothing of others"
     end(cluster, mine[0])
-    browser("await page.locator('[role=listitem]', { hasText: 'of ann 0' }).waitFor({ state: 'detached' })")
+    browser.sees_go("of ann 0")
     browser("await page.evaluate(() => { window.is_the_same_page = true; })")
     cluster.kill_controller()
     browser.sees("quelld does not answer, since", ".lost")
@@ -111,7 +112,7 @@ def test_the_list_of_a_search_is_live_also_over_a_restart(cluster, browser):
     end(cluster, mine[1])
     late = register(cluster, "found", title="of ann late", owner={"id": "ann"}, external={"lease_ms": 0})
     browser.sees("of ann late", "[role=listitem]")
-    browser("await page.locator('[role=listitem]', { hasText: 'of ann 1' }).waitFor({ state: 'detached' })")
+    browser.sees_go("of ann 1")
     assert browser("return await page.evaluate(() => window.is_the_same_page)") is True
     for id in (other, late):
         end(cluster, id)
@@ -244,6 +245,7 @@ def test_a_worker_is_drained_and_resumed(cluster, browser):
     browser.press("Drain…", ".worker")
     browser.answer_question("Drain", "new disks")
     browser.sees("new disks", ".worker .warn")
+    assert re.fullmatch(r"Draining since (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d: new disks", browser.text(".worker .warn"))
     assert cluster.worker("w1")["drain"]["reason"] == "new disks"
     browser.press("Resume", ".worker")
     until(lambda: cluster.worker("w1")["drain"] is None and cluster.worker("w1")["status"] == "ready", "the worker to take work again")
@@ -373,6 +375,7 @@ def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
     browser.sees("Stopped: 10,000 operations, each with proof", "[data-verdict=proven]")
     browser.sees("reported by its owner", "dialog .report")
     browser.press("Close", "dialog")
+    browser.sees_go()
     browser.sees("Nothing lives here")
 
 

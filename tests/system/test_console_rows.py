@@ -55,7 +55,7 @@ def test_when_a_marked_row_goes_no_row_is_marked(cluster, browser, path):
     browser("for (let i = 0; i <= args.place; ++i) await page.keyboard.press('j')", place=order.index("MARKED"))
     browser.sees("MARKED", ".row.focused")
     cluster.cancel(operation=marked_one)
-    browser("await page.locator('.row', { hasText: 'MARKED' }).waitFor({ state: 'detached' })")
+    browser.sees_go("MARKED")
     assert marked(browser) == []
     browser("await page.keyboard.press('c'); await page.keyboard.press('?')")
     browser.sees("Keys", "dialog h2")  # the key before it has been heard, and asked nothing

@@ -35,6 +35,7 @@ def test_work_that_is_being_stopped_is_counted_beside_what_never_began(cluster, 
     counts(browser, "8 cancelling", ".row-scope")
     browser.sees("8 cancelling", ".tree-count")
     cluster.cancel(scope="counted", grace_ms=0)
+    browser.sees_go()
     browser.sees("Nothing lives here")
 
 

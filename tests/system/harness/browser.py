@@ -11,6 +11,17 @@ ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 CONSOLE = os.path.join(ROOT, "console")
 DRIVER = os.path.join(HERE, "../console/driver.mjs")
 
+# What has ended is shown for some seconds more by the clock of its page `p`, which is put forward as soon as it has ended.
+GONE = """await p.waitForFunction((words) => {
+  const rows = [...document.querySelectorAll('.row')].filter((one) => one.innerText.includes(words));
+  if (rows.some((one) => one.matches('.is-completed, .is-failed, .is-cancelled')) && !(performance.now() - window.put_forward_at < 1500)) {
+    const by_then = Date.now;
+    Date.now = () => by_then() + 5000;
+    window.put_forward_at = performance.now();
+  }
+  return rows.length === 0;
+}, args.words, { polling: 100 });"""
+
 
 class BrowserFailed(AssertionError):
     pass
@@ -83,6 +94,10 @@ class Browser:
 
     def press(self, name, within="body"):
         self("await page.locator(args.within).getByRole('button', { name: args.name }).first().click()", name=name, within=within)
+
+    def sees_go(self, words=""):
+        """Waits until no row with these words is left in a list or a tree."""
+        self("const p = page;\n" + GONE, words=words)
 
     def answer_question(self, yes, word=""):
         """Answers what the page asks in a dialog of its own."""
