@@ -26,12 +26,15 @@ export interface VirtualProps {
   wide?: boolean;
 }
 
-const spare = 4;
+/** Rows beyond the edges, so that a short way finds them drawn. Where most rows are new, they come when the scrolling rests: a frame makes only what is seen. */
+const spare = 4, rest_ms = 100;
 
 export function Virtual(p: VirtualProps) {
   const box: Ref<HTMLDivElement> = useRef(null);
   const [top, set_top] = useState(0);
   const [height, set_height] = useState(600);
+  const [is_at_rest, set_at_rest] = useState(true);
+  const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
   const at_end = useRef(true);
 
   // Whoever comes back finds it where it was.
@@ -64,12 +67,20 @@ export function Virtual(p: VirtualProps) {
     if (p.follow && at_end.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [p.count, p.follow, height]);
 
-  const first = Math.max(0, Math.min(Math.floor(top / p.row_height) - spare, p.count));
-  const last = Math.min(p.count, Math.ceil((top + height) / p.row_height) + spare);
+  useEffect(() => () => clearTimeout(rest.current), []);
+
+  const beyond = is_at_rest ? spare : 0;
+  const first = Math.max(0, Math.min(Math.floor(top / p.row_height) - beyond, p.count));
+  const last = Math.min(p.count, Math.ceil((top + height) / p.row_height) + beyond);
   useEffect(() => p.on_range?.(first, last), [first, last]);
   const scrolled = (e: Event) => {
     const el = e.currentTarget as HTMLDivElement;
     at_end.current = el.scrollTop + el.clientHeight >= el.scrollHeight - 4;
+    if (Math.abs(el.scrollTop - top) > height / 2) {
+      clearTimeout(rest.current);
+      rest.current = setTimeout(() => set_at_rest(true), rest_ms);
+      set_at_rest(false);
+    }
     set_top(el.scrollTop);
     if (p.place) places.put(p.place, el.scrollTop);
   };
