@@ -164,11 +164,9 @@ def test_a_need_that_comes_back_is_announced_again(cluster, browser):
         });
         await p.goto(args.url + '/');
         await p.getByText('Nothing needs you').waitFor();
-        // Hidden, it looks again when its visibility changes.
-        const look = (lost) => (is_lost = lost, p.evaluate(() => {
-          Object.defineProperty(document, 'hidden', { value: true, configurable: true });
-          document.dispatchEvent(new Event('visibilitychange'));
-        }));
+        // Hidden before anything is lost: what a look under way brings while somebody looks is not announced. It looks again when its visibility changes.
+        await p.evaluate(() => void Object.defineProperty(document, 'hidden', { value: true, configurable: true }));
+        const look = (lost) => (is_lost = lost, p.evaluate(() => void document.dispatchEvent(new Event('visibilitychange'))));
         for (const n of [1, 2]) {
           await look(true);
           await p.waitForFunction((n) => window.told.length === n && document.title.startsWith('(1) '), n, { polling: 100 });
