@@ -37,7 +37,7 @@ struct ledger_double final : ledger {
   std::vector<std::pair<std::string, stop_cause>> stopped_workers;
   std::vector<std::pair<operation_id, std::string>> expired;
   std::uint64_t seq = 1000;
-  std::uint64_t placeable_checks = 0;
+  std::uint64_t placeable_checks = 0, lease_questions = 0;
 
   operation_id add(const requirement& need, operation_id id, std::optional<milliseconds> lease = {}) {
     tasks[id] = {need, {}, true, true, lease, {}, {}, 0};
@@ -126,6 +126,7 @@ struct ledger_double final : ledger {
   std::optional<boot_time> lease_expired(const std::string& worker,
                                          const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
                                          moment now) override {
+    ++lease_questions;
     std::optional<boot_time> next;
     for (auto& [id, t] : tasks) {
       if (!t.live || t.worker != worker) continue;

@@ -57,7 +57,7 @@ struct placement_watch {
 } // namespace
 
 TEST_CASE("capacity is never exceeded, order is kept, and nothing goes to a worker that takes no work") {
-  rc::check([] {
+  REQUIRE(rc::check([] {
     fleet_world c;
     placement_watch watch{c, {}, {}, {}};
     for (const auto& name : {"w1", "w2", "w3", "w4"}) c.enrolled(name);
@@ -104,11 +104,11 @@ TEST_CASE("capacity is never exceeded, order is kept, and nothing goes to a work
       for (const auto& [other, w] : c.far)
         if (c.f->session_of_key(w.key) == w.session()) c.acknowledges(other);
     }
-  });
+  }));
 }
 
 TEST_CASE("every task that some worker could take starts in the end, whatever else is queued") {
-  rc::check([] {
+  REQUIRE(rc::check([] {
     fleet_world c;
     c.worker_joins("w1", 3);
     c.worker_joins("w2", 2, {{"gpu", "1"}});
@@ -137,5 +137,5 @@ TEST_CASE("every task that some worker could take starts in the end, whatever el
       c.queued(c.needs(1));
     }
     RC_ASSERT(!waiting());
-  });
+  }));
 }
