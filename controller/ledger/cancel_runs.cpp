@@ -32,6 +32,23 @@ const records::cancel_record* cancel_runs::record_of(const cancel_id& id) const 
   return settled_.find(id);
 }
 
+std::size_t cancel_runs::open_over(const scope_path& scope, const std::string& owner) const {
+  if (runs_.empty()) return 0;
+  index at = none;
+  for (std::optional<scope_path> above = scope; above && at == none; above = above->parent())
+    at = scopes_.find(above->text());
+  if (at == none) at = scope_tree::root;
+  const index theirs = operations_.find_owner(owner);
+  std::size_t found = 0;
+  for (; at != none; at = scopes_[at].parent) {
+    found += scopes_[at].cancels.size();
+    const auto of_owner = theirs == none ? broad_.end() : broad_.find({at, theirs});
+    if (of_owner != broad_.end()) found += of_owner->second.size();
+    if (const auto of_all = broad_.find({at, none}); of_all != broad_.end()) found += of_all->second.size();
+  }
+  return found;
+}
+
 cancel_run cancel_runs::draft(boot_time received, records::cancel_record r) {
   cancel_run run;
   run.received = received;

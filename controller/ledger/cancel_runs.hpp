@@ -63,6 +63,9 @@ class cancel_runs {
           if (broad_matches(*run, x)) visit(*run);
       }
   }
+  /// How many open ones name this scope, one above it, or, there, this owner or everything. Each end below them is
+  /// counted in each.
+  std::size_t open_over(const scope_path& scope, const std::string& owner) const;
   /// Whether any scope has an open cancel.
   bool has_scope_cancels() const { return scope_cancels_ > 0; }
 

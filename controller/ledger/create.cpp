@@ -119,6 +119,13 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
                                                  std::string_view via) const {
   // An exchange is the ear for a spoken stop, which is never refused for load.
   if (order.kind == quell::kind::exchange) return std::nullopt;
+  const auto& author = order.owner ? order.owner->id : order.by.owner.id;
+  if (const auto open = runs_.open_over(scope, author); open >= most_cancels_over_a_start)
+    return because(error_code::too_many_operations,
+                   std::to_string(open) + " cancels of scope " + scope.text() +
+                       ", or of what includes it, have not settled, which is the limit for what is to start there; "
+                       "wait until some have",
+                   "/scope");
   const auto full = [](const std::string& whose, std::size_t count, const std::string& what, const char* key) {
     return because(error_code::too_many_operations, whose + " has " + std::to_string(count) + " live " + what +
                                                         ", which is its limit (limits." + key +
@@ -131,7 +138,6 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
       return full(is_parents ? "the token that this work was started with" : "token " + order.by.token_name, live,
                   "operations", "operations_per_token");
   }
-  const auto& author = order.owner ? order.owner->id : order.by.owner.id;
   const auto theirs = operations_.share_of(std::string(via), author);
   const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
   if (most > 0 && theirs.live >= most)

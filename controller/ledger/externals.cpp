@@ -151,6 +151,7 @@ heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now
     const bool is_stopped = settle_stop(x, now);
     if (!is_same(x, seq)) return false;
     ++answer.renewed;
+    if (operations_[x].is_over()) return true; // it had not begun
     if (leases_.renew(x, now.boot)) {
       const wall_time expires = now.wall + operations_[x].external->lease;
       if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
@@ -163,6 +164,16 @@ heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now
     if (!found || !renew(*found)) answer.unknown.push_back(id);
   }
   if (!order.session) return answer;
+  if (const auto whole = whole_session(*order.session, order.by)) {
+    leases_.renew_session(*whole, now.boot);
+    answer.renewed += leases_.members(*whole);
+    if (const auto lease = leases_.shortest_lease(*whole)) {
+      const wall_time expires = now.wall + *lease;
+      if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
+    }
+    for (const auto& [seq, x] : leases_.notified_in(*whole)) answer.cancels.push_back(signal_to_owner(x));
+    return answer;
+  }
   for (const auto& [x, seq] : in_session(*order.session, order.by))
     if (is_same(x, seq)) renew(x); // the end of one can end another
   return answer;
@@ -173,15 +184,34 @@ outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_i
   if (!found) return tl::unexpected(found.error());
   if (operations_[*found].is_over() || !settle_stop(*found, now)) return std::optional<external_signal>{};
   if (find(id) == none) return refuse(error_code::operation_not_found, "there is no live operation " + id.text(), id);
+  if (operations_[*found].is_over()) return std::optional<external_signal>{}; // it had not begun
   return std::optional(signal_to_owner(*found));
 }
 
 std::vector<external_signal> live_ledger::signals_of(const std::string& session, const caller& by, moment now) {
   std::vector<external_signal> found;
+  if (const auto whole = whole_session(session, by)) {
+    for (const auto& [seq, x] : leases_.notified_in(*whole)) found.push_back(signal_to_owner(x));
+    return found;
+  }
   for (const auto& [x, seq] : in_session(session, by))
-    if (is_same(x, seq) && !operations_[x].is_over() && settle_stop(x, now) && is_same(x, seq))
+    if (is_same(x, seq) && !operations_[x].is_over() && settle_stop(x, now) && is_same(x, seq) &&
+        !operations_[x].is_over())
       found.push_back(signal_to_owner(x));
   return found;
+}
+
+/// The session, if the caller sees all its operations and no stop is on its way to any: then nothing has to be looked
+/// at one by one.
+std::optional<index> live_ledger::whole_session(const std::string& session, const caller& by) const {
+  const index s = leases_.find_session(session);
+  if (s == none || !sweeps_.empty()) return std::nullopt;
+  const auto& scope = leases_.scope_above(s);
+  if (by.prefix && !(scope && scope->is_at_or_below(*by.prefix))) return std::nullopt;
+  if (!by.task) return s;
+  const index own = find(*by.task), parent = leases_.parent_of_all(s);
+  const bool are_below = own != none && parent != none && (parent == own || operations_.is_below(parent, own));
+  return are_below ? std::optional(s) : std::nullopt;
 }
 
 /// The operations of a session that the caller sees, oldest first, each with the seq that distinguishes it from a later
@@ -234,7 +264,10 @@ void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds
 
 void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
-  if (n.is_over()) return;
+  if (n.is_over()) {
+    leases_.work_is_over(x);
+    return;
+  }
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (n.is_stopped()) leases_.note_notified(x);
 }

@@ -22,6 +22,18 @@ std::vector<std::string> live_ledger::broken_invariants() const {
     if (cutoff_tokens_.holders(token) != count)
       broken.push_back("the cutoffs of token " + cutoff_tokens_[token] + " are miscounted");
   if (cutoffs.size() != cutoff_tokens_.size()) broken.push_back("the cutoffs of a token are kept for nobody");
+  for (index x = 0; x < operations_.end_index(); ++x) {
+    const operation_node& n = operations_[x];
+    if (n.seq == 0 || !n.external) continue;
+    if (const index session = n.external->session; session != none) {
+      const auto& above = leases_.scope_above(session);
+      if (above && !scopes_[n.scope].path.is_at_or_below(*above))
+        broken.push_back("a session has operation " + n.id.text() + " outside of the scope of all its operations");
+    }
+    if (sweeps_.empty() && !n.is_over() && stop_of(x) && !leases_.notified().contains(n.seq))
+      broken.push_back("operation " + n.id.text() +
+                       " is stopped, no sweep is under way, and its owner was not notified");
+  }
   return broken;
 }
 

@@ -254,6 +254,7 @@ class live_ledger final : public ledger,
   // externals.cpp
   void begin_lease(index x, boot_time until);
   void look_at_lease(index x, moment now);
+  std::optional<index> whole_session(const std::string& session, const caller& by) const;
   external_leases::guarded in_session(const std::string& session, const caller& by) const;
   outcome<index> find_external(const operation_id& id, const caller& by) const;
   bool settle_stop(index x, moment now);

@@ -64,6 +64,7 @@ struct external_state {
   of_leases<boot_time> kill_at{boot_time{}};      ///< set once its owner was told to stop
   of_leases<milliseconds> grace{milliseconds{0}}; ///< set at the same time
   of_leases<index> session{none}, session_next{none}, session_previous{none};
+  of_leases<bool> is_counted{false}; ///< among the leases of its session
   start_when start = start_when::now;
 };
 

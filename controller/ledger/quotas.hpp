@@ -53,6 +53,9 @@ inline bool has_share(std::string_view token) {
 
 /// The cutoffs that one token may leave. Beyond them it can cancel only scopes in which work lives, or that have one.
 inline constexpr std::size_t most_cutoffs_per_token = 10'000;
+/// How many open cancels may cover what is to start. Each end below them is counted in every one of them, and a cancel
+/// that covers nothing new joins an open one; so this bounds what an end costs.
+inline constexpr std::size_t most_cancels_over_a_start = 1'000;
 
 /// Whether what the caller starts below an operation takes the share of that operation's token: a task's token lives no
 /// longer than its task, and quell starts calls and sub-agents on behalf of a turn.

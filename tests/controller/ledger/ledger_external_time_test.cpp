@@ -1,4 +1,6 @@
 // External operations and time: leases, the bound of a stop, restarts; and all of these in any order.
+#include <map>
+
 #include <rapidcheck.h>
 
 #include "tests/controller/ledger/externals_world.hpp"
@@ -94,6 +96,25 @@ TEST_CASE("a missed lease fails the work and stops its children; heartbeats of o
   CHECK(w.beat({"lost"}).unknown == std::vector<operation_id>{w.id("lost")});
 }
 
+TEST_CASE("a heartbeat of a session names the first lease of what still works, and who joins later has its own") {
+  externals_world w;
+  w.external("short", {.lease = milliseconds{5000}, .session = "r"});
+  w.external("long", {.lease = milliseconds{20'000}, .session = "r"});
+  CHECK(w.beat({}, "r").lease_expires_at == w.now.wall + milliseconds{5000});
+  CHECK(w.complete("short").empty());
+  CHECK(w.beat({}, "r").lease_expires_at == w.now.wall + milliseconds{20'000});
+  w.waits(milliseconds{3000});
+  w.external("late", {.lease = milliseconds{5000}, .session = "r"});
+  w.waits(milliseconds{4000});
+  CHECK(w.status_of("late") == "running");
+  w.waits(milliseconds{2000});
+  CHECK(w.status_of("late") == "failed");
+  CHECK(w.status_of("long") == "running");
+  CHECK(w.complete("long").empty());
+  CHECK(w.beat({}, "r").renewed == 0);
+  CHECK_FALSE(w.beat({}, "r").lease_expires_at);
+}
+
 TEST_CASE("a lease that is missed while it is being stopped ends as unconfirmed") {
   externals_world w;
   w.external("a", {.lease = milliseconds{1000}, .grace = milliseconds{60'000}});
@@ -140,15 +161,16 @@ TEST_CASE("after a restart, and after this process stood still, every owner has 
 }
 
 TEST_CASE("any order of reports, cancels, silence and restarts ends everything once, and no report contradicts a row") {
-  rc::check([] {
+  REQUIRE(rc::check([] {
     externals_world w;
     std::vector<std::string> names;
+    std::map<std::string, std::vector<std::string>> in_session; // oldest first
     const int steps = *rc::gen::inRange(5, 40);
     const auto any = [&]() -> std::string {
       return names[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(names.size())))];
     };
     for (int i = 0; i < steps; ++i) {
-      const int what = names.empty() ? 0 : *rc::gen::inRange(0, 12);
+      const int what = names.empty() ? 0 : *rc::gen::inRange(0, 14);
       const std::string fresh = "e" + std::to_string(i);
       if (what <= 2) {
         external_options o;
@@ -157,7 +179,9 @@ TEST_CASE("any order of reports, cancels, silence and restarts ends everything o
         o.session = *rc::gen::element<std::string>("", "r1", "r2");
         o.edge = *rc::gen::element(on_parent_end::cancel, on_parent_end::wait, on_parent_end::detach);
         if (!names.empty() && *rc::gen::arbitrary<bool>()) o.below = any();
-        if (w.try_external(fresh, o).empty()) names.push_back(fresh);
+        if (!w.try_external(fresh, o).empty()) continue;
+        names.push_back(fresh);
+        in_session[o.session].push_back(fresh);
         continue;
       }
       if (what == 3) (void)w.start(any());
@@ -169,6 +193,15 @@ TEST_CASE("any order of reports, cancels, silence and restarts ends everything o
       if (what == 9) w.cancels(any(), milliseconds{*rc::gen::element(0, 2000)});
       if (what == 10) (void)w.cancel_scope("s");
       if (what == 11) w.restart();
+      if (what >= 12) { // a session is answered as a whole exactly as each of its operations is
+        const auto whole = w.beat({}, "r1");
+        const auto each = w.beat(in_session["r1"]);
+        RC_ASSERT(whole.renewed == each.renewed);
+        RC_ASSERT(whole.lease_expires_at == each.lease_expires_at);
+        RC_ASSERT(whole.cancels.size() == each.cancels.size());
+        for (std::size_t c = 0; c < each.cancels.size(); ++c)
+          RC_ASSERT(whole.cancels[c].operation == each.cancels[c].operation);
+      }
       w.collect();
     }
     (void)w.cancel_scope("s");
@@ -188,5 +221,5 @@ TEST_CASE("any order of reports, cancels, silence and restarts ends everything o
       for (const auto n : c.report.receipts) receipts += n;
       RC_ASSERT(receipts == c.report.operations);
     }
-  });
+  }));
 }

@@ -101,9 +101,11 @@ TEST_CASE("work that was never started ends at once when it is cancelled, and it
 
 TEST_CASE("an owner that is told late of a cancel learns it from whatever it says first") {
   externals_world w;
-  w.external("a");
+  w.external("a", {.session = "r"});
   (void)w.cancel_scope("s"); // accepted, not rolled out
   w.collect();
+  SECTION("a heartbeat of its session") { CHECK(w.beat({}, "r").cancels.size() == 1); }
+  SECTION("a look at its session") { CHECK(w.core->externals()->signals_of("r", {}, w.now).size() == 1); }
   SECTION("a heartbeat") {
     const auto answer = w.beat({"a"});
     REQUIRE(answer.cancels.size() == 1);
@@ -139,6 +141,63 @@ TEST_CASE("a session's owner hears and renews only what its token may see") {
   REQUIRE(received.size() == 1);
   CHECK(received.front().operation == w.id("mine"));
   CHECK(w.core->externals()->signals_of("shared", {}, w.now).size() == 2);
+}
+
+TEST_CASE("a task hears and renews what a session has below it, and nothing else of that session") {
+  externals_world w;
+  w.task("task", in("team/a"));
+  w.task("neighbour", in("team/a"));
+  caller by;
+  by.prefix = in("team/a");
+  by.task = w.id("task");
+  const auto below = [&](const std::string& name, const std::string& parent) {
+    w.external(name, {.below = parent, .lease = milliseconds{5000}, .session = "shared"});
+  };
+  const auto renewed = [&] { return w.beat({}, "shared", by).renewed; };
+  below("first", "task");
+  below("second", "task");
+  CHECK(renewed() == 2);
+  below("deeper", "first");
+  CHECK(renewed() == 3);
+  below("other", "neighbour");
+  CHECK(renewed() == 3);
+  by.task = w.id("neighbour");
+  CHECK(renewed() == 1);
+  by.task.reset();
+  CHECK(renewed() == 4);
+}
+
+TEST_CASE("what is stopped before it began is over, and no owner is told to stop it") {
+  externals_world w;
+  w.external("parent", {.later = true, .lease = milliseconds{5000}, .session = "r"});
+  w.external("child", {.below = "parent"});
+  (void)w.cancel_scope("s"); // accepted, not rolled out
+  SECTION("in a heartbeat") {
+    const auto answer = w.beat({"parent"});
+    CHECK(answer.renewed == 1);
+    CHECK(answer.cancels.empty());
+    CHECK_FALSE(answer.lease_expires_at);
+  }
+  SECTION("in a session's") { CHECK(w.beat({}, "r").cancels.empty()); }
+  SECTION("in a look") {
+    const auto found = w.core->externals()->signal_of(w.id("parent"), {}, w.now);
+    REQUIRE(found);
+    CHECK_FALSE(*found);
+  }
+  SECTION("in a look at its session") { CHECK(w.core->externals()->signals_of("r", {}, w.now).empty()); }
+}
+
+TEST_CASE("a session below another task's operation is as unknown to a task as one that is not there") {
+  externals_world w;
+  w.task("task", in("s"));
+  w.task("neighbour", in("s"));
+  w.external("a", {.below = "task", .lease = milliseconds{5000}, .session = "r"});
+  w.cancels("a");
+  caller by;
+  by.task = w.id("neighbour");
+  CHECK(w.beat({}, "r", by).renewed == 0);
+  CHECK(w.beat({}, "r", by).cancels.empty());
+  CHECK(w.core->externals()->signals_of("r", by, w.now).empty());
 }
 
 TEST_CASE("a task is not an external operation, and may have some below it and above it") {

@@ -138,3 +138,41 @@ TEST_CASE("a cutoff is kept for its time behind the last cancel of its scope, ho
   w.pass(std::chrono::hours{4} + milliseconds{1});
   CHECK(w.store.cutoffs.empty());
 }
+
+TEST_CASE("where a thousand cancels are under way nothing starts that all of them and the next one would count") {
+  world w;
+  const auto tries = [&](const std::string& scope, const std::string& owner = "alice") {
+    create_order o;
+    o.scope = in(scope);
+    o.by.owner = {owner, owner};
+    const auto made = w.core->create(o, w.next_operation(), w.now);
+    return made ? std::string() : std::string(text_of(made.error().error.code));
+  };
+  std::vector<cancel_id> open;
+  const auto cancels = [&](records::cancel_target target) {
+    const auto accepted = w.core->cancel(w.order(std::move(target)), w.next_cancel(), w.now);
+    REQUIRE(accepted);
+    open.push_back(accepted->record.id);
+    return accepted->record.outcome;
+  };
+  const records::cancel_target team = records::target_scope{in("team")}, inner = records::target_scope{in("team/x")};
+  for (std::size_t i = 0; i < 998; ++i) {
+    REQUIRE(tries("team/x").empty());
+    CHECK(cancels(i % 2 == 0 ? team : inner) == cancel_outcome::stopping);
+  }
+  REQUIRE(tries("team/x").empty());
+  CHECK(cancels(records::target_everything{in("team")}) == cancel_outcome::stopping);
+  REQUIRE(tries("team/x").empty());
+  CHECK(cancels(records::target_owner{"alice", std::nullopt}) == cancel_outcome::stopping);
+  CHECK(tries("team/x") == "too_many_operations");
+  CHECK(tries("team/x/deeper/still") == "too_many_operations");
+  CHECK(tries("team/x", "bob").empty()); // not the cancel of alice's
+  CHECK(tries("team").empty());
+  CHECK(tries("else").empty());
+  CHECK(cancels(inner) == cancel_outcome::stopping); // no cancel is refused for it
+  CHECK(tries("team/x", "bob") == "too_many_operations");
+  for (const cancel_id& id : open) w.core->cancel_fenced(id, true, w.now);
+  while (w.core->step(w.now)) (void)w.core->take();
+  (void)w.core->take();
+  CHECK(tries("team/x").empty());
+}
