@@ -136,6 +136,34 @@ TEST_CASE("an expired token is 401") {
   while (used() != 401) REQUIRE(std::chrono::steady_clock::now() < deadline); // waited for the token to expire
 }
 
+TEST_CASE("a token of a scope sees no cancel of an owner or of everything that reaches beyond it") {
+  gateway_world world;
+  const auto token = gateway_world::with(world.token("observer", "mine"));
+  const auto made = [&](const std::string& body) {
+    return world.post("/v1/cancels", body).json()["id"].get<std::string>();
+  };
+  const auto status = [&](const std::string& id) { return world.ask("GET", "/v1/cancels/" + id, token).status; };
+  CHECK(status(made(R"({"owner":"somebody"})")) == 404);
+  CHECK(status(made(R"({"everything":true})")) == 404);
+  CHECK(status(made(R"({"scope":"mine/a"})")) == 200);
+  CHECK(status(made(R"({"scope":"theirs"})")) == 404);
+  CHECK(world.ask("GET", "/v1/cancels", token).json()["cancels"].size() == 1);
+}
+
+TEST_CASE("a tombstone is seen by the token that left it and not by its namesake") {
+  gateway_world world;
+  const auto one = gateway_world::with(world.token("operator", "mine")),
+             namesake = gateway_world::with(world.token("operator", "mine"));
+  const auto left =
+      world.ask("POST", "/v1/cancels", one, R"({"operation":")" + operation_id::fresh().text() + ""
+}
+").json();
+    REQUIRE(left["outcome"] == "unknown_id");
+const std::string path = "/v1/cancels/" + left["id"].get<std::string>();
+CHECK(world.ask("GET", path, one).status == 200);
+CHECK(world.ask("GET", path, namesake).status == 404);
+}
+
 TEST_CASE("a token with a scope names only what is below it, and nothing outside exists for it") {
   gateway_world world;
   const auto inside = world.controller->start_operation("team/a"),
