@@ -99,10 +99,20 @@ std::size_t live_ledger::declare_worker_dead(const std::string& worker, const st
   const index w = known_worker(worker);
   std::size_t count = 0;
   for (const index x : operations_.held_by(w)) {
-    const auto stop = stop_of(x);
-    set_stop(x, stop ? *stop : found_stop{take_seq(), stop_cause::worker_lost, std::nullopt}, announce::no, now);
+    const auto known = stop_of(x);
+    const std::uint64_t guard = operations_[x].seq;
+    const bool has_more = operations_[x].live_below > 1;
+    found_stop stop = known.value_or(found_stop{0, stop_cause::worker_lost, std::nullopt});
+    if (!known) stop.seq = take_seq();
+    if (!known && has_more) { // what it has started on other workers, and in other runtimes, is not gone with it
+      stop_messages messages;
+      add_stop_below(messages, x);
+      send(std::move(messages), stop.seq, stop_cause::worker_lost, std::nullopt, std::nullopt);
+    }
+    set_stop(x, stop, announce::no, now);
     kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
+    if (!known && has_more && is_same(x, guard)) queue_below(x);
     ++count;
   }
   if (w != none) worker_is_done(w, now);
