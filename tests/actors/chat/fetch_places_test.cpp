@@ -94,7 +94,7 @@ TEST_CASE("one who leaves at once lets the next one in, without end", "[chatfile
 }
 
 TEST_CASE("the shares hold at any time, nobody waits forever, and everybody gets one place", "[chatfiles]") {
-  rc::check([] {
+  REQUIRE(rc::check([] {
     const auto most = static_cast<std::size_t>(*rc::gen::inRange(1, 20));
     places_world w(most);
     std::map<std::string, int> entered;
@@ -127,5 +127,5 @@ TEST_CASE("the shares hold at any time, nobody waits forever, and everybody gets
     std::map<std::string, int> began;
     for (const auto& s : w.began) ++began[s];
     RC_ASSERT(began == entered);
-  });
+  }));
 }

@@ -253,7 +253,7 @@ TEST_CASE("what does not fit into the summarising request is counted, and the be
 }
 
 TEST_CASE("compacted conversations keep rule 13 and end with what they ended with", "[compaction][property]") {
-  rc::check("any conversation", [] {
+  REQUIRE(rc::check("any conversation", [] {
     const auto turn = operation_id::fresh();
     placed_conversation all;
     all.turn = turn;
@@ -288,7 +288,7 @@ TEST_CASE("compacted conversations keep rule 13 and end with what they ended wit
     RC_ASSERT(estimated_tokens(now.messages) < estimated_tokens(all.messages) + 60);
     const auto own = own_begin(now.messages);
     RC_ASSERT(std::get<user_message>(now.messages.at(own)).text == "own");
-  });
+  }));
 }
 
 namespace {

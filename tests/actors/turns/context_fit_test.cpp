@@ -117,7 +117,7 @@ TEST_CASE("one message that is too long is sent as it is, and known not to fit",
 }
 
 TEST_CASE("any conversation stays well formed in any room", "[context]") {
-  rc::check("fit", [] {
+  REQUIRE(rc::check("fit", [] {
     conversation all;
     const auto exchanges = *rc::gen::inRange(1, 12);
     int call = 0;
@@ -149,5 +149,5 @@ TEST_CASE("any conversation stays well formed in any room", "[context]") {
     if (estimated_tokens(all) <= room) RC_ASSERT(fit.messages == all);
     const auto twice = fit_into(fit.messages, room); // asking again changes nothing that fits
     if (fit.fits) RC_ASSERT(twice.messages == fit.messages);
-  });
+  }));
 }

@@ -107,7 +107,7 @@ TEST_CASE("the memory is bounded by those who wait") {
 }
 
 TEST_CASE("everybody comes once, whatever happens, and nobody waits longer than was expected") {
-  rc::check("a row of many scopes", [](const std::vector<std::pair<std::uint8_t, std::uint8_t>>& steps) {
+  REQUIRE(rc::check("a row of many scopes", [](const std::vector<std::pair<std::uint8_t, std::uint8_t>>& steps) {
     row_world w;
     std::map<row_world::person*, std::size_t> waiting; ///< the most that may come before it
     std::map<std::string, std::list<row_world::person*>> order;
@@ -147,5 +147,5 @@ TEST_CASE("everybody comes once, whatever happens, and nobody waits longer than 
       ++passed;
     }
     RC_ASSERT(passed == expected.size());
-  });
+  }));
 }
