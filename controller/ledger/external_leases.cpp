@@ -87,8 +87,8 @@ bool external_leases::renew(index x, boot_time now) {
 
 boot_time external_leases::end_of(index x) const {
   const external_state& e = *operations_[x].external;
-  const boot_time heard = e.session == none ? woke_ : std::max(woke_, states_[e.session].heard);
-  return std::max<boot_time>(e.lease_until, heard + e.lease);
+  const boot_time latest = e.session == none ? woke_ : std::max(woke_, states_[e.session].renewed);
+  return std::max<boot_time>(e.lease_until, latest + e.lease);
 }
 
 void external_leases::notify(index x, milliseconds grace, boot_time now) {

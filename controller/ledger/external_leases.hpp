@@ -43,7 +43,7 @@ class external_leases {
   bool renew(index x, boot_time now);
   /// The owner of the session reported all its operations as alive: the whole lease again for each that has one. Takes
   /// the same time however many they are.
-  void renew_session(index session, boot_time now) { states_[session].heard = now; }
+  void renew_session(index session, boot_time now) { states_[session].renewed = now; }
   /// When its lease is over. Only of an operation that has one.
   boot_time end_of(index x) const;
   /// Every lease begins anew: heartbeats can have come, unread, while this process was stalled.
@@ -79,7 +79,7 @@ class external_leases {
  private:
   struct session_state {
     index head = none;
-    boot_time heard{};                            ///< when all its operations were last reported as alive
+    boot_time renewed{};                          ///< when all its operations were last reported as alive
     std::map<milliseconds, std::uint32_t> leases; ///< how many whose own work is not over have which lease
     std::map<std::uint64_t, index> notified;      ///< by seq
     // The next two only widen while the session has operations.

@@ -106,6 +106,8 @@ WORDS = (
     Words("the core does no I/O", PURE, FILES, "effects are values; who performs them is somebody else"),
     Words("no sleeps in tests", r"tests/|benchmarks/", r"\bsleep_(for|until)\b|(?<![\w.>])(::)?(sleep|usleep|nanosleep)\s*\(", "a sleep is a race"
           " that usually wins: wait for the condition, with a deadline that says what was waited for"),
+    Words("properties are judged", r"tests/", r"^\s*rc::check\s*\(", "rapidcheck prints that a property is broken and returns false; a test that drops"
+          " it cannot fail"),
     Words("plain names", r"", rf"\b(?!{NAMED_OUTSIDE})(?:[a-z0-9]+_)*(?:{VAGUE})(?:_[a-z0-9_]*)?\b|\b(?:call_line|mcp_line|own_end|parts_|write_again)\b",
           "a name says what it holds or does, in the words of the field: an event's data, a reply, a deadline, a runtime"),
     Words("no unfinished marks", r"", r"\b(TODO|FIXME|XXX)\b", "what is not done is not here"),

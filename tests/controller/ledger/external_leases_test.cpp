@@ -30,6 +30,10 @@ struct leases_world {
     table.details(x).stop.emplace();
     table.mark_stopped(x);
   }
+  void work_is_over(live::index x) {
+    leases.work_is_over(x);
+    table.set_phase(x, live::end_of(table[x].phase));
+  }
   void end(live::index x) {
     leases.leave(x);
     table.remove(x);
@@ -120,7 +124,7 @@ TEST_CASE("an owner that was notified has its grace from then on, until its oper
   CHECK(w.leases.notified().size() == 1);
   CHECK(w.table[x].external->kill_at == at_ms(10'600));
   CHECK(w.broken().empty());
-  w.leases.work_is_over(x);
+  w.work_is_over(x);
   CHECK(w.leases.notified().empty());
   CHECK(w.broken().empty());
 }
@@ -144,7 +148,7 @@ TEST_CASE("the check of the leases finds a notified owner of an operation that i
   REQUIRE(w.broken().empty());
   w.leases.note_notified(x);
   CHECK_FALSE(w.broken().empty());
-  w.leases.work_is_over(x);
+  w.work_is_over(x);
   REQUIRE(w.broken().empty());
   w.table[x].external.reset();
   CHECK_FALSE(w.broken().empty());

@@ -1,4 +1,6 @@
 // The absence of a task from its worker's hello, which alone proves nothing.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -105,4 +107,32 @@ TEST_CASE("work that was lost unseen stays so for a cancel that comes while its 
   CHECK(w.row("lost").stop->how == receipt::unconfirmed);
   CHECK(w.row("lost").stop->evidence == proof::none);
   CHECK(w.report(c).status == cancel_status::settled);
+}
+
+TEST_CASE("a worker that is declared dead takes along what its tasks have started elsewhere") {
+  world w;
+  w.task("parent", in("s"));
+  w.runs("parent", "w1");
+  w.child("elsewhere", "parent");
+  w.child("queued", "elsewhere");
+  w.runs("elsewhere", "w2");
+  w.child("own", "parent");
+  w.runs("own", "w1");
+  w.stops.clear();
+  CHECK(w.core->declare_worker_dead("w1", "host burnt", w.now) == 2);
+  w.take();
+  const auto reaches = [&](const std::string& worker) {
+    return std::any_of(w.stops.begin(), w.stops.end(), [&](const stop_order& o) {
+      return o.workers == std::vector<std::string>{worker} &&
+             o.message.operations == std::vector<operation_id>{w.id("parent")};
+    });
+  };
+  CHECK(reaches("w2"));
+  w.roll_out();
+  CHECK(w.status_of("elsewhere") == "cancelling");
+  CHECK(w.status_of("queued") == "cancelled");
+  w.dies("elsewhere");
+  CHECK(w.status_of("elsewhere") == "cancelled");
+  CHECK(w.status_of("parent") == "failed");
+  CHECK(w.core->live_count() == 0);
 }

@@ -1,6 +1,4 @@
 // Ends of operations: their own, with their parents, by time, with their worker, by an admin's declaration.
-#include <algorithm>
-
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -182,34 +180,6 @@ TEST_CASE("a worker that comes back is told every open stop that concerns it, an
   CHECK(w.stops[1].message.operations == std::vector<operation_id>{stray});
   CHECK(w.stops[1].message.grace == milliseconds{0});
   CHECK(w.status_of("a") == "cancelling");
-}
-
-TEST_CASE("a worker that is declared dead takes along what its tasks have started elsewhere") {
-  world w;
-  w.task("parent", in("s"));
-  w.runs("parent", "w1");
-  w.child("elsewhere", "parent");
-  w.child("queued", "elsewhere");
-  w.runs("elsewhere", "w2");
-  w.child("own", "parent");
-  w.runs("own", "w1");
-  w.stops.clear();
-  CHECK(w.core->declare_worker_dead("w1", "host burnt", w.now) == 2);
-  w.take();
-  const auto told = [&](const std::string& worker) {
-    return std::any_of(w.stops.begin(), w.stops.end(), [&](const stop_order& o) {
-      return o.workers == std::vector<std::string>{worker} &&
-             o.message.operations == std::vector<operation_id>{w.id("parent")};
-    });
-  };
-  CHECK(told("w2"));
-  w.roll_out();
-  CHECK(w.status_of("elsewhere") == "cancelling");
-  CHECK(w.status_of("queued") == "cancelled");
-  w.dies("elsewhere");
-  CHECK(w.status_of("elsewhere") == "cancelled");
-  CHECK(w.status_of("parent") == "failed");
-  CHECK(w.core->live_count() == 0);
 }
 
 TEST_CASE("a declared death frees the slot and is never called proven; late evidence stands beside it") {
