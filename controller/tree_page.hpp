@@ -42,6 +42,7 @@ struct tree_branch {
 
 struct tree_page {
   bool is_live = true;          ///< false: the requested operation is not live
+  std::uint64_t event = 0;      ///< the counts hold the events up to this id, and none of those behind it
   std::uint64_t live = 0;       ///< in and below the scope; for an operation: its children
   std::uint64_t cancelling = 0; ///< of these, being stopped; for an operation 0
   std::vector<scope_view> scopes;

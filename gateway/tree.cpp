@@ -68,7 +68,8 @@ awaitable<response> get_tree(exchange& x) {
   auto rows = co_await find_rows(gw, std::move(ids));
   const auto shown = co_await present(gw, std::move(rows));
   json_writer to;
-  to.open_object().field("live", page.live).field("cancelling", page.cancelling);
+  to.open_object().field("event", std::to_string(page.event));
+  to.field("live", page.live).field("cancelling", page.cancelling);
   to.key("scopes").open_array();
   for (const auto& scope : page.scopes) write_scope(to, scope);
   to.close_array();

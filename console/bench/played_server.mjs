@@ -15,7 +15,7 @@ export function play(folder, operations, scopes, seed = 1) {
 
   const tree = (query) => {
     const from = Number(query.get('cursor') ?? 0), limit = Number(query.get('limit') ?? 100), parent = query.get('parent'), scope = query.get('scope');
-    if (query.get('by') === 'scope' && !scope) return { live: live.size, cancelling: 0, scopes: [{ scope: 'team', live: live.size, cancelling: 0, cutoff_seq: null, last_cancel: null }], operations: [], next_cursor: null };
+    if (query.get('by') === 'scope' && !scope) return { event: recording.newest_event, live: live.size, cancelling: 0, scopes: [{ scope: 'team', live: live.size, cancelling: 0, cutoff_seq: null, last_cancel: null }], operations: [], next_cursor: null };
     const page = [];
     let skipped = 0, has_more = false;
     for (const op of live.values()) {
@@ -26,7 +26,7 @@ export function play(folder, operations, scopes, seed = 1) {
       page.push(op);
     }
     return {
-      live: live.size, cancelling: 0, next_cursor: has_more ? String(from + limit) : null, operations: page.map((operation) => ({ operation, children: operation.parent ? 0 : 9, below: operation.parent ? 0 : 9 })),
+      event: recording.newest_event, live: live.size, cancelling: 0, next_cursor: has_more ? String(from + limit) : null, operations: page.map((operation) => ({ operation, children: operation.parent ? 0 : 9, below: operation.parent ? 0 : 9 })),
       scopes: scope === 'team' && from === 0 ? Array.from({ length: scopes }, (_, i) => ({ scope: `team/s${i}`, live: Math.round(live.size / scopes), cancelling: 0, cutoff_seq: null, last_cancel: null })) : [],
     };
   };

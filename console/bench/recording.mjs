@@ -31,6 +31,11 @@ export class Recording {
     while (this.#next < operations) this.#add();
   }
 
+  /** The id of the last event that was played. */
+  get newest_event() {
+    return String(this.#event - 1);
+  }
+
   #add() {
     const n = this.#next++;
     const parent = n >= this.scopes && n % 10 ? n - (n % 10) : null;

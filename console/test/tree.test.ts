@@ -4,7 +4,7 @@ import type { Operation, TreePage } from '../src/api/types.ts';
 import { beside, TreeModel } from '../src/model/tree.ts';
 import { event, operation } from './made.ts';
 
-const page = (more: Partial<TreePage>): TreePage => ({ live: 0, cancelling: 0, scopes: [], operations: [], next_cursor: null, ...more });
+const page = (more: Partial<TreePage>): TreePage => ({ event: '0', live: 0, cancelling: 0, scopes: [], operations: [], next_cursor: null, ...more });
 const scope = (name: string, live = 1) => ({ scope: name, live, cancelling: 0, cutoff_seq: null, last_cancel: null });
 const entry = (op: Operation, children = 0, below = children) => ({ operation: op, children, below });
 const keys = (tree: TreeModel) => tree.rows().map((n) => n.key);
@@ -38,7 +38,7 @@ test('children are counted and inserted, and ends take them back', () => {
   tree.toggle(a);
   tree.add_page(a, page({}));
   const b = operation('b', { parent: 'a' });
-  tree.apply([event('operation_created', b), event('operation_created', b)], 0);
+  tree.apply([event('operation_created', b)], 0);
   assert.deepEqual(keys(tree), ['o:a', 'o:b']);
   assert.equal(a.children, 1);
   assert.equal(a.below, 1);
@@ -73,8 +73,9 @@ test('what is being stopped is counted, whatever ends beside it that never began
 test('what a page has counted as being stopped is taken back at its end, and not counted again', () => {
   const tree = new TreeModel('scope', 'team');
   const [shown, far] = ['shown', 'far'].map((id) => operation(id, { scope: 'team', status: 'cancelling', stop: stop() }));
-  tree.add_page(tree.root, page({ live: 3, cancelling: 2, operations: [entry(shown!)] }));
-  tree.apply([event('operation_cancelling', shown!)], 0);
+  const before = event('operation_cancelling', shown!); // heard behind the page that holds it
+  tree.add_page(tree.root, page({ event: before.id, live: 3, cancelling: 2, operations: [entry(shown!)] }));
+  tree.apply([before], 0);
   assert.equal(tree.root.cancelling, 2);
   tree.apply([event('operation_cancelled', { ...far!, status: 'cancelled', stop: stop('killed') })], 0);
   assert.equal(tree.root.cancelling, 1);
@@ -116,6 +117,70 @@ test('what is heard while a page is on its way is newer than the page', () => {
   tree.add_page(tree.root, page({ live: 2, operations: [entry(a!), entry(b!)] }));
   tree.end_reading(tree.root);
   assert.deepEqual(tree.rows().map((n) => [n.key, n.operation!.status]), [['o:b', 'cancelling'], ['o:c', 'running']]);
+});
+
+const of = (tree: TreeModel, ...keys: string[]) => [tree.root, ...keys.map((key) => tree.nodes.get(key)!)].map((one) => [one.children, one.cancelling]);
+
+test('of what is heard before, at and behind the event of a page, exactly what lies behind it changes its counts', () => {
+  for (const heard of ['before the page', 'behind the page']) {
+    const tree = new TreeModel('scope');
+    const [held, ended, late] = ['held', 'ended', 'late'].map((id) => operation(id, { scope: 'team' }));
+    const stopped = { ...held!, status: 'cancelling' as const, stop: stop() };
+    const events = [
+      event('operation_created', held!), event('operation_created', ended!), event('operation_cancelling', stopped), event('operation_completed', { ...ended!, status: 'completed' }),
+      event('operation_created', late!), event('operation_cancelled', { ...stopped, status: 'cancelled', stop: stop('killed') }),
+    ];
+    tree.begin_reading(tree.root, true);
+    if (heard === 'before the page') tree.apply(events, 0);
+    // It was read at the fourth: one lives, and is being stopped.
+    tree.add_page(tree.root, page({ event: events[3]!.id, live: 1, cancelling: 1, scopes: [{ ...scope('team', 1), cancelling: 1 }] }));
+    tree.end_reading(tree.root);
+    if (heard === 'behind the page') {
+      assert.deepEqual(of(tree, 's:team'), [[1, 1], [1, 1]]);
+      tree.apply(events, 0);
+    }
+    assert.deepEqual(of(tree, 's:team'), [[1, 0], [1, 0]], heard);
+  }
+});
+
+test('each page has its own event: what it lists is counted once in what stands above it', () => {
+  const tree = new TreeModel('scope');
+  const [a, b] = ['a', 'b'].map((id) => operation(id, { scope: 'team' }));
+  const begins = event('operation_created', b!);
+  tree.add_page(tree.root, page({ event: '0', live: 1, scopes: [scope('team', 1)] }));
+  const team = tree.nodes.get('s:team')!;
+  tree.add_page(team, page({ event: begins.id, live: 2, operations: [entry(a!), entry(b!)] }));
+  tree.apply([begins], 0);
+  assert.deepEqual(of(tree, 's:team'), [[2, 0], [2, 0]]);
+});
+
+test('what an event shows can be newer than the event: an end is counted once', () => {
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 2, scopes: [scope('team', 2)] }));
+  const over = operation('a', { scope: 'team', status: 'completed' });
+  tree.apply([event('operation_started', over), event('operation_completed', over)], 0);
+  assert.deepEqual(of(tree, 's:team'), [[1, 0], [1, 0]]);
+});
+
+test('children are counted from the event of their parent\'s page, detached ones not below it', () => {
+  const tree = new TreeModel('parent');
+  const [b, c, d] = ['b', 'c', 'd'].map((id) => operation(id, { parent: 'a', on_parent_end: id === 'd' ? 'detach' : 'cancel' }));
+  const events = [b, c, d].map((op) => event('operation_created', op!));
+  tree.add_page(tree.root, page({ event: events[0]!.id, live: 2, operations: [entry(operation('a'), 1)] }));
+  tree.apply(events, 0);
+  const a = tree.nodes.get('o:a')!;
+  assert.deepEqual([a.children, a.below, tree.root.children], [3, 2, 4]);
+});
+
+test('what begins below something that began while its list was read is counted', () => {
+  const tree = new TreeModel('parent');
+  const a = operation('a'), b = operation('b', { parent: 'a' });
+  tree.begin_reading(tree.root, false);
+  tree.apply([event('operation_created', a), event('operation_created', b)], 0);
+  tree.add_page(tree.root, page({ live: 0 }));
+  tree.end_reading(tree.root);
+  assert.deepEqual(tree.rows().map((one) => [one.key, one.children, one.below]), [['o:a', 1, 1]]);
+  assert.equal(tree.root.children, 2);
 });
 
 test('of a long list the counts are read alone', () => {

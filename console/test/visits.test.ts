@@ -13,7 +13,7 @@ const { places } = await import('../src/state/router.ts');
 connection.value = { state: 'open', since: 0 };
 
 const entry = (id: string, more = {}) => ({ operation: operation(id, more), children: 0, below: 0 });
-const page = (...ids: string[]) => ({ live: ids.length, cancelling: 0, scopes: [], operations: ids.map((id) => entry(id)), next_cursor: null });
+const page = (...ids: string[]) => ({ event: '0', live: ids.length, cancelling: 0, scopes: [], operations: ids.map((id) => entry(id)), next_cursor: null });
 const keys = (tree: { model: TreeModel }) => tree.model.rows().map((one) => one.key);
 
 let asked: URL[] = [];

@@ -25,6 +25,7 @@ tree_branch live_ledger::branch_of(index x) const {
 
 tree_page live_ledger::branches(const tree_question& q) const {
   tree_page page;
+  page.event = next_event_ - 1;
   if (q.what == branches_of::operation) {
     const index at = q.operation ? find(*q.operation) : none;
     page.is_live = at != none;
@@ -34,8 +35,7 @@ tree_page live_ledger::branches(const tree_question& q) const {
   const index at = q.scope ? scopes_.find(q.scope->text()) : scope_tree::root;
   if (at == none) return page;
   page.live = scopes_[at].live;
-  std::size_t looks = most_looks;
-  page.cancelling = stopping_in(at, looks);
+  page.cancelling = scopes_[at].stopping;
   if (q.what == branches_of::roots)
     list_roots(at, q, page);
   else
@@ -104,7 +104,7 @@ void live_ledger::list_scope(index scope, const tree_question& q, tree_page& pag
 bool live_ledger::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
   const auto& all = scopes_.live_by_text();
   const std::string above = scope == scope_tree::root ? "" : scopes_[scope].path.text() + "/";
-  std::size_t looks = most_looks;
+  std::size_t looks = 0; // what a sweep has still to tell has no event yet
   auto at = after.empty() ? all.lower_bound(above) : all.upper_bound(after);
   while (at != all.end() && at->first.starts_with(above)) {
     const auto end = at->first.find('/', above.size());

@@ -1,7 +1,8 @@
 // The live tree as far as it is open: pages come in, events change it, rows come out. Pure.
 //
 // Only what somebody has opened is known here; of everything else there are counts. So 100,000 live operations cost what is on the screen.
-import type { ApiEvent, Operation, ScopeView, TreePage } from '../api/types.ts';
+// A page names the event that its counts were read at: of what comes by events, exactly what lies behind it changes them, also if it came before the page.
+import type { ApiEvent, Operation, TreePage } from '../api/types.ts';
 
 export interface TreeNode {
   key: string; // `s:SCOPE` or `o:ID`
@@ -12,6 +13,7 @@ export interface TreeNode {
   children: number; // live ones directly below; of a scope those in and below it
   below: number;
   cancelling: number; // of a scope
+  as_of: number; // its counts hold the events up to this id
   is_open: boolean;
   is_loaded: boolean; // its first page is there
   cursor: string | null; // of the next page
@@ -23,6 +25,8 @@ export interface TreeNode {
 
 export const scope_key = (scope: string) => `s:${scope}`;
 export const operation_key = (id: string) => `o:${id}`;
+/** By its type: what an event shows of the operation can be newer than the event. */
+const is_end = (type: string) => type === 'operation_completed' || type === 'operation_failed' || type === 'operation_cancelled';
 export const is_terminal = (status: Operation['status']) => status === 'completed' || status === 'failed' || status === 'cancelled';
 
 /** How many stand beside it, itself included; -1 = unknown, as some were not read. For aria-setsize. */
@@ -32,9 +36,17 @@ export function beside(at: TreeNode): number {
 
 function node(key: string, above: TreeNode | null, scope: string): TreeNode {
   return {
-    key, above, scope, depth: above ? above.depth + 1 : -1, operation: null, children: 0, below: 0, cancelling: 0, is_open: false, is_loaded: false,
+    key, above, scope, depth: above ? above.depth + 1 : -1, operation: null, children: 0, below: 0, cancelling: 0, as_of: 0, is_open: false, is_loaded: false,
     cursor: null, nodes: [], ended_at: 0, is_stale: false, place: 0,
   };
+}
+
+/** What an event has changed. */
+interface Change {
+  event: number;
+  op: Operation;
+  live: -1 | 0 | 1;
+  cancelling: -1 | 0 | 1;
 }
 
 /** Ends that were never heard leave an id each: from so many on they are forgotten. */
@@ -56,6 +68,7 @@ export class TreeModel {
   private readonly stopping = new Set<string>();
   /** What was heard meanwhile: a page can be older. */
   private readonly news = new Map<string, Operation>();
+  private changes: Change[] = [];
 
   constructor(by: 'scope' | 'parent', scope = '') {
     this.by = by;
@@ -84,23 +97,23 @@ export class TreeModel {
   add_page(at: TreeNode, page: TreePage): void {
     at.is_loaded = true;
     at.cursor = page.next_cursor;
-    this.add_counts(at, page);
-    for (const scope of page.scopes) this.put_scope(at, scope);
-    for (const { operation, children, below } of page.operations) {
+    for (const { scope } of page.scopes) this.put(at, scope_key(scope), scope);
+    for (const { operation } of page.operations) {
       const now = this.news.get(operation.id) ?? operation;
-      if (is_terminal(now.status) && !this.nodes.has(operation_key(now.id))) continue;
-      const one = this.put_operation(at, now);
-      one.children = children;
-      one.below = below;
+      if (!is_terminal(now.status) || this.nodes.has(operation_key(now.id))) this.put_operation(at, now);
     }
+    this.add_counts(at, page);
     this.flat = null;
   }
 
   /** Of a list that is too long to be read again: its sum, and the counts of the rows that are there. */
   add_counts(at: TreeNode, page: TreePage): void {
-    if (!at.operation) Object.assign(at, { children: page.live, cancelling: page.cancelling });
-    for (const { scope, live, cancelling } of page.scopes) Object.assign(this.nodes.get(scope_key(scope)) ?? {}, { children: live, cancelling });
-    for (const { operation, children, below } of page.operations) Object.assign(this.nodes.get(operation_key(operation.id)) ?? {}, { children, below });
+    const as_of = Number(page.event), fresh = new Set<TreeNode>();
+    const set = (one: TreeNode | undefined, counts: Partial<TreeNode>) => one && fresh.add(Object.assign(one, counts, { as_of }));
+    if (!at.operation) set(at, { children: page.live, cancelling: page.cancelling });
+    for (const { scope, live, cancelling } of page.scopes) set(this.nodes.get(scope_key(scope)), { children: live, cancelling });
+    for (const { operation, children, below } of page.operations) set(this.nodes.get(operation_key(operation.id)), { children, below });
+    for (const change of this.changes) this.count(change, fresh);
   }
 
   /** `failed`: the pages are not all there, so nothing goes. */
@@ -109,9 +122,19 @@ export class TreeModel {
     this.begun.delete(at);
     if (failed) for (const one of at.nodes) one.is_stale = false;
     this.drop_stale(at);
-    if (at.is_loaded && !at.cursor) for (const id of begun) if (!is_terminal(this.news.get(id)!.status)) this.put_operation(at, this.news.get(id)!);
-    if (this.begun.size === 0) this.news.clear();
+    if (at.is_loaded && !at.cursor) this.put_begun(at, begun.map((id) => this.news.get(id)!));
+    if (this.begun.size === 0) {
+      this.news.clear();
+      this.changes = [];
+    }
     this.flat = null;
+  }
+
+  /** What began while the list was read; what stands below it has begun since, too. */
+  private put_begun(at: TreeNode, begun: readonly Operation[]): void {
+    const fresh = new Set<TreeNode>();
+    for (const op of begun) if (!is_terminal(op.status) && !this.nodes.has(operation_key(op.id))) fresh.add(this.put_operation(at, op));
+    if (fresh.size > 0) for (const change of this.changes) this.count(change, fresh);
   }
 
   /** The open nodes, from above, to be read again. */
@@ -126,74 +149,65 @@ export class TreeModel {
 
   /** Whether rows were added or taken away. */
   apply(batch: readonly ApiEvent[], now: number): void {
-    for (const event of batch) if (event.type.startsWith('operation_') && event.data) this.apply_one(event.data as Operation, event.type, now);
+    for (const event of batch) if (event.type.startsWith('operation_') && event.data) this.apply_one(event.data as Operation, event.type, Number(event.id), now);
   }
 
-  private apply_one(op: Operation, type: string, now: number): void {
+  private apply_one(op: Operation, type: string, event: number, now: number): void {
     this.seen_seq = Math.max(this.seen_seq, op.seq);
-    if (this.begun.size > 0) this.news.set(op.id, op);
     const known = this.nodes.get(operation_key(op.id));
+    if (known?.ended_at) return;
+    const change: Change = { event, op, live: type === 'operation_created' ? 1 : is_end(type) ? -1 : 0, cancelling: this.stop_counted(op, type, known) };
+    if (this.begun.size > 0) {
+      this.news.set(op.id, op);
+      this.changes.push(change);
+    }
+    this.count(change);
     if (type === 'operation_created') {
-      if (!known) this.created(op);
+      if (!known) this.created(op, event);
       return;
     }
-    const was_cancelling = known?.operation?.status === 'cancelling'; // by its page
-    if (type === 'operation_cancelling') this.begins_to_stop(op, was_cancelling);
-    if (known) {
-      if (known.ended_at) return;
-      known.operation = op;
-    }
-    if (is_terminal(op.status)) this.ended(op, known, was_cancelling, now);
+    if (!known) return;
+    if (event > known.as_of || is_end(type)) known.operation = op;
+    if (!is_end(type)) return;
+    known.ended_at = now;
+    this.over.push(known);
   }
 
-  private created(op: Operation): void {
-    this.count_live(op.scope, 1);
+  private created(op: Operation, event: number): void {
     const parent = op.parent ? this.nodes.get(operation_key(op.parent)) : undefined;
     if (parent) {
-      parent.children += 1;
-      for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below += 1;
-      if (parent.is_loaded || this.begun.has(parent)) this.put_operation(parent, op, 'first');
+      if (parent.is_loaded || this.begun.has(parent)) this.put_operation(parent, op, 'first').as_of = event;
       if (this.by === 'parent' || parent.scope === op.scope) return;
     } else if (op.parent) return;
-    const home = this.by === 'parent' ? this.root : this.home_of(op.scope);
+    const home = this.by === 'parent' ? this.root : this.home_of(op.scope, event);
     if (!home) return;
     const begun = this.begun.get(home);
     if (begun) begun.push(op.id);
-    else if (home.is_loaded && !home.cursor) this.put_operation(home, op);
+    else if (home.is_loaded && !home.cursor) this.put_operation(home, op).as_of = event;
   }
 
   /** The node of this scope, made if the one above it is there. */
-  private home_of(scope: string): TreeNode | null {
+  private home_of(scope: string, event: number): TreeNode | null {
     if (scope === this.root.scope) return this.root;
     const known = this.nodes.get(scope_key(scope));
     if (known) return known;
     const cut = scope.lastIndexOf('/');
-    const above = cut > 0 ? this.home_of(scope.slice(0, cut)) : this.root.scope === '' ? this.root : null;
+    const above = cut > 0 ? this.home_of(scope.slice(0, cut), event) : this.root.scope === '' ? this.root : null;
     if (!above || !(above.is_loaded || this.begun.has(above))) return null;
-    return this.put_scope(above, { scope, live: 1, cancelling: 0, cutoff_seq: null, last_cancel: null });
+    return Object.assign(this.put(above, scope_key(scope), scope), { children: 1, as_of: event });
   }
 
-  private begins_to_stop(op: Operation, is_counted: boolean): void {
-    if (this.stopping.has(op.id)) return;
-    if (this.stopping.size >= most_stopping) this.stopping.clear();
-    this.stopping.add(op.id);
-    if (!is_counted) this.count_cancelling(op.scope, 1);
-  }
-
-  private ended(op: Operation, known: TreeNode | undefined, was_cancelling: boolean, now: number): void {
-    this.count_live(op.scope, -1);
-    // What was never sent ends without having been counted as cancelling. Of the others a page may have counted it.
+  /** What an event changes of how many are being stopped: each begins once, and is taken back at its end. */
+  private stop_counted(op: Operation, type: string, known: TreeNode | undefined): -1 | 0 | 1 {
+    if (type === 'operation_cancelling' && !this.stopping.has(op.id)) {
+      if (this.stopping.size >= most_stopping) this.stopping.clear();
+      this.stopping.add(op.id);
+      return 1;
+    }
+    if (!is_end(type)) return 0;
+    // What was never sent ends without having been counted. Of the others it was heard, or happened before the page.
     const was_sent = op.stop !== null && op.stop.receipt !== 'never_started';
-    if (this.stopping.delete(op.id) || was_cancelling || was_sent) this.count_cancelling(op.scope, -1);
-    const parent = op.parent ? this.nodes.get(operation_key(op.parent)) : undefined;
-    if (parent) {
-      parent.children = Math.max(0, parent.children - 1);
-      for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below = Math.max(0, at.below - 1);
-    }
-    if (known) {
-      known.ended_at = now;
-      this.over.push(known);
-    }
+    return this.stopping.delete(op.id) || known?.operation?.status === 'cancelling' || was_sent ? -1 : 0;
   }
 
   /** Takes away what ended before `before`, and scopes in which nothing is left. */
@@ -253,13 +267,6 @@ export class TreeModel {
     at.nodes = at.nodes.filter((one) => !goes(one));
   }
 
-  private put_scope(at: TreeNode, view: ScopeView): TreeNode {
-    const one = this.put(at, scope_key(view.scope), view.scope);
-    one.children = view.live;
-    one.cancelling = view.cancelling;
-    return one;
-  }
-
   private put_operation(at: TreeNode, op: Operation, where: 'first' | 'last' = 'last'): TreeNode {
     this.seen_seq = Math.max(this.seen_seq, op.seq);
     const one = this.put(at, operation_key(op.id), op.scope, where);
@@ -283,15 +290,23 @@ export class TreeModel {
     return made;
   }
 
-  private count_live(scope: string, change: number): void {
-    this.each_scope(scope, (n) => {
-      n.children = Math.max(0, n.children + change);
-      n.cancelling = Math.min(n.cancelling, n.children);
+  /** Into all counts that do not hold it yet, or into these alone. */
+  private count({ event, op, live, cancelling }: Change, into?: ReadonlySet<TreeNode>): void {
+    if (live === 0 && cancelling === 0) return;
+    const misses = (one: TreeNode) => event > one.as_of && (!into || into.has(one));
+    this.each_scope(op.scope, (one) => {
+      if (!misses(one)) return;
+      one.children = Math.max(0, one.children + live);
+      one.cancelling = Math.min(Math.max(0, one.cancelling + cancelling), one.children);
     });
-  }
-
-  private count_cancelling(scope: string, change: number): void {
-    this.each_scope(scope, (n) => (n.cancelling = Math.max(0, n.cancelling + change)));
+    const parent = op.parent && live !== 0 ? this.nodes.get(operation_key(op.parent)) : undefined;
+    if (!parent) return;
+    if (misses(parent)) parent.children = Math.max(0, parent.children + live);
+    let edge = op.on_parent_end;
+    for (let at: TreeNode | null = parent; at?.operation && edge !== 'detach'; at = at.above) {
+      if (misses(at)) at.below = Math.max(0, at.below + live);
+      edge = at.operation.on_parent_end;
+    }
   }
 
   private each_scope(scope: string, act: (n: TreeNode) => void): void {

@@ -145,3 +145,60 @@ TEST_CASE("a place that nobody wrote does no harm") {
         CHECK(w.core->branches(q).operations.size() <= 1);
       }
 }
+
+namespace {
+
+/// What the events up to `id` say of a scope and below it: what lives, and what of it is being stopped.
+std::pair<std::uint64_t, std::uint64_t> counted(const world& w, std::uint64_t id, const scope_path& scope) {
+  std::map<operation_id, bool> live; // and whether it is being stopped
+  for (const auto& e : w.store.events) {
+    if (e.id > id || !e.operation || !e.scope || !e.scope->is_at_or_below(scope)) continue;
+    if (e.type == event_type::operation_created) live[*e.operation] = false;
+    if (e.type == event_type::operation_cancelling) live[*e.operation] = true;
+    if (e.type == event_type::operation_completed || e.type == event_type::operation_failed ||
+        e.type == event_type::operation_cancelled)
+      live.erase(*e.operation);
+  }
+  return {live.size(), std::count_if(live.begin(), live.end(), [](const auto& one) { return one.second; })};
+}
+
+void check_joined(const world& w) {
+  for (const char* scope : {"s", "s/a", "s/b"}) {
+    const auto page = w.core->branches(in_scope(scope));
+    INFO(scope);
+    CHECK(page.event == w.store.events.back().id);
+    CHECK(std::pair(page.live, page.cancelling) == counted(w, page.event, in(scope)));
+    for (const auto& inner : page.scopes)
+      CHECK(std::pair(inner.live, inner.cancelling) == counted(w, page.event, inner.scope));
+  }
+}
+
+} // namespace
+
+TEST_CASE("a page's counts hold the events up to its own, and none behind it, also in the middle of a sweep") {
+  ledger_settings few_at_once;
+  few_at_once.leaves_per_step = 2;
+  world w(few_at_once);
+  for (int i = 0; i < 12; ++i) {
+    const auto name = "t" + std::to_string(i);
+    w.task(name, in(i % 2 == 0 ? "s/a" : "s/b"));
+    if (i % 3 != 0) w.runs(name, "w1");
+    check_joined(w);
+  }
+  w.exits("t1", 0);
+  check_joined(w);
+  w.cancel_task("t2");
+  check_joined(w);
+  const auto stop = w.cancel_scope("s");
+  int steps = 0;
+  for (bool has_more = true; has_more; ++steps) {
+    check_joined(w);
+    has_more = w.core->step(w.now);
+    w.take();
+  }
+  CHECK(steps > 2);
+  w.applied("w1", stop);
+  check_joined(w);
+  w.dies("t4");
+  check_joined(w);
+}
