@@ -155,13 +155,11 @@ TEST_CASE("a tombstone is seen by the token that left it and not by its namesake
   const auto one = gateway_world::with(world.token("operator", "mine")),
              namesake = gateway_world::with(world.token("operator", "mine"));
   const auto left =
-      world.ask("POST", "/v1/cancels", one, R"({"operation":")" + operation_id::fresh().text() + ""
-}
-").json();
-    REQUIRE(left["outcome"] == "unknown_id");
-const std::string path = "/v1/cancels/" + left["id"].get<std::string>();
-CHECK(world.ask("GET", path, one).status == 200);
-CHECK(world.ask("GET", path, namesake).status == 404);
+      world.ask("POST", "/v1/cancels", one, R"({"operation":")" + operation_id::fresh().text() + "\"}").json();
+  REQUIRE(left["outcome"] == "unknown_id");
+  const std::string path = "/v1/cancels/" + left["id"].get<std::string>();
+  CHECK(world.ask("GET", path, one).status == 200);
+  CHECK(world.ask("GET", path, namesake).status == 404);
 }
 
 TEST_CASE("a token with a scope names only what is below it, and nothing outside exists for it") {

@@ -176,6 +176,22 @@ TEST_CASE("a cancel of what has ended answers already_finished and covers nothin
   CHECK(w.status_of("a") == "completed");
 }
 
+TEST_CASE("what has ended outside of a token's scope is unknown to it, for a cancel and for a dry run") {
+  world w;
+  w.task("a", in("team/b"));
+  w.runs("a", "w1");
+  w.exits("a", 0);
+  auto o = w.order(records::target_operation{w.id("a")});
+  o.by_token.prefix = in("team/a");
+  const auto refused = w.try_cancel(o);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().error.code == error_code::operation_not_found);
+  o.mode = cancel_mode::dry_run;
+  const auto dry = w.try_cancel(o);
+  REQUIRE(dry);
+  CHECK(dry->record.outcome == cancel_outcome::unknown_id);
+}
+
 TEST_CASE("a cancel before the create wins, for the length of a tombstone") {
   world w;
   const operation_id id = w.next_operation();
