@@ -100,7 +100,8 @@ awaitable<response> decide(exchange& x, bool approved) {
   };
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
   // "not_paused" can be a repeat; the others say that nothing was decided.
-  if (!done && (done.error().error.code == error_code::not_ready || !done.error().error.pointer.empty()))
+  if (!done && (done.error().error.code == error_code::not_ready || done.error().error.code == error_code::forbidden ||
+                !done.error().error.pointer.empty()))
     throw from_refusal(done.error());
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));

@@ -1,9 +1,12 @@
 // Applies a human's decision about a call (whether it may begin), or a human's answer to its question.
 #include "actors/turns/decisions.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/ask_user.hpp"
 #include "actors/turns/changed_input.hpp"
+#include "actors/turns/json_text.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/answer_question.hpp"
 #include "controller/commands/command_request.hpp"
@@ -20,6 +23,19 @@ using runtime_ref = std::shared_ptr<agent_runtime>;
 constexpr std::chrono::milliseconds scheduler_look_interval{20};
 constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
 
+/// The input that the call's agent wrote.
+std::string own_input(const records::operation_record& call) {
+  const auto block = nlohmann::json::parse(call.kind_data, nullptr, false);
+  return block.is_object() && block.contains("input") ? json_text(block["input"]) : std::string();
+}
+
+/// A rule that denies can have come with a reload while the call waited.
+std::optional<refusal> why_denied_now(actors::agent_port& port, const std::string& tool, const std::string& input) {
+  const auto traits = port.traits({{}, tool, input});
+  if (!traits.unusable || !has_code(*traits.unusable, failure_code::denied)) return std::nullopt;
+  return refusal{coded_fault{error_code::forbidden, traits.unusable->detail + ". Nothing was decided", {}}, {}, {}};
+}
+
 /// Why the call must not run with this input; nullopt: it may. The rules that deny hold for approvers, too.
 std::optional<refusal> why_not_with(actors::agent_port& port, const std::string& tool, const std::string& input) {
   const auto traits = port.traits({{}, tool, input});
@@ -32,21 +48,22 @@ std::optional<refusal> why_not_with(actors::agent_port& port, const std::string&
       {}};
 }
 
-/// `tool`: of the call; needed if `d` has an input.
-void decide_soon(const runtime_ref& runtime, operation_id call, decision d, const std::string& tool, int tries,
-                 reply<outcome<operation_id>> done) {
+/// `tool`, `input`: of the call; needed if `d` approves.
+void decide_soon(const runtime_ref& runtime, operation_id call, decision d, const std::string& tool,
+                 const std::string& input, int tries, reply<outcome<operation_id>> done) {
   const auto agent = runtime->who.agent_of_call(call); // the end of a denied call removes it from the registry
-  const auto port = d.input.empty() ? nullptr : runtime->who.port_of_call(call);
+  const auto port = d.is_approved() ? runtime->who.port_of_call(call) : nullptr;
   if (port)
-    if (auto why = why_not_with(*port, tool, d.input)) return done(tl::unexpected<refusal>(std::move(*why)));
-  const bool has_agent = agent != nullptr && (d.input.empty() || port != nullptr);
+    if (auto why = d.input.empty() ? why_denied_now(*port, tool, input) : why_not_with(*port, tool, d.input))
+      return done(tl::unexpected<refusal>(std::move(*why)));
+  const bool has_agent = agent != nullptr && (!d.is_approved() || port != nullptr);
   auto recorded = d;
   recorded.event_data = approval_resolved(call, d.is_approved(), d.by, d.reason, {}, d.input).data;
   recorded.changed = d.input.empty() ? std::string() : changed_text(d.input, d.by);
   const records::call_outcome not_approved{false, false, runtime->texts->not_approved(d.outcome, d.reason)};
   runtime->core.execute(
       {commands::decide_call{call, std::move(recorded), not_approved, has_agent},
-       [runtime, call, d, tool, tries, agent,
+       [runtime, call, d, tool, input, tries, agent,
         done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
          if (decided) {
            if (*decided && agent)
@@ -59,8 +76,8 @@ void decide_soon(const runtime_ref& runtime, operation_id call, decision d, cons
                refused_with(error_code::not_ready,
                             "its turn is still being picked up after a restart; nothing was decided, try again"));
          runtime->background_reads->run_after(scheduler_look_interval,
-                                              [runtime, call, tool, tries, d, done](store_reader&) {
-                                                decide_soon(runtime, call, d, tool, tries - 1, done);
+                                              [runtime, call, tool, input, tries, d, done](store_reader&) {
+                                                decide_soon(runtime, call, d, tool, input, tries - 1, done);
                                               });
        }});
 }
@@ -68,13 +85,13 @@ void decide_soon(const runtime_ref& runtime, operation_id call, decision d, cons
 } // namespace
 
 void decide_call(const runtime_ref& runtime, operation_id call, decision d, reply<outcome<operation_id>> done) {
-  if (d.input.empty()) return decide_soon(runtime, call, std::move(d), {}, most_scheduler_looks, std::move(done));
-  // Its tool judges the other input.
+  if (!d.is_approved()) return decide_soon(runtime, call, std::move(d), {}, {}, most_scheduler_looks, std::move(done));
+  // The rules of now judge its input, and its tool judges another one.
   runtime->priority_reads->run([runtime, call, d = std::move(d), done = std::move(done)](store_reader& store) mutable {
     const auto row = store.operation(call);
     if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
     if (!*row) return done(refused_with(error_code::operation_not_found, "there is no operation " + call.text()));
-    decide_soon(runtime, call, std::move(d), (*row)->name, most_scheduler_looks, std::move(done));
+    decide_soon(runtime, call, std::move(d), (*row)->name, own_input(**row), most_scheduler_looks, std::move(done));
   });
 }
 

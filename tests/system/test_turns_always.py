@@ -1,4 +1,6 @@
 """Approvals that stand: one exact call in one place, listed, revoked, over restarts; rules that deny, and questions that expire."""
+import os
+
 import pytest
 
 from harness.turns import TurnCluster
@@ -146,6 +148,23 @@ def test_what_a_rule_denies_nobody_is_asked_about(c):
     result, = c.results("always/c", turn)
     assert result["result"]["error"]["code"] == "denied" and not c.events(turn, "approval_required"), result
     assert not c.below(turn, kind="task")
+
+
+def test_a_rule_that_a_reload_brings_holds_for_a_call_that_waits_already(c):
+    turn = c.say("always/e", "one")
+    call = asked(c, turn)
+    with open(c.config) as f:
+        text = f.read()
+    with open(c.config + ".new", "w") as f:
+        f.write(text + '\n[[approval]]\ntool = "exec"\nmatch = "rm -rf ./a"\naction = "deny"\n')
+    os.rename(c.config + ".new", c.config)
+    c.quell("reload", check=0)
+    refused = approve(c, call)
+    assert (refused.status, refused.json["code"]) == (403, "forbidden"), refused.body
+    assert c.operation(call)["status"] == "paused" and not c.below(turn, kind="task")
+    assert c.api("POST", f"/v1/operations/{call}/deny", {}).status == 200
+    assert c.ended(turn)["status"] == "completed"
+    c.check_scope("always/e")
 
 
 def test_a_question_that_nobody_answers_is_denied(c):
