@@ -2,12 +2,13 @@
 #include "actors/turns/speakers.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <set>
 
 #include <utf8proc.h>
 
 #include "actors/turns/history.hpp"
-#include "protocol/note.hpp"
 #include "protocol/speaker.hpp"
 #include "protocol/utf8.hpp"
 
@@ -45,14 +46,28 @@ std::string plain_name(const std::string& given) {
   return name;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+/// One form for what looks alike: width, capital letters, composed accents; without what nobody sees.
+std::string folded_name(std::string_view text) {
+  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
+                                                  UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
+  utf8proc_uint8_t* out = nullptr;
+  const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), std::ssize(text), &out, how);
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, &std::free);
+  return size < 0 ? std::string(text) : std::string(reinterpret_cast<const char*>(out), static_cast<std::size_t>(size));
+}
 
-/// As a reader takes it: neither spaces and quotes nor capital letters tell a name from a forged one.
+/// As a reader takes it: neither spaces and quotes nor capital letters nor unseen marks tell a name from a forged one.
 std::string as_overlooked(std::string_view text) {
-  std::string plain(text);
-  std::erase_if(plain, [](char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; });
-  plain.erase(0, plain.find_first_not_of('>'));
-  std::transform(plain.begin(), plain.end(), plain.begin(), lower);
+  const auto folded = folded_name(text);
+  std::string plain;
+  for (std::string_view rest = folded; !rest.empty();) {
+    utf8proc_int32_t c = 0;
+    const auto size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(rest.data()), std::ssize(rest), &c);
+    if (size <= 0) break;
+    if (!is_invisible(static_cast<char32_t>(c)) && utf8proc_category(c) != UTF8PROC_CATEGORY_ZS)
+      plain += rest.substr(0, static_cast<std::size_t>(size));
+    rest.remove_prefix(static_cast<std::size_t>(size));
+  }
   return plain;
 }
 
@@ -79,12 +94,11 @@ speakers::speakers(const std::vector<records::kept_message>& kept) {
 }
 
 bool speakers::is_forged(std::string_view line) const {
-  if (is_note(line.substr(std::min(line.find_first_not_of(" \t\v\f"), line.size())))) return true;
-  const auto begin = line.find('<');
-  const auto end = line.find('>', begin == std::string_view::npos ? 0 : begin);
-  if (begin == std::string_view::npos || end == std::string_view::npos) return false;
-  const auto words = as_overlooked(line.substr(0, end));
-  return words.starts_with('<') && shown_.contains(words.substr(1));
+  auto words = as_overlooked(line);
+  if (words.starts_with("[quell:")) return true;
+  words.erase(0, words.find_first_not_of('>'));
+  const auto end = words.find('>');
+  return words.starts_with('<') && end != std::string::npos && shown_.contains(words.substr(1, end - 1));
 }
 
 std::string speakers::text_of(const records::message_record& message) const {
