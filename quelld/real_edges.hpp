@@ -153,7 +153,11 @@ inline turns::core_link link_over(std::shared_ptr<controller_handle> to_controll
   link.ask = [ask](std::function<std::function<void()>(const ledger&, moment)> what) {
     ask([what = std::move(what)](const commit_gate& c, moment now) { return what(c.operations(), now); });
   };
-  link.is_low = [&store] { return store.is_low(); };
+  // The store ends before the last agents do, and behind the end of the link.
+  link.is_low = [to_controller, &store] {
+    const std::lock_guard lock(to_controller->guard);
+    return !to_controller->to || store.is_low();
+  };
   link.now = clock_now;
   return link;
 }

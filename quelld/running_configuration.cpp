@@ -3,14 +3,33 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 
 #include <spdlog/spdlog.h>
 
 #include "integrations/host/log.hpp"
 #include "protocol/nearest.hpp"
+#include "protocol/toml.hpp"
 #include "quelld/changed_settings.hpp"
 
 namespace quell::controller {
+
+std::string without_values(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string out;
+  for (std::string line; std::getline(lines, line); out += line + '\n') {
+    if (!line.starts_with("env = {")) continue;
+    std::string names;
+    try {
+      const auto read = toml::parse(line);
+      if (const auto* pairs = read["env"].as_table())
+        for (const auto& [name, value] : *pairs) names += (names.empty() ? " " : ", ") + std::string(name.str());
+    } catch (const toml::parse_error&) { // a line of a text: it is hidden whole
+    }
+    line = "# env (values are not printed):" + names;
+  }
+  return out;
+}
 
 running_configuration::running_configuration(const loaded& first, std::function<result<loaded>()> load)
     : load_(std::move(load)), words_(std::make_shared<reloaded_words>(first.turns.chat)),

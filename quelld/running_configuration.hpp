@@ -14,13 +14,16 @@
 
 namespace quell::controller {
 
+/// A printed configuration in which the names of `env = { … }` stand as a comment.
+std::string without_values(const std::string& printed);
+
 class running_configuration {
  public:
   /// `load` reads the configuration anew.
   running_configuration(const loaded& first, std::function<result<loaded>()> load);
 
-  /// As admins see it. Any thread.
-  std::string printed() const { return *printed_.get(); }
+  /// As admins see it: without the values of variables of MCP servers, which can be secret. Any thread.
+  std::string printed() const { return without_values(*printed_.get()); }
   const std::shared_ptr<reloaded_words>& words() const { return words_; }
 
   /// Any thread; the answer comes on the main thread.

@@ -22,7 +22,8 @@ class Troubled(TurnCluster):
             f'[irc]\nhost = "127.0.0.1"\nport = {chat}\ntls = false\nnetwork = "test"\nnick = "clanky"\nchannels = ["#dev"]\nusers = ["*"]\n'
             f'[[models]]\nname = "dead"\nprovider = "openai"\nmodel = "any"\nbase_url = "http://127.0.0.1:{model}"\nkey_env = "DEAD_KEY"\nretries = 0\n'
             f'[[agents]]\nname = "doomed"\nmodel = "dead"\nscopes = ["chat/doomed"]\ntools = ["mcp:gone"]\n'
-            f'[[mcp]]\nname = "gone"\nurl = "http://127.0.0.1:{mcp}/mcp"\nkey_env = "DEAD_KEY"\n'), settings=[f"store.reserve={free // 5}"])
+            f'[[mcp]]\nname = "gone"\nurl = "http://127.0.0.1:{mcp}/mcp"\nkey_env = "DEAD_KEY"\n'
+            f'[[mcp]]\nname = "local"\ncommand = ["true"]\nenv = {{ API_KEY = "{SECRET}" }}\n'), settings=[f"store.reserve={free // 5}"])
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, "DEAD_KEY": SECRET}, **options)
@@ -59,6 +60,14 @@ def test_what_is_in_trouble_needs_somebody(cluster, browser):
     browser.sees("4 things need you", "h1")
     browser("await page.waitForFunction(() => document.title.startsWith('(4) '))")
     assert browser.flaws() == []
+    # That quelld cannot say how the MCP servers are does not make them well.
+    browser("""await page.route('**/v1/mcp*', (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body: '{"code":"internal","title":"No","detail":"Not now."}' }));
+        const asked = page.waitForResponse((one) => one.url().includes('/v1/mcp'));
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        await asked;""")
+    browser.sees("Not now.", ".trouble")
+    browser.sees("MCP server gone", ".need")
+    browser("await page.unroute('**/v1/mcp*')")
 
 
 def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, browser):
@@ -75,6 +84,7 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
         browser.sees(title, ".chart")
     browser.sees('name = "doomed"', ".configuration")
     shown = browser.text(".configuration")
+    assert "# env (values are not printed): API_KEY" in shown
     assert 'key_env = "DEAD_KEY"' in shown and "[store]" in shown and 'host = "127.0.0.1"' in shown
     answer = cluster.api("GET", "/v1/config")
     assert answer.status == 200 and answer.headers["Content-Type"] == "application/toml"
