@@ -2,6 +2,7 @@
 #include "actors/controller_actor.hpp"
 
 #include <caf/all.hpp>
+#include <exception>
 #include <malloc.h>
 #include <utility>
 
@@ -70,6 +71,9 @@ void finish(controller_pointer self) {
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make,
                                                    const std::shared_ptr<core_activity>& activity) {
+  // Nobody could say what a message has left undone in memory, and a process without its core would take orders and
+  // answer none: the next life recovers from disk.
+  self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
   take_short_turns(turns_of::deciding);
   self->state.activity = activity;
   self->state.gate = make(clock_now());

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "actors/turns/adopted_work.hpp"
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/start_agent.hpp"
@@ -93,9 +94,17 @@ class returning : public std::enable_shared_from_this<returning> {
     find_tools(runtime_, settings_, {row_.id, call_, who->owner},
                [self = shared_from_this(), who, reported = std::move(reported),
                 left = std::move(*left)](tool_set tools) mutable {
-                 who->agent.instructions += tools.notice;
-                 who->tools = std::move(tools);
-                 self->launch(who, std::move(reported), left);
+                 run_guarded(
+                     "the return of sub-agent " + self->row_.id.text(),
+                     [&] {
+                       who->agent.instructions += tools.notice;
+                       who->tools = std::move(tools);
+                       self->launch(who, std::move(reported), left);
+                     },
+                     [&] {
+                       self->runtime_->mcp->user_over(self->row_.id);
+                       self->fail(failure_of(failure_code::interrupted, "its return broke down"));
+                     });
                });
   }
 

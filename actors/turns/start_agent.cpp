@@ -52,9 +52,8 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   // The budget of a turn holds for all its agents together, so the core counts it.
   start.limits.model_calls = who_runs.is_sub_agent ? who_runs.agent.budget.model_calls : 0;
   start.limits.repetition = who_runs.agent.repetition;
-  start.over = [over = std::move(over), port = std::weak_ptr<turn_port>(running.port)](bool broken) {
-    if (const auto held = port.lock()) over(broken, held);
-  };
+  // Holds the port: an actor that dies lets go of it before its death is reported.
+  start.over = [over = std::move(over), port = running.port](bool broken) { over(broken, port); };
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
   running.port->adopt_context(std::move(context));
