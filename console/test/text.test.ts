@@ -69,6 +69,12 @@ test('a search becomes a query and words', () => {
   assert.equal(request_of(parse_search('ended:1h ended:2h error:timeout error:error'), 'ended', now).toString(), 'ended_since=2026-11-20T08%3A00%3A00.000Z&error=timeout&error=error&status=ended');
 });
 
+test('a span beyond all calendars is left for quelld to refuse, and hides no event from others', () => {
+  const search = parse_search('since:999999999999d ended:999999999999d');
+  assert.equal(request_of(search, 'ended', 0).get('since'), '999999999999d');
+  assert.equal(belongs(search, operation('x'), 'ended', 0, false), false);
+});
+
 test('commands are quoted for a shell', () => {
   assert.equal(quoted("it's $HOME"), `'it'\\''s $HOME'`);
   const plainly = { reason: '', at_once: false, only_seen: false };

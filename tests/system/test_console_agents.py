@@ -79,6 +79,9 @@ def test_costs_are_shown_by_day_and_scope_and_where_they_arise(cluster, browser)
     for by in ("author", "agent", "model"):
         browser.go(f"/cost?by={by}&scope=cost")
         browser.sees({"author": "mia", "agent": "main", "model": "script"}[by], "tbody")
+    for days in ("999999999999", "-5", "x"):
+        browser.go(f"/cost?days={days}")
+        browser.sees("8.00", "tbody td")
     browser.go("/cost?scope=cost/nobody")
     browser.sees("Nothing used", ".empty")
     browser.go(f"/operations/{turn}")

@@ -59,6 +59,29 @@ def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
     assert os.path.exists(os.path.join(cluster.workspace, "marker"))
 
 
+# Presses where the button of the first call stood, in the frame that shows the second call.
+PRESS_THERE = """const { x, y, width, height } = await page.locator('.need', { hasText: args.scope }).getByRole('button', { name: 'Approve' }).boundingBox();
+globalThis.pressed = page.waitForFunction(([x, y]) => {
+  if (document.querySelectorAll('.need .approval').length < 2) return false;
+  document.elementFromPoint(x, y)?.closest('button')?.click();
+  return true;
+}, [x + width / 2, y + height / 2], { polling: 'raf' });
+globalThis.pressed.catch(() => {});"""
+
+
+def test_a_press_reaches_the_call_that_stood_there_when_another_one_comes(cluster, browser):
+    first = cluster.say("chat/aimed", "asks")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("echo approved", ".need .command")
+    browser(PRESS_THERE, scope="chat/aimed")
+    second = cluster.say("chat/came", "asks")
+    browser("await globalThis.pressed")
+    assert cluster.ended(first)["status"] == "completed", "it is the one that was read"
+    assert cluster.below(second, status="paused"), "nobody has approved this one"
+    cluster.cancel(scope="chat/came")
+
+
 def test_an_approval_holds_for_a_while_until_it_is_revoked(cluster, browser):
     browser.sign_in(cluster)
     turn = cluster.say("chat/held", "asks")

@@ -53,11 +53,20 @@ export function listen(to: (batch: Batch) => void): () => void {
   return () => listeners.delete(to);
 }
 
+/** A fault of one view does not keep events from the others. */
+function tell(listener: (batch: Batch) => void, batch: Batch): void {
+  try {
+    listener(batch);
+  } catch (error) {
+    queueMicrotask(() => { throw error; });
+  }
+}
+
 async function hand_on(): Promise<void> {
   try {
     await in_slices(() => {
       const batch = waiting.splice(0, most_in_batch);
-      if (batch.length > 0) for (const listener of listeners) listener(batch);
+      if (batch.length > 0) for (const listener of listeners) tell(listener, batch);
       return waiting.length > 0;
     });
   } finally {

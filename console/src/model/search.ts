@@ -48,7 +48,8 @@ export function instant_of(text: string, now: number): string {
   const span = /^(\d+)(m|h|d)$/.exec(text);
   if (!span) return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
   const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[span[2] as 'm' | 'h' | 'd'];
-  return new Date(now - Number(span[1]) * size).toISOString();
+  const then = new Date(now - Number(span[1]) * size);
+  return Number.isNaN(then.getTime()) ? text : then.toISOString(); // before all calendars: quelld says what is wrong with it
 }
 
 /** The query of GET /v1/operations. `otherwise`: the status if none is asked for. */

@@ -1,6 +1,6 @@
 // What needs a person, for the first page, the navigation and the tab's title.
 import { computed, effect, signal } from '@preact/signals';
-import { get, look as look_at, words_of_repeated } from '../api/client.ts';
+import { ApiError, get, look as look_at, words_of_repeated } from '../api/client.ts';
 import { connection, listen, resync } from '../api/feed.ts';
 import { server_now } from '../api/server_clock.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
@@ -61,6 +61,16 @@ async function not_ready(): Promise<string> {
   return problem?.detail ?? `readyz says ${answer.status}`;
 }
 
+/** That none are configured is an answer; that quelld could not say is none: what was known before stays, and the page says that it is not known. */
+async function mcp_servers(): Promise<{ servers: McpServer[] }> {
+  try {
+    return await get<{ servers: McpServer[] }>('/v1/mcp?limit=1000');
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { servers: [] };
+    throw error;
+  }
+}
+
 interface CancelPage {
   cancels: Cancel[];
   next_cursor: string | null;
@@ -88,12 +98,13 @@ let looks = 0, newest_look = 0;
 async function look(): Promise<void> {
   const began = server_now(), nth = ++looks, mine = sessions;
   try {
+    // The oldest approval first: one that comes stands below the others, and moves none of their buttons.
     const [approvals, cancels, newest, workers, mcp, trouble, status, models] = await Promise.all([
-      get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&limit=100'),
+      get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&order=asc&limit=100'),
       get<CancelPage>('/v1/cancels?status=open&limit=100'),
       newest_stops(100),
       get<{ workers: Worker[] }>('/v1/workers?limit=1000'),
-      may.run_cluster.value ? get<{ servers: McpServer[] }>('/v1/mcp').catch(() => ({ servers: [] })) : { servers: [] },
+      may.run_cluster.value ? mcp_servers() : { servers: [] },
       not_ready(),
       get<Status>('/v1/status'),
       model_calls(),

@@ -1,7 +1,8 @@
 // The end of an output stream, and what comes: read as bytes, from the offset that was reached.
 import { signal } from '@preact/signals';
-import { look, may_pass, send, words_of_repeated } from '../api/client.ts';
+import { ApiError, look, may_pass, send, words_of_repeated } from '../api/client.ts';
 import { in_turn } from '../api/connections.ts';
+import { connection } from '../api/feed.ts';
 import { in_frame } from '../api/slices.ts';
 import { api_path } from '../model/route.ts';
 import { AnsiReader } from '../model/ansi.ts';
@@ -10,6 +11,24 @@ export type StreamName = 'stdout' | 'stderr';
 
 const tail_bytes = 512 * 1024;
 const pause_ms = 1000;
+
+/** Output can be silent for hours; quelld cannot. What is read when its events are lost ends as one without an answer, and is read again from where it was. */
+async function while_heard(turn: AbortSignal, read: (until: AbortSignal) => Promise<void>): Promise<void> {
+  const mine = new AbortController();
+  const end = () => mine.abort();
+  turn.addEventListener('abort', end);
+  if (turn.aborted) end();
+  const first = connection.peek(); // one that is lost already is no reason
+  const forget = connection.subscribe((now) => now !== first && now.state === 'lost' && end());
+  try {
+    await read(mine.signal);
+  } catch (error) {
+    throw mine.signal.aborted && !turn.aborted ? new ApiError(0, 'silent', 'quelld does not answer.') : error;
+  } finally {
+    forget();
+    turn.removeEventListener('abort', end);
+  }
+}
 
 export class OutputTail {
   readonly reader = new AnsiReader();
@@ -36,7 +55,7 @@ export class OutputTail {
       try {
         // What is there already is brief; what follows is a stream among those of all tabs.
         if (this.offset < 0) await look((until) => (this.offset < 0 ? this.read(until) : Promise.resolve()), this.stop.signal);
-        else await in_turn(this.stop.signal, (turn, has_opened) => this.read(turn, has_opened));
+        else await in_turn(this.stop.signal, (turn, has_opened) => while_heard(turn, (until) => this.read(until, has_opened)));
         this.trouble.value = '';
       } catch (error) {
         if (this.stop.signal.aborted) return;

@@ -14,6 +14,7 @@ import { route, set_query } from '../state/router.ts';
 
 const spans = [['7 days', 7], ['30 days', 30], ['90 days', 90]] as const;
 const span_by_default = 30;
+const most_days = 400; // as many as the charts show
 const day_ms = 86_400_000;
 const look_ms = 30_000;
 
@@ -98,7 +99,7 @@ export function CostView() {
   const [scope, set_scope] = useState(query.get('scope') ?? '');
   useEffect(() => set_scope(query.get('scope') ?? ''), [query.get('scope')]);
   const by = cost_groups.find((one) => one === query.get('by')) ?? 'day';
-  const span = Number(query.get('days')) || span_by_default;
+  const span = Math.min(most_days, Math.max(1, Math.round(Number(query.get('days'))) || span_by_default));
   const to = query.get('to') ?? '';
   const from = query.get('from') ?? new Date((to ? Date.parse(to) || server_now() : server_now()) - (span - 1) * day_ms).toISOString().slice(0, 10);
   const filter = { by, scope: query.get('scope') ?? '', from, to };
