@@ -1,14 +1,13 @@
 // ask_user: a model's question to the people of its conversation. The call is paused until one of them answers, says
 // no, or stops it. The answer is the call's result, stored with it; a question without an answer outlives the process.
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <utf8proc.h>
 
 #include "actors/turns/ask_user.hpp"
 #include "actors/turns/call_questions.hpp"
+#include "actors/turns/folded_text.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -31,17 +30,6 @@ namespace {
 /// Of a call's operation; the longest message fits.
 constexpr std::size_t most_end_bytes = 64 << 10;
 
-std::string folded(const std::string& text) {
-  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
-                                                  UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
-  utf8proc_uint8_t* out = nullptr;
-  const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                 static_cast<utf8proc_ssize_t>(text.size()), &out, how);
-  if (size < 0) return text;
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, &std::free);
-  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
-}
-
 /// A recogniser ends each sentence, and people do.
 std::string without_stop(const std::string& text) { return text.substr(0, text.find_last_not_of(".!? ") + 1); }
 
@@ -57,10 +45,10 @@ std::string values_of_message(const std::string& form, const std::string& text) 
     return at == choices.end() ? std::string() : json_text({{"answer", *at}});
   };
   // Its words first: one choice can be the number of another one.
-  auto found = chosen([&](const auto& one) { return folded(one) == folded(reply); });
-  const auto bare = folded(without_stop(reply));
+  auto found = chosen([&](const auto& one) { return folded_text(one) == folded_text(reply); });
+  const auto bare = folded_text(without_stop(reply));
   if (found.empty() && !bare.empty())
-    found = chosen([&](const auto& one) { return folded(without_stop(one)) == bare; });
+    found = chosen([&](const auto& one) { return folded_text(without_stop(one)) == bare; });
   for (std::size_t i = 0; found.empty() && i < choices.size(); ++i)
     if (bare == std::to_string(i + 1)) found = json_text({{"answer", choices[i]}});
   if (!found.empty()) return found;

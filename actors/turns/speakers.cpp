@@ -2,13 +2,13 @@
 #include "actors/turns/speakers.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <set>
 
 #include <utf8proc.h>
 
+#include "actors/turns/folded_text.hpp"
 #include "actors/turns/history.hpp"
+#include "protocol/note.hpp"
 #include "protocol/speaker.hpp"
 #include "protocol/utf8.hpp"
 
@@ -46,19 +46,9 @@ std::string plain_name(const std::string& given) {
   return name;
 }
 
-/// One form for what looks alike: width, capital letters, composed accents; without what nobody sees.
-std::string folded_name(std::string_view text) {
-  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
-                                                  UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
-  utf8proc_uint8_t* out = nullptr;
-  const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), std::ssize(text), &out, how);
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(out, &std::free);
-  return size < 0 ? std::string(text) : std::string(reinterpret_cast<const char*>(out), static_cast<std::size_t>(size));
-}
-
 /// As a reader takes it: neither spaces and quotes nor capital letters nor unseen marks tell a name from a forged one.
 std::string as_overlooked(std::string_view text) {
-  const auto folded = folded_name(text);
+  const auto folded = folded_text(text);
   std::string plain;
   for (std::string_view rest = folded; !rest.empty();) {
     utf8proc_int32_t c = 0;
@@ -94,8 +84,11 @@ speakers::speakers(const std::vector<records::kept_message>& kept) {
 }
 
 bool speakers::is_forged(std::string_view line) const {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x80 && c != '<' && c != '['; };
+  if (std::all_of(line.begin(), line.end(), is_plain)) return false; // as most lines of a long conversation
+  static const std::string mark = as_overlooked(note_mark);
   auto words = as_overlooked(line);
-  if (words.starts_with("[quell:")) return true;
+  if (words.starts_with(mark)) return true;
   words.erase(0, words.find_first_not_of('>'));
   const auto end = words.find('>');
   return words.starts_with('<') && end != std::string::npos && shown_.contains(words.substr(1, end - 1));

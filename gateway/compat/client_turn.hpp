@@ -28,7 +28,7 @@ struct client_request {
   /// does not know is a message like others.
   enum class again_as : std::uint8_t { nothing, as_it_was, edited } again = again_as::nothing;
   std::string page_message = {}; ///< the page's id of that message; "" = the newest
-  /// What the page calls this request, different for each of its conversation; "" = it has no name for it.
+  /// The page's name of this request, different for each of its conversation; "" = it has none.
   std::string page_request = {};
 };
 inline constexpr const char* openai_channel = "openai";

@@ -19,7 +19,7 @@ struct ui_request {
   sent_conversation conversation;
   std::string chat;             ///< the page's id of it; "" = none
   std::string message;          ///< the page's id of the last message; "" = none
-  std::string request;          ///< other than those of all earlier requests of this chat; "" = there is no such name
+  std::string request;          ///< its name, different for each of this chat; "" = it has none
   bool regenerates = false;     ///< the last message is asked again
   bool edits = false;           ///< it replaces the one of its id
   bool outlives_client = false; ///< a disconnect stops nothing
