@@ -1,5 +1,6 @@
 // A sub-agent that is a program and speaks ACP: it is prompted once, and its final text is the answer. A stop sends
 // `session/cancel` to it, in addition to the signal that its task gets anyway.
+#include <algorithm>
 #include <utility>
 
 #include "actors/turns/approval.hpp"
@@ -101,7 +102,15 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
 
   /// Permits the request once if no rule requires a human for it; this function does not ask a human.
   void permit(const integrations::acp_effects::permission& permission_request) {
-    const bool may = rule_for(runtime_->settings->approvals, "acp:" + name_, permission_request.title).empty();
+    const auto settings = runtime_->settings.get();
+    const auto& rules = settings->approvals;
+    // Nobody knows what a request without a title is about: any rule for this agent can be.
+    const bool is_ruled = std::any_of(rules.begin(), rules.end(), [&](const approval_rule& rule) {
+      return !rule.allows && glob_fits(rule.tool, "acp:" + name_);
+    });
+    const bool may = permission_request.title.empty()
+                         ? !is_ruled
+                         : rule_for(rules, "acp:" + name_, permission_request.title).empty();
     const std::string wanted = may ? "allow_once" : "reject_once";
     std::optional<std::string> chosen;
     for (const auto& option : permission_request.options)

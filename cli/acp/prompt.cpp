@@ -13,6 +13,8 @@ namespace {
 constexpr milliseconds default_grace{2'000};
 constexpr milliseconds beyond_grace{10'000}; ///< DESIGN 3.5: from then on it is unproven
 constexpr milliseconds last_look{3'000};
+constexpr milliseconds proof_wait{20'000};
+constexpr milliseconds proof_pause{300};
 constexpr milliseconds decision_timeout{30'000};
 constexpr milliseconds upload_timeout{60'000};
 
@@ -110,6 +112,7 @@ void prompt::ask(human_question q) {
 /// The person's answer. Somebody else can have decided meanwhile: then it is refused, and nothing changes.
 void prompt::decide(const human_question& q, const json& result) {
   const auto decided = decision_in(q, result);
+  if (decided.is_none) return tell_.warn("nobody decided in the editor; `quell approve` and `quell deny` do");
   json body = {{"reason", decided.accepts ? "allowed in the editor" : "rejected in the editor"}};
   if (!q.question.empty()) {
     body["question"] = q.question;
@@ -196,15 +199,35 @@ void prompt::ended(const json& operation) {
     return tell_.failed(text_of(error, "message"), {{"code", text_of(error, "code")}, {"turn", stream_->turn()}});
   }
   if (status != "cancelled") return respond({{"stopReason", stop_reason_of(text_of(turn, "stop_reason"))}});
-  if (!stream_->cancel().is_null()) return answer_cancelled(stream_->cancel());
-  const auto id = text_of(member(operation, "stop"), "cancel");
+  const bool is_ours = !stream_->cancel().is_null();
+  const auto id = is_ours ? text_of(stream_->cancel(), "id") : text_of(member(operation, "stop"), "cancel");
   if (id.empty()) { // a closed connection, a time limit: it has no cancel of its own
     json result = {{"stopReason", "cancelled"}};
     result["_meta"]["quell"]["stop"] = member(operation, "stop");
     return respond(std::move(result));
   }
-  cancel_ = {{"id", id}}; // somebody else's
-  answer_late();
+  cancel_ = is_ours ? stream_->cancel() : json{{"id", id}};
+  if (text_of(cancel_, "status") == "settled") return answer_cancelled(cancel_);
+  if (is_ours) return await_proof(id);
+  bound_by(default_grace + beyond_grace); // somebody else's: its report says how long it may take
+  keep(api_.call("GET", "/v1/cancels/" + id, nullptr, last_look, [this, id](answer<json> a) {
+    if (is_over_) return;
+    if (a) stopping(*a);
+    await_proof(id);
+  }));
+}
+
+/// The turn has ended, and what it started can still be dying. `bound_` ends the wait.
+void prompt::await_proof(const std::string& cancel) {
+  const auto path = "/v1/cancels/" + cancel + "?wait=settled&wait_ms=" + std::to_string(proof_wait.count());
+  keep(api_.call("GET", path, nullptr, proof_wait * 2, [this, cancel](answer<json> a) {
+    if (is_over_) return;
+    if (a) cancel_ = std::move(*a);
+    if (text_of(cancel_, "status") == "settled") return answer_cancelled(cancel_);
+    api_.loop().after(proof_pause, [this, cancel, alive = std::weak_ptr(alive_)] {
+      if (!alive.expired() && !is_over_) await_proof(cancel);
+    });
+  }));
 }
 
 } // namespace quell::cli::acp

@@ -51,6 +51,7 @@ class prompt {
   void answer_by_message(const human_question& q, const std::string& text);
   void stopping(const json& cancel);
   void answer_late();
+  void await_proof(const std::string& cancel);
   void ended(const json& operation);
   void answer_cancelled(const json& cancel);
   void respond(json result);

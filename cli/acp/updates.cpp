@@ -128,11 +128,16 @@ human_question turn_updates::question(const json& event, editor_shows editor) co
 }
 
 human_decision decision_in(const human_question& q, const json& result) {
+  human_decision none;
+  none.is_none = true;
+  if (!result.is_object()) return none;
   if (q.how == editor_request::form) {
     const auto action = text_of(result, "action");
     const auto& content = member(result, "content");
     return {action == "accept", action == "cancel", content.is_object() ? content : json::object()};
   }
+  // ACP: the answer of an editor that is about to send `session/cancel`. It is not a no.
+  if (text_of(member(result, "outcome"), "outcome") == "cancelled") return none;
   const auto option = text_of(member(result, "outcome"), "optionId");
   const auto values = q.values.find(option);
   if (values != q.values.end()) return {true, false, values->second};

@@ -36,6 +36,7 @@ struct human_decision {
   bool accepts = false;
   bool is_dismissed = false; ///< neither yes nor no
   json values = json::object();
+  bool is_none = false; ///< nobody decided: an error, or a prompt that is being cancelled
 };
 /// `result` of the editor's answer; null: it was an error, which decides nothing.
 human_decision decision_in(const human_question& q, const json& result);

@@ -37,7 +37,10 @@ awaitable<task_facts> asking_task(exchange& x, const served_agent& agent, const 
   if (!facts) throw takes_no_message();
   if (status_of(*facts).state == task_state::input_required) co_return std::move(*facts);
   const auto scope = scope_path::parse(facts->scope);
-  if (!scope || !co_await is_repeat(x, *scope, client_id_of(request))) throw takes_no_message();
+  if (!scope) throw takes_no_message();
+  const auto& is_stop = x.gw.options.is_stop_word; // a stop is never refused because its task works
+  if (is_stop && is_stop(*scope, request.text, {})) co_return std::move(*facts);
+  if (!co_await is_repeat(x, *scope, client_id_of(request))) throw takes_no_message();
   co_return std::move(*facts);
 }
 

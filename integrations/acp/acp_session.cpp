@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t open_questions = 100;
 constexpr std::size_t options_of_question = 20;
+constexpr std::size_t most_titles = 1'000, most_title_bytes = 64 << 10;
 constexpr std::size_t session_id_bytes = 1024;
 constexpr std::size_t shown = mcp_limits::shown_characters;
 
@@ -119,6 +120,7 @@ void acp_session::prompt(std::string text) {
 
 void acp_session::send_prompt() {
   prompt_phase_ = prompt_phase::open;
+  titles_.clear();
   prompt_id_ = ++next_id_;
   send_line(rpc::request(prompt_id_, "session/prompt",
                          {{"sessionId", session_}, {"prompt", json::array({text_block(std::exchange(prompt_, {}))})}}));
@@ -152,6 +154,11 @@ void acp_session::take_update(incoming& one) {
     std::string delta = text_member(member(update, "content"), "text");
     if (!delta.empty()) effects_.emplace_back(text{std::move(delta)});
   } else if (kind == "tool_call" || kind == "tool_call_update") {
+    // A permission request may name its call by the id alone.
+    const auto call = text_member(update, "toolCallId");
+    const auto title = text_member(update, "title");
+    if (!call.empty() && !title.empty() && (titles_.contains(call) || titles_.size() < most_titles))
+      titles_[call] = title.size() <= most_title_bytes ? title : std::string();
     effects_.emplace_back(
         activity{excerpt(text_member(update, "title"), 200), excerpt(text_member(update, "status"), 40)});
   }
@@ -169,7 +176,12 @@ void acp_session::take_question(incoming& one) {
   // A permission request that crosses our cancel must be answered too, or the agent waits for ever.
   const bool ours = prompt_phase_ == prompt_phase::open && text_member(body, "sessionId") == session_;
   if (!ours || questions_.size() >= open_questions) return answer_question(id, std::nullopt);
-  permission asking{++next_question_, excerpt(text_member(member(body, "toolCall"), "title"), 200), {}};
+  const json& call = member(body, "toolCall");
+  auto title = text_member(call, "title");
+  if (const auto known = titles_.find(text_member(call, "toolCallId")); title.empty() && known != titles_.end())
+    title = known->second;
+  if (title.size() > most_title_bytes) title.clear(); // the end of it could be what a rule is about
+  permission asking{++next_question_, std::move(title), {}};
   question kept{id, {}};
   if (const json& options = member(body, "options"); options.is_array())
     for (const json& option : options) {

@@ -46,7 +46,7 @@ struct activity {
 /// Must be answered with `permit`; until then the agent waits.
 struct permission {
   std::uint64_t number = 0;
-  std::string title;
+  std::string title; ///< whole, for rules; "" = the agent has never named this call, or at too great a length
   std::vector<acp_option> options;
 };
 /// The prompt has been answered. `why`: "end_turn", "max_tokens", "max_turn_requests", "refusal", or another reason
@@ -125,6 +125,7 @@ class acp_session {
   std::uint64_t next_id_ = 0, control_id_ = 0, prompt_id_ = 0, next_question_ = 0;
   std::string session_, prompt_, name_, version_;
   std::map<std::uint64_t, question> questions_; ///< not answered yet
+  std::map<std::string, std::string> titles_;   ///< of this prompt's calls, by `toolCallId`
   std::size_t bad_messages_ = 0;
   fault over_;
   std::vector<acp_effect> effects_;

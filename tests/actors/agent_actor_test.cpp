@@ -37,6 +37,27 @@ TEST_CASE("whatever throws first, in an agent or in a tool, ends that actor alon
   CHECK(survived > 1);
 }
 
+TEST_CASE("whatever throws first while a stop goes down ends that actor alone, and the end is told once") {
+  int broken = 0, survived = 0;
+  for (int n = 1;; ++n) {
+    agent_actor_world w;
+    w.port->tools_wait = true;
+    w.begin();
+    w.run();
+    REQUIRE(w.port->works == 2);
+    w.port->throws_at = w.port->touches + n;
+    w.stop();
+    w.run();
+    CAPTURE(n);
+    CHECK(w.port->works == 0);
+    REQUIRE(w.overs.size() == 1);
+    if (w.port->touches < w.port->throws_at) break;
+    ++(w.overs[0] ? broken : survived);
+  }
+  CHECK(broken > 0);   // a throw of the agent's own step
+  CHECK(survived > 0); // one in the stop of a tool
+}
+
 TEST_CASE("a tool whose work throws ends its call as interrupted, and the turn goes on") {
   agent_actor_world w;
   w.port->tools_break = true;

@@ -225,6 +225,19 @@ def test_a_stop_word_in_a_conversation_is_answered_by_a_message(world):
     assert over(c, task["id"])["status"]["state"] == "TASK_STATE_CANCELED"
 
 
+def test_a_stop_word_to_a_task_that_works_stops_it(world):
+    c, _ = world
+    task = send(c, "never begins", contextId="room").json["task"]
+    c.wait_status(task["id"], "running")
+    stop = send(c, "stop", id="m2", taskId=task["id"])
+    assert stop.status == 200 and "Stopping" in stop.json["message"]["parts"][0]["text"], stop.body
+    assert over(c, task["id"])["status"]["state"] == "TASK_STATE_CANCELED"
+    late = send(c, "stop", id="m3", taskId=task["id"])  # nothing is active there any more
+    assert late.status == 400 and reason(late) == "UNSUPPORTED_OPERATION", late.body
+    # A repeat of the stop is the same stop.
+    assert send(c, "stop", id="m2", taskId=task["id"]).json["message"]["metadata"] == stop.json["message"]["metadata"]
+
+
 def test_a_foreign_scope_is_invisible(world):
     c, _ = world
     a = c.api("POST", "/v1/tokens", {"name": "a", "role": "chat", "scope": "guild/a"}).json["token"]

@@ -136,6 +136,23 @@ def test_a_permission_is_an_approval(world):
     c.check_scope(sid)
 
 
+def test_a_permission_that_is_taken_back_with_its_prompt_is_no_denial(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="writes")
+    asked = e.step("permission")
+    # As the protocol says: open requests are answered `cancelled`, and the cancel comes.
+    e.call("answer", index=0, outcome={"outcome": "cancelled"})
+    e.begin("cancel", sessionId=sid)
+    done = e.done(name)
+    assert done["stopReason"] == "cancelled" and done["_meta"]["quell"]["proven"], done
+    resolved, = c.events(done["_meta"]["quell"]["turn"], "approval_resolved")
+    assert resolved["data"]["decision"] == "cancelled", resolved
+    assert c.operation(asked["toolCall"]["toolCallId"])["status"] == "cancelled"
+    assert len(c.operations(scope=sid, kind="model_call")) == 1, "the model was told of a denial"
+    c.check_scope(sid)
+
+
 def test_what_an_agent_asks_is_answered_in_the_editor(world):
     c, e, _ = world
     sid = e.call("new")["sessionId"]
@@ -250,6 +267,35 @@ def test_a_cancel_by_somebody_else_answers_cancelled_too(world):
     c.cancel(scope="edit", reason="enough")
     done = e.done(name)
     assert done["stopReason"] == "cancelled" and done["_meta"]["quell"]["cancel"]["reason"] == "enough", done
+
+
+def test_a_prompt_that_somebody_else_stops_is_answered_behind_the_proof(world):
+    c, e, m = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="runs")  # it ignores its signal: two seconds until the kill
+    running_turn(c)
+    until(lambda: processes.marked(m), "the command to run")
+    c.cancel(wait="fenced", scope="edit", reason="enough")
+    told = e.done(name)["_meta"]["quell"]
+    assert not processes.marked(m), "answered before the processes were gone"
+    assert told["proven"] is True and told["cancel"]["status"] == "settled", told
+
+
+def test_a_cancelled_prompt_waits_for_what_outlives_its_turn(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="endless")
+    turn = running_turn(c)
+    e.step("update")
+    far = c.api("POST", "/v1/operations", {"kind": "external", "name": "far", "parent": turn, "grace_ms": 60_000}).json["id"]
+    e.begin("cancel", sessionId=sid)
+    assert c.ended(turn)["status"] == "cancelled"
+    began = time.monotonic()
+    until(lambda: time.monotonic() - began > 14 or e.steps("done", name=name), "longer than any one request waits")
+    assert not e.steps("done", name=name), "its owner has a minute, and the cancel has not settled"
+    assert c.api("POST", f"/v1/operations/{far}/stopped", {}).status == 200
+    told = e.done(name)["_meta"]["quell"]
+    assert told["proven"] is True and told["cancel"]["status"] == "settled", told
 
 
 def test_closing_a_session_stops_its_prompt(world):

@@ -24,7 +24,7 @@ def answer(result):
 def acp():
     home = installed("acp-2.4.0", ["@agentclientprotocol/sdk@2.4.0", "zod@4"])
     script = [{"when": {"user": f"{agent} {task}"}, "steps": [{"calls": [spawn(agent, task)]}]}
-              for agent in ("free", "ruled", "other", "broken", "stays", "deaf") for task in ("quick", "slow", "ask", "choose")]
+              for agent in ("free", "ruled", "other", "broken", "stays", "deaf") for task in ("quick", "slow", "ask", "choose", "unnamed")]
     script += [{"when": {"result": ""}, "text": "Done: {{results}}"}, {"text": "You said {{text}}."}]
     config = "".join(f'[[agents]]\nname = "{name}"\nacp = true\nworkspace = "WORKSPACE"\n'
                      f'command = ["env", "SEEN=WORKSPACE/seen-{name}", "node", "{ACP_AGENT}", "{home}"]\n' for name in ("free", "ruled", "other"))
@@ -60,7 +60,8 @@ def test_the_text_of_an_acp_agent_is_the_result_of_the_call(acp):
 
 
 @pytest.mark.parametrize("name, task, said", [("free", "ask", "chose yes"), ("free", "choose", "chose yes"), ("other", "choose", "chose yes"),
-                                              ("ruled", "choose", "chose no"), ("ruled", "ask", "nobody chose")])
+                                              ("ruled", "choose", "chose no"), ("ruled", "ask", "nobody chose"),
+                                              ("ruled", "unnamed", "chose no"), ("other", "unnamed", "chose yes")])
 def test_what_it_asks_for_is_allowed_unless_a_rule_wants_a_human(acp, name, task, said):
     assert answer(acp_result(acp, f"{name} {task}"))["text"] == said
 

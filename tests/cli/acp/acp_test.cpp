@@ -72,6 +72,9 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell say --scope a/b …)");
   CHECK_FALSE(decision_in(free, {{"outcome", {{"outcome", "selected"}, {"optionId", "reject"}}}}).accepts);
   CHECK(decision_in(chosen, {{"outcome", {{"optionId", "answer-2"}}}}).values == json{{"answer", "blue"}});
+  // What an editor answers right before its `session/cancel`, and an error, are no decisions.
+  CHECK(decision_in(chosen, {{"outcome", {{"outcome", "cancelled"}}}}).is_none);
+  CHECK(decision_in(chosen, json()).is_none);
 }
 
 TEST_CASE("an editor that shows forms gets the form of a question, and its answer has the person's own words") {
@@ -88,7 +91,8 @@ TEST_CASE("an editor that shows forms gets the form of a question, and its answe
   const auto declined = decision_in(q, {{"action", "decline"}}), cancelled = decision_in(q, {{"action", "cancel"}});
   CHECK_FALSE((declined.accepts || declined.is_dismissed || cancelled.accepts));
   CHECK(cancelled.is_dismissed);
-  CHECK_FALSE(decision_in(q, json()).accepts);
+  CHECK(decision_in(q, json()).is_none); // an error of the editor
+  CHECK_FALSE((accepted.is_none || declined.is_none || cancelled.is_none));
 }
 
 TEST_CASE("a prompt's links and embedded texts become its text") {

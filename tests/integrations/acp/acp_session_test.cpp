@@ -111,6 +111,24 @@ TEST_CASE("permissions are answered with what was chosen, and only with what was
   CHECK(talk.wrote.back()["error"]["code"] == -32601);
 }
 
+TEST_CASE("a permission request that names its call by the id alone has the title that the call was given before") {
+  talk talk;
+  talk.shake();
+  talk.prompt();
+  const auto asks = [&](const json& call) {
+    talk.hear({{"jsonrpc", "2.0"},
+               {"id", 7},
+               {"method", "session/request_permission"},
+               {"params", {{"sessionId", "s"}, {"toolCall", call}, {"options", json::array()}}}});
+    return talk.all<acp_effects::permission>().back().title;
+  };
+  talk.update({{"sessionUpdate", "tool_call"}, {"toolCallId", "t1"}, {"title", "delete everything"}});
+  CHECK(asks({{"toolCallId", "t1"}}) == "delete everything");
+  CHECK(asks({{"toolCallId", "t2"}}).empty());
+  const auto hidden = std::string(300, 'a') + " && rm -rf /srv"; // behind what is shown of a title
+  CHECK(asks({{"toolCallId", "t3"}, {"title", hidden}}) == hidden);
+}
+
 TEST_CASE("a cancel tells the agent, answers what it asks, and nothing is told after it but what became of it") {
   for (const char* reason : {"cancelled", "end_turn"}) {
     talk talk;

@@ -23,10 +23,13 @@ acp.agent({ name: 'slow' })
     stopped.delete(sessionId);
     const say = (text) => client.notify(acp.methods.client.session.update,
       { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } });
-    if (prompt[0].text === 'ask' || prompt[0].text === 'choose') {
+    const text = prompt[0].text, late = text === 'unnamed'; // told before, as the protocol lets it
+    if (late) await client.notify(acp.methods.client.session.update,
+      { sessionId, update: { sessionUpdate: 'tool_call', toolCallId: 't', title: 'delete it', status: 'pending' } });
+    if (text === 'ask' || text === 'choose' || late) {
       const { outcome } = await client.request(acp.methods.client.session.requestPermission, { sessionId,
-        toolCall: { toolCallId: 't', title: 'delete it' },
-        options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }, ...(prompt[0].text === 'choose' ? [{ optionId: 'no', name: 'No', kind: 'reject_once' }] : [])] });
+        toolCall: { toolCallId: 't', ...(late ? {} : { title: 'delete it' }) },
+        options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }, ...(text !== 'ask' ? [{ optionId: 'no', name: 'No', kind: 'reject_once' }] : [])] });
       await say(outcome.outcome === 'selected' ? `chose ${outcome.optionId}` : 'nobody chose');
       return { stopReason: 'end_turn' };
     }
