@@ -208,7 +208,10 @@ void prompt::ended(const json& operation) {
   }
   cancel_ = is_ours ? stream_->cancel() : json{{"id", id}};
   if (text_of(cancel_, "status") == "settled") return answer_cancelled(cancel_);
-  if (is_ours) return await_proof(id);
+  if (is_ours) {
+    stopping(stream_->cancel()); // also if the turn ended before the cancel was answered
+    return await_proof(id);
+  }
   bound_by(default_grace + beyond_grace); // somebody else's: its report says how long it may take
   keep(api_.call("GET", "/v1/cancels/" + id, nullptr, last_look, [this, id](answer<json> a) {
     if (is_over_) return;

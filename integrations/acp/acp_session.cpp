@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t open_questions = 100;
 constexpr std::size_t options_of_question = 20;
-constexpr std::size_t most_titles = 1'000, most_title_bytes = 64 << 10;
+constexpr std::size_t most_titles = 1'000, most_call_title_bytes = 64 << 10;
 constexpr std::size_t session_id_bytes = 1024;
 constexpr std::size_t shown = mcp_limits::shown_characters;
 
@@ -158,7 +158,7 @@ void acp_session::take_update(incoming& one) {
     const auto call = text_member(update, "toolCallId");
     const auto title = text_member(update, "title");
     if (!call.empty() && !title.empty() && (titles_.contains(call) || titles_.size() < most_titles))
-      titles_[call] = title.size() <= most_title_bytes ? title : std::string();
+      titles_[call] = title.size() <= most_call_title_bytes ? title : std::string();
     effects_.emplace_back(
         activity{excerpt(text_member(update, "title"), 200), excerpt(text_member(update, "status"), 40)});
   }
@@ -180,7 +180,7 @@ void acp_session::take_question(incoming& one) {
   auto title = text_member(call, "title");
   if (const auto known = titles_.find(text_member(call, "toolCallId")); title.empty() && known != titles_.end())
     title = known->second;
-  if (title.size() > most_title_bytes) title.clear(); // the end of it could be what a rule is about
+  if (title.size() > most_call_title_bytes) title.clear(); // the end of it could be what a rule is about
   permission asking{++next_question_, std::move(title), {}};
   question kept{id, {}};
   if (const json& options = member(body, "options"); options.is_array())
