@@ -29,25 +29,13 @@ result<std::vector<records::operation_record>> children_of(store_reader& store, 
   return store.operations(f);
 }
 
-/// A progress of a call at a remote agent names its task. Others can come before it: the agent may take its time.
 std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
   if (!call.name.starts_with("a2a__")) return std::nullopt;
-  records::event_filter f;
-  f.below = call.operation;
-  f.types = {event_type::tool_progress};
-  f.limit = page_size;
-  while (true) {
-    const auto page = store.events(f);
-    if (!page) return page.error();
-    for (const auto& e : *page) {
-      call.remote_task = task_named_by(e.data);
-      if (call.remote_task.empty()) continue;
-      call.remote_task_since = e.at;
-      return std::nullopt;
-    }
-    if (page->size() < f.limit) return std::nullopt;
-    f.after = page->back().id;
-  }
+  auto found = named_task_of(store, call.operation);
+  if (!found) return found.error();
+  call.remote_task = std::move(found->name);
+  call.remote_task_since = found->since;
+  return std::nullopt;
 }
 
 std::optional<fault> read_calls(store_reader& store, const model_history& reported, left_work& left) {
@@ -177,6 +165,22 @@ std::string behind(const std::string& text, std::uint64_t count) {
 boot_time boot_of(wall_time at, moment now) { return now.boot - std::max(now.wall - at, wall_time::duration{0}); }
 
 } // namespace
+
+/// A progress of a call at a remote agent names its task. Others can come before it: the agent may take its time.
+result<named_task> named_task_of(store_reader& store, const operation_id& call) {
+  records::event_filter f;
+  f.below = call;
+  f.types = {event_type::tool_progress};
+  f.limit = page_size;
+  while (true) {
+    const auto page = store.events(f);
+    if (!page) return tl::unexpected(page.error());
+    for (const auto& e : *page)
+      if (auto name = task_named_by(e.data); !name.empty()) return named_task{std::move(name), e.at};
+    if (page->size() < f.limit) return named_task{};
+    f.after = page->back().id;
+  }
+}
 
 result<left_work> read_left_work(store_reader& store, const records::operation_record& agent,
                                  const model_history& reported) {

@@ -37,6 +37,13 @@ struct left_work {
   model_usage summaries;                             ///< the tokens of the agent's own
 };
 
+struct named_task {
+  std::string name; ///< "" = the agent has named none, or nobody knows it any more
+  wall_time since{};
+};
+/// Of a call at a remote agent.
+result<named_task> named_task_of(store_reader& store, const operation_id& call);
+
 /// `reported`: the history of this turn or sub-agent. Reads the store, so call it on a thread that can wait.
 result<left_work> read_left_work(store_reader& store, const records::operation_record& agent,
                                  const model_history& reported);

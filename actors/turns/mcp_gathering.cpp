@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/left_stops.hpp"
 #include "actors/turns/mcp_servers.hpp"
 #include "integrations/mcp/stdio_server.hpp"
 
@@ -170,6 +171,7 @@ void mcp_servers::read_cards() {
     ask_for_tools(
         id, [this, id](const offered_list& tools) { answered_or_not(id, tools); }, 0);
   }
+  runtime->background_reads->run([runtime](store_reader& store) { tell_left_stops(runtime, store); });
 }
 
 } // namespace quell::controller::turns

@@ -175,6 +175,32 @@ def test_an_end_without_proof_is_failed_and_never_canceled(world):
     assert done["metadata"]["quell"]["stop"]["unconfirmed"] == 1 and not done["metadata"]["quell"]["stop"]["proven"], done
 
 
+def test_a_task_that_waits_for_its_turn_is_cancelled_without_having_begun(world):
+    c, _ = world
+    first = send(c, "never begins", contextId="room").json["task"]["id"]
+    second = send(c, "hello", id="m2", contextId="room").json["task"]["id"]
+    assert state(c, second) == "TASK_STATE_SUBMITTED"
+    assert c.api("POST", f"/a2a/main/tasks/{second}:cancel", {}, headers=VERSION).status == 200
+    assert over(c, second)["status"]["state"] == "TASK_STATE_CANCELED"
+    assert c.operation(second)["stop"]["receipt"] == "never_started" and not c.below(second, kind="model_call")
+    assert state(c, first) == "TASK_STATE_WORKING"
+
+
+def test_a_stream_ends_at_a_restart_and_a_new_one_goes_on(world):
+    c, m = world
+    with Sdk(c) as sdk:
+        sdk.run("stream", name="s", binding="JSONRPC", id="1", text="runs")
+        task = until(lambda: sdk.updates("s"), "the stream to begin")[0]["task"]["id"]
+        until(lambda: processes.marked(m), "the command to run")
+        c.restart()
+        assert state(c, task) == "TASK_STATE_WORKING" and processes.marked(m)
+        sdk.run("subscribe", name="again", binding="HTTP+JSON", task=task)
+        until(lambda: sdk.updates("again"), "the stream to begin")
+        sdk.run("cancel", name="c", binding="HTTP+JSON", task=task)
+        sdk.step("over", "again")
+        assert sdk.updates("again")[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_CANCELED" and not processes.marked(m)
+
+
 def test_a_cancel_of_the_whole_scope_is_told_as_well(world):
     c, m = world
     task = send(c, "runs", contextId="team/web/mia").json["task"]

@@ -18,6 +18,7 @@ OVER = ("TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED")
 class Receiver(WebService):
     def __init__(self):
         self.taken, self.status, self.guard = [], 200, threading.Lock()
+        self.mark = None
         self.goes_on = threading.Event()  # until then /hook/old does not answer
         super().__init__()
 
@@ -28,7 +29,8 @@ class Receiver(WebService):
     def respond(self, path, headers, body):
         with self.guard:
             status = 410 if path.endswith("/old") else self.status
-            self.taken.append({"path": path, "headers": dict(headers), "body": body, "status": status})
+            alive = bool(self.mark and processes.marked(self.mark))  # at the very moment
+            self.taken.append({"path": path, "headers": dict(headers), "body": body, "status": status, "alive": alive})
         if path.endswith("/old"):
             self.goes_on.wait(14)  # less than quelld waits
         return status, {}, {}
@@ -40,7 +42,7 @@ class Receiver(WebService):
 
 def script(m):
     return [{"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
-            {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"while :; do sleep 1000; done #{m}"}}]}]},
+            {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"trap '' TERM; while :; do sleep 1000; done #{m}"}}]}]},
             {"text": "You said {{text}}."}]
 
 
@@ -49,6 +51,7 @@ def world():
     m, receiver = marker(), Receiver()
     try:
         with TurnCluster(script(m), f'[http]\npush_origins = ["http://127.0.0.1:{receiver.port}"]\n') as c:
+            receiver.mark = m
             yield c, receiver, m
     finally:
         receiver.stop()
@@ -87,7 +90,7 @@ def test_each_state_is_told_with_the_callers_words_and_canceled_with_the_proof(w
     until(lambda: receiver.states()[-1] in OVER, "the end to be told")
     assert receiver.states()[-1] == "TASK_STATE_CANCELED" and not processes.marked(m), receiver.states()
     assert set(receiver.states()[:-1]) <= {"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"}
-    assert receiver.taken[-1]["body"]["task"]["id"] == task
+    assert receiver.taken[-1]["body"]["task"]["id"] == task and not receiver.taken[-1]["alive"], "CANCELED while a process lives"
     until(lambda: not configs(c, task) and not files(c), "the config to be gone")
     log = processes.read(os.path.join(c.directory, "quelld.log")).decode()
     assert "tok-1" not in log and "cred-1" not in log

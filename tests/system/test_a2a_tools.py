@@ -207,6 +207,46 @@ def test_a_task_is_asked_for_again_after_a_restart(world, word, ends_before):
     assert len(agent.tasks) == 1, "the message was sent again"
 
 
+def test_a_message_whose_task_has_no_name_yet_is_not_sent_again_after_a_restart(world):
+    c, agent = world
+    turn = c.ask("go", {"message": "mute"})
+    agent.wait_for_call("SendStreamingMessage" if agent.streaming else "SendMessage")
+    c.kill_controller()
+    agent.release("mute")
+    c.start_controller()
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    result, = c.results("far", turn)
+    assert not result["ok"] and result["result"]["outcome"] == "unknown", result
+    assert len(agent.sent()) == 1, "the message was sent again"
+
+
+def test_an_agent_that_a_stop_could_not_reach_is_told_by_the_next_life(world):
+    c, agent = world
+    turn = c.ask("go", {"message": "slow"})
+    until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
+    agent.close()  # it cannot be told
+    done = c.cancel(operation=turn)
+    assert done["status"] == "settled" and done["report"]["receipts"]["unconfirmed"] == 1, done
+    c.kill_controller()
+    assert not agent.named("CancelTask")
+    agent.begin(agent.port)
+    c.start_controller()
+    agent.wait_for_call("CancelTask")
+    until(lambda: [t["status"]["state"] for t in agent.tasks.values()] == ["TASK_STATE_CANCELED"], "the task to be stopped")
+    call = c.operation(c.call(turn)["id"])
+    assert (call["status"], call["stop"]["receipt"]) == ("cancelled", "unconfirmed") and len(agent.sent()) == 1, call
+
+
+def test_a_stop_in_the_first_moment_of_the_next_life_reaches_the_task(world):
+    c, agent = world
+    turn = c.ask("go", {"message": "slow"})
+    until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
+    c.restart()
+    assert c.cancel(operation=turn)["status"] == "settled"
+    agent.wait_for_call("CancelTask")
+    assert c.late(turn) == "done" and len(agent.tasks) == 1
+
+
 def test_a_cancel_after_a_restart_reaches_the_task(world):
     c, agent = world
     turn = c.ask("go", {"message": "slow"})

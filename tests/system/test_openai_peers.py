@@ -20,6 +20,8 @@ def script(m):
         {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
         {"when": {"user": "slow"}, "steps": [{"text": "Looking. "}, {"calls": [{"name": "exec", "input": {"command": "until [ -e go ]; do sleep 0.1; done"}}]}]},
+        {"when": {"user": "fails"}, "steps": [{"error": {"code": "model_refused", "message": "no"}}]},
+        {"when": {"user": "approve", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f nothing"}}]}]},
         {"when": {"user": "lists"}, "steps": [{"text": "Looking. "}, {"calls": [{"name": "list", "input": {"path": "."}}]}]},
         {"when": {"result": ""}, "text": "Found it."},
         {"text": "You said {{text}}."},
@@ -47,7 +49,7 @@ class Clients(Program):
 def world():
     installed("openai-7.57-ai-7.0", PACKAGES)
     m = marker()
-    with TurnCluster(script(m)) as c, Clients(c) as clients:
+    with TurnCluster(script(m), '[[approval]]\ntool = "exec"\nmatch = "rm *"\n') as c, Clients(c) as clients:
         yield c, clients, m
 
 
@@ -129,6 +131,33 @@ def test_a_cancel_by_somebody_else_is_an_error_that_no_client_repeats(world):
         assert "enough" in failed["message"] and failed["code"] == "cancelled", failed
         assert failed["status"] == (None if how == "stream" else 410), failed
     assert len(c.operations(kind="turn")) == 2, "a client has repeated what was cancelled"
+
+
+def test_a_turn_that_fails_is_an_error_that_no_client_repeats(world):
+    c, clients, _ = world
+    for how in ("whole", "stream"):
+        clients.run(how, name=how, body=asked("fails"))
+        failed = clients.step("failed", how)
+        assert failed["code"] == "model_refused" and failed["status"] == (None if how == "stream" else 424), failed
+    assert len(c.operations(kind="turn")) == 2, "a client has repeated a turn whose tools may have had their effect"
+
+
+def test_a_page_sees_what_waits_for_a_human(world):
+    c, clients, _ = world
+    clients.run("page", name="p", text="approve", body={"agent": "main", "scope": "team/asks"})
+    waiting = lambda: [p for s in clients.steps("parts", "p") for p in s["parts"] if p["type"] == "data-approval"]
+    call = until(waiting, "the part that asks")[0]["id"]
+    assert c.operation(call)["status"] == "paused"
+    assert c.api("POST", f"/v1/operations/{call}/approve", {}).status == 200
+    sent = clients.step("sent", "p")
+    assert sent["status"] == "ready" and "data-approval-resolved" in [p["type"] for p in sent["messages"][-1]["parts"]], sent
+    # Stop while it waits: nothing runs.
+    clients.run("page", name="p", text="approve")
+    until(lambda: len({p["id"] for p in waiting()}) == 2, "the second part that asks")
+    turn = c.operations(kind="turn", status="running")[0]["id"]
+    clients.run("stop", name="p")
+    stopped_by_its_client(c, turn, "ui")
+    assert not c.below(turn, kind="task")
 
 
 def test_errors_have_the_shape_that_the_official_client_reads(world):

@@ -118,8 +118,13 @@ def test_an_agent_that_cannot_touch_its_workspace_costs_no_task(world):
 
 
 def test_a_link_out_of_the_workspace_tells_nothing(world):
-    os.symlink("/etc/passwd", os.path.join(world.workspace, "AGENTS.md"))
-    assert world.told("first") == "Be brief."
+    outside = os.path.join(world.directory, "outside")
+    with open(outside, "w") as f:
+        f.write("Never read.\n")
+    os.symlink(outside, os.path.join(world.workspace, "AGENTS.md"))
+    world.put("api/AGENTS.md", "Here spaces.\n")
+    told = world.told_until("- api/AGENTS.md", "first")  # so the workspace was read
+    assert "Never read." not in told, told
 
 
 def test_a_turn_does_not_wait_for_a_worker_that_is_not_there():

@@ -1,13 +1,15 @@
 """Approvals that stand: one exact call in one place, listed, revoked, over restarts; rules that deny, and questions that expire."""
 import os
+import threading
 
 import pytest
 
+from harness.faults import HOUR, Machine
 from harness.turns import TurnCluster
 from harness.waiting import until
 
 CONFIG = ('[[approval]]\ntool = "exec"\nmatch = "rm *"\n[[approval]]\ntool = "exec"\nmatch = "rm -rf /*"\naction = "deny"\n'
-          '[[approval]]\ntool = "exec"\nmatch = "mv *"\ntimeout = "300ms"\n')
+          '[[approval]]\ntool = "exec"\nmatch = "mv *"\ntimeout = "300ms"\n[[approval]]\ntool = "exec"\nmatch = "cp *"\ntimeout = "1h"\n')
 
 
 def rm(what):
@@ -19,6 +21,7 @@ SCRIPT = [
     {"when": {"user": "two", "round": 1}, "steps": [{"calls": [rm("b")]}]},
     {"when": {"user": "never", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -rf /nothing-of-ours"}}]}]},
     {"when": {"user": "late", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "mv x y"}}]}]},
+    {"when": {"user": "waits", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "cp x y"}}]}]},
     {"when": {"user": "list", "round": 1}, "steps": [{"calls": [{"name": "list", "input": {"path": "."}}]}]},
     {"when": {"result": ""}, "text": "Done."},
     {"text": "You said {{text}}."},
@@ -65,6 +68,16 @@ def allowed(c, scope="always/a", for_ms=3_600_000, **body):
     assert answer.status == 200, answer.body
     assert c.ended(turn)["status"] == "completed"
     return rules(c)
+
+
+def rewrite(c, change):
+    """Reloads the configuration as `change` makes it."""
+    with open(c.config) as f:
+        text = f.read()
+    with open(c.config + ".new", "w") as f:
+        f.write(change(text))
+    os.rename(c.config + ".new", c.config)
+    c.quell("reload", check=0)
 
 
 def test_the_same_call_runs_unasked_there_and_nowhere_else(c):
@@ -153,12 +166,7 @@ def test_what_a_rule_denies_nobody_is_asked_about(c):
 def test_a_rule_that_a_reload_brings_holds_for_a_call_that_waits_already(c):
     turn = c.say("always/e", "one")
     call = asked(c, turn)
-    with open(c.config) as f:
-        text = f.read()
-    with open(c.config + ".new", "w") as f:
-        f.write(text + '\n[[approval]]\ntool = "exec"\nmatch = "rm -rf ./a"\naction = "deny"\n')
-    os.rename(c.config + ".new", c.config)
-    c.quell("reload", check=0)
+    rewrite(c, lambda text: text + '\n[[approval]]\ntool = "exec"\nmatch = "rm -rf ./a"\naction = "deny"\n')
     refused = approve(c, call)
     assert (refused.status, refused.json["code"]) == (403, "forbidden"), refused.body
     assert c.operation(call)["status"] == "paused" and not c.below(turn, kind="task")
@@ -177,3 +185,48 @@ def test_a_question_that_nobody_answers_is_denied(c):
     assert resolved["data"]["decision"] == "denied" and resolved["data"]["by"]["id"] == "quell", resolved
     assert not c.below(turn, kind="task")
     c.check_scope("always/d")
+
+
+def test_a_restart_does_not_extend_the_wait(c):
+    turn = c.say("always/f", "waits")
+    asked(c, turn)
+    c.kill_controller()
+    with Machine() as machine:
+        machine.jump_wall(2 * HOUR)  # the hour passes while quelld is away
+        c.start_controller(env=machine.environment())
+        assert c.ended(turn)["status"] == "completed"
+        resolved, = c.events(turn, "approval_resolved")
+        assert resolved["data"]["decision"] == "denied" and resolved["data"]["by"]["id"] == "quell", resolved
+        assert not c.below(turn, kind="task")
+        c.check_scope("always/f")
+
+
+def test_another_rule_about_the_same_call_asks_again(c):
+    allowed(c)
+    runs_unasked(c, "always/a")
+    rewrite(c, lambda text: text.replace('match = "rm *"', 'match = "rm -rf *"'))
+    is_asked(c, "always/a")
+
+
+def test_a_rule_that_a_stop_crosses_stands_only_if_the_call_was_approved(c):
+    decisions = set()
+    for n in range(8):
+        scope = f"always/cross{n}"
+        turn = c.say(scope, "one")
+        call = asked(c, turn)
+        answers = {}
+        crowd = [threading.Thread(target=lambda: answers.update(yes=approve(c, call, always={"for_ms": 3_600_000}))),
+                 threading.Thread(target=lambda: answers.update(no=c.cancel(scope=scope)))]
+        for one in crowd if n % 2 else crowd[::-1]:
+            one.start()
+        for one in crowd:
+            one.join()
+        assert answers["no"]["status"] == "settled" and c.ended(turn)["status"] == "cancelled", answers
+        decision, = [e["data"]["decision"] for e in c.events(turn, "approval_resolved")]
+        decisions.add(decision)
+        stands = [r for r in rules(c) if r["scope"] == scope]
+        assert bool(stands) == (decision == "approved") == (answers["yes"].status == 200), (decision, stands, answers["yes"].body)
+        if decision != "approved":
+            assert answers["yes"].status == 409 and not c.below(turn, kind="task"), answers["yes"].body
+        c.check_scope(scope)
+    assert decisions, "never asked"

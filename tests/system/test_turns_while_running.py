@@ -186,3 +186,37 @@ def test_a_message_brings_labels_and_a_shorter_time(c):
     assert c.post("on/labels", "hello", labels={"": "x"}).status == 422
     c.next_message_is_taken("on/labels")
     c.check_scope("on/labels")
+
+
+def test_an_answer_that_is_being_written_leaves_the_message_a_turn_of_its_own(c):
+    """The message comes when the running turn has asked its model for the last time."""
+    for n in range(10):
+        scope = f"on/late{n}"
+        turn = c.say(scope, "hello")
+        said = c.post(scope, "in French", during_turn="steer").json
+        first, own = c.ended(turn), c.ended(said["turn"]["id"])
+        assert first["status"] == own["status"] == "completed", (first, own)
+        texts = [first["turn"]["text"], own["turn"].get("text") or ""]
+        assert sum("Bonjour." in t for t in texts) == 1, texts  # read by exactly one turn
+        c.check_scope(scope)
+
+
+def test_who_supersedes_takes_the_messages_along_that_steer(c):
+    turn = working(c, "on/j", "z")
+    waiting = during(c, "on/j", "in French", "steer")["turn"]["id"]
+    instead = during(c, "on/j", "hello", "supersede", author={"id": "bob", "name": "Bob"})
+    assert instead["during_turn"]["manner"] == "supersede"
+    assert c.ended(waiting)["stop"]["cause"] == "parent_ended" and c.ended(turn)["status"] == "cancelled"
+    assert c.ended(instead["turn"]["id"])["turn"]["text"].endswith("hello.")
+    c.check_scope("on/j")
+
+
+def test_quelld_is_killed_right_behind_a_message_that_supersedes(c):
+    turn = working(c, "on/k", "z")
+    said = during(c, "on/k", "in French", "supersede")
+    c.kill_controller()
+    c.start_controller()
+    assert c.ended(turn)["status"] == "cancelled" and c.ended(said["turn"]["id"])["turn"]["text"].endswith("Bonjour.")
+    cancel = c.api("GET", f"/v1/cancels/{said['during_turn']['cancel']['id']}?wait=settled&wait_ms=60000").json
+    assert cancel["report"]["proven"], cancel
+    c.check_scope("on/k")

@@ -104,3 +104,14 @@ def test_a_stop_closes_the_connection_and_leaves_one_result(world):
     result, = world.results("room", turn)
     assert result["result"].get("cancelled"), result
     world.check_scope("room")
+
+
+def test_a_search_that_a_restart_cuts_off_is_answered_as_unknown_and_not_asked_again(world):
+    turn = world.say("room", "hang")
+    until(lambda: "hang" in world.service.seen, "the search to be asked")
+    world.restart()
+    assert world.ended(turn)["status"] == "completed", world.operation(turn)
+    result, = world.results("room", turn)
+    assert not result["ok"] and result["result"]["outcome"] == "unknown", result
+    assert world.service.seen == ["hang"], "a search that may be paid for was asked again"
+    world.check_scope("room")

@@ -136,8 +136,8 @@ class TurnCluster(Cluster):
         assert not late, late
         return overs[0]
 
-    def next_message_is_taken(self, scope, text="hello"):
-        turn = self.say(scope, text)
+    def next_message_is_taken(self, scope, text="hello", **fields):
+        turn = self.say(scope, text, **fields)
         assert self.ended(turn)["status"] == "completed", self.operation(turn)
         return turn
 
