@@ -67,7 +67,7 @@ export function request_of(search: Search, otherwise: 'live' | 'ended', now: num
 export function matches(search: Search, op: Operation): boolean {
   if (search.words.length === 0) return true;
   const labels = Object.entries(op.labels).map(([k, v]) => `${k}=${v}`).join(' ');
-  const text = `${op.title} ${op.name} ${op.scope} ${op.id} ${op.worker ?? ''} ${op.owner.name ?? ''} ${labels} ${op.error?.message ?? ''} ${op.task?.command.join(' ') ?? ''}`.toLowerCase();
+  const text = `${op.title} ${op.name} ${op.scope} ${op.id} ${op.worker ?? ''} ${op.owner.id} ${op.owner.name ?? ''} ${labels} ${op.error?.code ?? ''} ${op.error?.message ?? ''} ${op.task?.command.join(' ') ?? ''}`.toLowerCase();
   return search.words.every((word) => text.includes(word));
 }
 
