@@ -59,6 +59,9 @@ test('a search becomes a query and words', () => {
   const now = Date.parse('2026-11-20T10:00:00.000Z');
   assert.equal(request_of(search, 'live', now).toString(), 'kind=task&label=pr%3D4711&since=2026-11-20T09%3A00%3A00.000Z&status=live');
   assert.ok(matches(parse_search('ALICE w1'), operation('x')));
+  // What a row shows is found by it: an owner without a name by the id, an error by its code.
+  assert.ok(matches(parse_search('zoe'), operation('x', { owner: { id: 'zoe' } })));
+  assert.ok(matches(parse_search('timeout'), operation('x', { status: 'failed', error: { code: 'timeout', message: 'too slow' } })));
   const is = (text: string, op: Operation) => belongs(parse_search(text), op, 'ended', now, false);
   const over = operation('x', { status: 'failed', error: { code: 'timeout', message: 'too slow' } });
   assert.deepEqual(['error:timeout', 'error:error', 'error:error error:timeout', 'error:timeout slow', 'error:timeout fast'].map((text) => is(text, over)), [true, false, true, true, false]);
@@ -77,6 +80,7 @@ test('a span beyond all calendars is left for quelld to refuse, and hides no eve
 
 test('commands are quoted for a shell', () => {
   assert.equal(quoted("it's $HOME"), `'it'\\''s $HOME'`);
+  assert.equal(quoted("a\u0003b\n'\\\u009b"), `$'a\\003b\\012\\'\\\\\\302\\233'`, 'nothing of it is a key when it is pasted');
   const plainly = { reason: '', at_once: false, only_seen: false };
   assert.equal(stop_command({ what: 'scope', scope: 'team/build' }, plainly, 7), 'quell cancel --scope team/build');
   assert.equal(stop_command({ what: 'operation', id: 'x', title: '' }, { reason: "it's wrong", at_once: true, only_seen: false }, 7), "quell cancel x --reason 'it'\\''s wrong' --kill");

@@ -9,8 +9,14 @@ export type StopTarget =
   | { what: 'owner'; owner: string; scope: string }
   | { what: 'everything' };
 
-/** A word for a POSIX shell. */
+/** A terminal takes these for keys when they are pasted: ^C ends the line before, and what follows is a command of its own. */
+// eslint-disable-next-line no-control-regex
+const controls = /[\u0000-\u001f\u007f-\u009f]/;
+const octal = (byte: number) => `\\${byte.toString(8).padStart(3, '0')}`;
+
+/** A word for a POSIX shell; with control characters in it, in the words of POSIX 2024 ($'…'), of bash, zsh and ksh. */
 export function quoted(word: string): string {
+  if (controls.test(word)) return `$'${[...word].map((one) => (one === "'" || one === '\\' ? `\\${one}` : controls.test(one) ? [...new TextEncoder().encode(one)].map(octal).join('') : one)).join('')}'`;
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
