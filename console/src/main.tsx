@@ -3,6 +3,7 @@ import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
 import { tab_title } from './model/needs.ts';
 import { leave_question } from './state/asking.ts';
+import { forget_cost } from './state/cost.ts';
 import { begin_keys, step_through_list } from './state/keys.ts';
 import { begin_measures } from './state/measures.ts';
 import { begin_needs, needs_number } from './state/needs.ts';
@@ -11,7 +12,7 @@ import { forget_trees } from './state/kept_trees.ts';
 import { forget_titles } from './state/titles.ts';
 import { follow_links, go, places, steps } from './state/router.ts';
 import { begin_session, session_state, visits } from './state/session.ts';
-import { close_stop, has_unsent, leave_stops } from './state/stopping.ts';
+import { close_stop, forget_seen, has_unsent, leave_stops } from './state/stopping.ts';
 import { is_help_open, Shell, view_name } from './views/shell.tsx';
 import { SignIn } from './views/sign_in.tsx';
 import { SomebodyElse } from './views/somebody_else.tsx';
@@ -35,7 +36,7 @@ function keep_unsent_stops(): void {
 function forget_with_the_session(): void {
   effect(() => {
     void [session_state.value, visits.value];
-    untracked(() => (forget_trees(), forget_titles(), places.clear(), leave_question()));
+    untracked(() => (forget_trees(), forget_titles(), forget_seen(), forget_cost(), places.clear(), leave_question()));
   });
 }
 

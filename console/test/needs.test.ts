@@ -25,6 +25,7 @@ test('that all is well is said only if it is known and true', () => {
   const now = Date.parse('2026-11-20T10:00:10.000Z');
   const well = { ...nothing_found, looked_at: now, status: status() };
   assert.match(calm_words(well, true, now).detail, /^Every stop is proven/);
+  assert.match(calm_words({ ...well, workers: [worker(), worker()], has_more_workers: true }, true, now).detail, /, the first 2 workers answer, and /, 'of the others nothing is known');
   const unproven = cancel({ status: 'settled', report: report({ operations: 1, proven: false, settled_ms: 2000 }) });
   const others: [string, Findings, boolean, number][] = [
     ['a stop of any age is open', { ...well, cancels: [cancel()] }, true, now],

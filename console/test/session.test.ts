@@ -5,7 +5,13 @@ import { identity_words, is_same_identity } from '../src/model/identity.ts';
 import { link_in, sign_in_of } from '../src/model/sign_in.ts';
 import { not_signed_out_words } from '../src/model/sign_out.ts';
 
+/** What this browser keeps. */
+const kept = new Map<string, string>();
+Object.defineProperty(globalThis, 'localStorage', { value: { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => void kept.set(key, value) }, configurable: true });
+
 const { go_on_as_other, is_within, other_session, session, session_state, sign_in, sign_in_trouble, sign_out, sign_out_trouble, visits } = await import('../src/state/session.ts');
+
+const { kept_list } = await import('../src/state/kept_lists.ts');
 
 const ann = { id: 's1', created_at: null, expires_at: null, token: 'ann', role: 'operator', scope: null, owner: { id: 'ann' } };
 
@@ -141,4 +147,28 @@ test('what lies outside the scope of a token is not offered to it', async () => 
   comes = current = bob;
   await sign_in({ token: 't' });
   assert.deepEqual(['', 'team', 'team/a', 'teams', 'tea', 'other', 'other/team'].map(is_within), [true, true, true, false, false, false, false]);
+});
+
+test('what a browser keeps is of the person: another one sees nothing of it, and the same one finds it again', async () => {
+  const is_text = (one: unknown): one is string => typeof one === 'string';
+  const list = kept_list('quell.test', 2, is_text);
+  assert.deepEqual(list.value.value, []);
+  list.put(['a', 'b', 'c']);
+  assert.deepEqual(list.value.value, ['b', 'c'], 'the newest');
+  comes = bob;
+  await sign_in({ token: 't' });
+  assert.deepEqual(list.value.value, []);
+  list.put(['of bob']);
+  comes = { ...ann, token: 'another token of ann' };
+  await sign_in({ token: 't' });
+  assert.deepEqual(list.value.value, ['b', 'c']);
+  await sign_out();
+  assert.deepEqual(list.value.value, [], 'nobody is signed in');
+  for (const [key, text] of kept) kept.set(key, text.includes('of bob') ? '{"not": "a list"}' : text.replace('"c"', '7'));
+  comes = bob;
+  await sign_in({ token: 't' });
+  assert.deepEqual(list.value.value, []);
+  comes = ann;
+  await sign_in({ token: 't' });
+  assert.deepEqual(list.value.value, ['b'], 'what is not of the list is left out');
 });

@@ -23,6 +23,8 @@ export interface Findings {
   is_part: boolean;
   looked_at: number; // milliseconds since 1970, by quelld's clock, as all times here; 0 = never
   workers: readonly Worker[];
+  /** There are more than were read. */
+  has_more_workers: boolean;
   mcp: readonly McpServer[];
   not_ready: string; // what /readyz says; '' = ready
   status: Status | null;
@@ -33,7 +35,7 @@ export interface Findings {
 }
 
 export const nothing_found: Findings = {
-  approvals: [], cancels: [], settled: none_settled, is_part: false, looked_at: 0, workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
+  approvals: [], cancels: [], settled: none_settled, is_part: false, looked_at: 0, workers: [], has_more_workers: false, mcp: [], not_ready: '', status: null, chats_down: new Map(), model_calls: [],
 };
 
 /** What was found longer ago is not said to hold. A look is taken every 15 s, in a hidden page every minute. */
@@ -135,11 +137,12 @@ export function calm_words(found: Findings, is_heard: boolean, now: number): Cal
   if (found.looked_at === 0 && is_heard) return { title: 'Needs me', detail: '' };
   if (!is_heard || now - found.looked_at > stale_ms) return { title: 'What needs you is not known', detail: 'quelld does not answer. This page looks again by itself.' };
   const open = Math.max(found.status?.cancels_open ?? 0, found.cancels.length);
-  if (open > 0) return { title: `${count(open, 'stop is', 'stops are')} under way`, detail: 'What is being stopped is not proven yet. Every worker answers, and nobody waits for an approval.' };
+  const every_worker = found.has_more_workers ? `the first ${found.workers.length.toLocaleString('en')} workers answer` : 'every worker answers';
+  if (open > 0) return { title: `${count(open, 'stop is', 'stops are')} under way`, detail: `What is being stopped is not proven yet. ${every_worker[0]!.toUpperCase()}${every_worker.slice(1)}, and nobody waits for an approval.` };
   const { unproven, read, is_part } = found.settled;
   const stops = unproven.length ? 'No stop is open; one or more settled without proof'
     : is_part ? `No stop is open; the newest ${read.toLocaleString('en')} are proven` : 'Every stop is proven';
-  return { title: 'Nothing needs you', detail: `${stops}, every worker answers, and nobody waits for an approval.` };
+  return { title: 'Nothing needs you', detail: `${stops}, ${every_worker}, and nobody waits for an approval.` };
 }
 
 /** The needs that were not there at the look before: one that goes and comes again is said again. */

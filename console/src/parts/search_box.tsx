@@ -1,7 +1,7 @@
-// The search box (key /), whose text stands in the address; and views that this browser has saved.
-import { signal } from '@preact/signals';
+// The search box (key /), whose text stands in the address; and views that a person has saved in this browser.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask_for } from '../state/asking.ts';
+import { kept_list } from '../state/kept_lists.ts';
 import { address } from '../state/router.ts';
 
 const pause_ms = 250;
@@ -30,26 +30,13 @@ interface Saved {
   name: string;
   to: string;
 }
-const storage_key = 'quell.views';
 const most_views = 30;
-
-function read_saved(): Saved[] {
-  try {
-    const all: unknown = JSON.parse(localStorage.getItem(storage_key) ?? '[]');
-    return Array.isArray(all) ? all.filter((v): v is Saved => typeof v?.name === 'string' && typeof v?.to === 'string' && v.to.startsWith('/') && !v.to.startsWith('//')) : [];
-  } catch {
-    return [];
-  }
-}
-
-export const saved_views = signal(read_saved());
-
-function keep(views: Saved[]): void {
-  saved_views.value = views.slice(-most_views);
-  try {
-    localStorage.setItem(storage_key, JSON.stringify(saved_views.value));
-  } catch {} // a browser that keeps nothing: then for this page only
-}
+const is_saved_view = (v: unknown): v is Saved => {
+  const { name, to } = (v ?? {}) as Partial<Saved>;
+  return typeof name === 'string' && typeof to === 'string' && to.startsWith('/') && !to.startsWith('//');
+};
+const { value: saved_views, put: keep } = kept_list<Saved>('quell.views', most_views, is_saved_view);
+export { saved_views };
 
 export function SavedViews() {
   const here = address.value;

@@ -10,13 +10,19 @@ export const cost_today = signal<number | null>(null);
 
 const look_ms = 30_000;
 
+/** Grows when somebody else may sign in: what one may see is not shown to the next. */
+let sessions = 0;
+
+export function forget_cost(): void {
+  sessions += 1;
+  cost_today.value = null;
+}
+
 async function look(): Promise<void> {
   if (session_state.value !== 'in' || document.hidden) return;
-  try {
-    cost_today.value = cost_of_today(await get<CostPage>('/v1/cost?by=day'));
-  } catch {
-    cost_today.value = null; // what is wrong with the server is shown elsewhere
-  }
+  const mine = sessions;
+  const today = await get<CostPage>('/v1/cost?by=day').then(cost_of_today, () => null); // what is wrong with the server is shown elsewhere
+  if (mine === sessions) cost_today.value = today;
 }
 
 /** Looks while somebody watches. */

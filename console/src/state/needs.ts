@@ -2,45 +2,32 @@
 import { computed, effect, signal } from '@preact/signals';
 import { ApiError, get, look as look_at, words_of_repeated } from '../api/client.ts';
 import { connection, listen, resync } from '../api/feed.ts';
+import { read_newest } from '../api/pages.ts';
 import { server_now } from '../api/server_clock.ts';
 import type { Cancel, McpServer, Operation, Status, Worker } from '../api/types.ts';
 import { calm_words, chats_down, needs_of, nothing_found, number_words, type Findings } from '../model/needs.ts';
 import { after_look, leaves_gap_in_stops, type NewestStops, type SettledStops } from '../model/settled.ts';
 import { now } from './clock.ts';
+import { kept_list } from './kept_lists.ts';
 import { may, session_state } from './session.ts';
 import { title_of, want_title } from './titles.ts';
 
 export const findings = signal<Findings>(nothing_found);
 export const status = computed(() => findings.value.status);
 export const findings_trouble = signal('');
-const seen_key = 'quell.seen', most_seen = 1000;
-const has_seen = signal<readonly string[]>(kept_seen());
+const { value: has_seen, put: keep_seen } = kept_list('quell.seen', 1000, (key): key is string => typeof key === 'string');
 export const needs = computed(() => needs_of(findings.value, now.value, title_of).filter((need) => !has_seen.value.includes(need.key)));
 export const needs_number = computed(() => number_words(needs.value.length, findings.value.is_part));
 export const calm = computed(() => calm_words(findings.value, connection.value.state !== 'lost' && findings_trouble.value === '', now.value));
 
-function kept_seen(): string[] {
-  try {
-    const all: unknown = JSON.parse(localStorage.getItem(seen_key) ?? '[]');
-    return Array.isArray(all) ? all.filter((key) => typeof key === 'string') : [];
-  } catch {
-    return []; // no storage, or not what was kept
-  }
-}
-
-/** Takes needs that nothing else ends from the page, in all tabs of this browser from their next load on. */
+/** Takes needs that nothing else ends from the page, for whoever is signed in. */
 export function note_seen(...keys: string[]): void {
-  has_seen.value = [...has_seen.value, ...keys].slice(-most_seen);
-  try {
-    localStorage.setItem(seen_key, JSON.stringify(has_seen.value));
-  } catch {
-    // for this page it holds
-  }
+  keep_seen([...has_seen.value, ...keys]);
 }
 
 const look_ms = 15_000;
 const model_look_ms = 15_000;
-const most_stops = 1000, most_titles = 100;
+const most_stops = 1000, most_titles = 100, most_workers = 20_000;
 const lately_ms = 10 * 60_000;
 
 let looked_at_models = -Infinity; // on the page's own clock, which nobody sets
@@ -103,7 +90,7 @@ async function look(): Promise<void> {
       get<{ operations: Operation[]; next_cursor: string | null }>('/v1/operations?status=paused&order=asc&limit=100'),
       get<CancelPage>('/v1/cancels?status=open&limit=100'),
       newest_stops(100),
-      get<{ workers: Worker[] }>('/v1/workers?limit=1000'),
+      read_newest<Worker>('/v1/workers?order=asc', 'workers', most_workers),
       may.run_cluster.value ? mcp_servers() : { servers: [] },
       not_ready(),
       get<Status>('/v1/status'),
@@ -114,7 +101,7 @@ async function look(): Promise<void> {
     newest_look = nth;
     findings.value = {
       approvals: approvals.operations, cancels: cancels.cancels, settled, looked_at: began,
-      is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.workers, mcp: mcp.servers, not_ready: trouble, status,
+      is_part: approvals.next_cursor !== null || cancels.next_cursor !== null, workers: workers.rows, has_more_workers: workers.has_more, mcp: mcp.servers, not_ready: trouble, status,
       chats_down: chats_down(status, findings.value.chats_down, server_now()), model_calls: models,
     };
     findings_trouble.value = '';

@@ -39,6 +39,11 @@ export function saw(seq: number): void {
   if (seq > seen_seq.value) seen_seq.value = seq;
 }
 
+/** What one has seen is not what the next one sees. */
+export function forget_seen(): void {
+  seen_seq.value = 0;
+}
+
 function ids_for(target: StopTarget): string[] {
   return target.what === 'operations' ? target.ids.map(() => uuid7()) : [uuid7()];
 }

@@ -1,6 +1,7 @@
 // Workers: slots, leases, what their containment promises and what it cannot; drain and resume.
 import { useState } from 'preact/hooks';
-import { get, post, words_of } from '../api/client.ts';
+import { post, words_of } from '../api/client.ts';
+import { read_newest } from '../api/pages.ts';
 import type { Worker } from '../api/types.ts';
 import { count, duration } from '../model/format.ts';
 import { api_path, link } from '../model/route.ts';
@@ -8,6 +9,7 @@ import { term } from '../model/search.ts';
 import { Empty, Field, Loading, Page, StatusBadge, Trouble, When } from '../parts/small.tsx';
 import { ask_for } from '../state/asking.ts';
 import { now } from '../state/clock.ts';
+import { use_many } from '../state/many.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 import { may } from '../state/session.ts';
@@ -72,15 +74,19 @@ function WorkerCard({ worker, reload }: { worker: Worker; reload: () => void }) 
   );
 }
 
+const at_once = 500;
+
 export function WorkersView() {
-  const [state, reload] = use_resource('workers', () => get<{ workers: Worker[] }>('/v1/workers?limit=1000'), { every_ms: 2000, types: ['worker_'] });
+  const many = use_many('workers', at_once, (n) => n + at_once);
+  const [state, reload] = use_resource('workers', () => read_newest<Worker>('/v1/workers?order=asc', 'workers', many.current), { every_ms: 2000, types: ['worker_'] });
   const { value, trouble } = state.value;
   return (
     <Page title="Workers">
       <Trouble words={trouble} retry={reload} />
       {!value && !trouble && <Loading what="workers" />}
-      {value?.workers.length === 0 && <Empty title="No worker has joined"><code>quell worker add w1</code> prints the line that starts one.</Empty>}
-      <div class="cards">{value?.workers.map((w) => <WorkerCard key={w.name} worker={w} reload={reload} />)}</div>
+      {value?.rows.length === 0 && <Empty title="No worker has joined"><code>quell worker add w1</code> prints the line that starts one.</Empty>}
+      <div class="cards">{value?.rows.map((w) => <WorkerCard key={w.name} worker={w} reload={reload} />)}</div>
+      {value?.has_more && <p class="faint">The first {value.rows.length.toLocaleString('en')} by name. <button type="button" class="button quiet" onClick={() => (many.grow(), reload())}>More</button></p>}
     </Page>
   );
 }
