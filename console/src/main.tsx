@@ -7,6 +7,7 @@ import { forget_cost } from './state/cost.ts';
 import { begin_keys, step_through_list } from './state/keys.ts';
 import { begin_measures } from './state/measures.ts';
 import { begin_needs, needs_number } from './state/needs.ts';
+import { begin_next_focus } from './state/next_focus.ts';
 import { begin_notices } from './state/notices.ts';
 import { forget_trees } from './state/kept_trees.ts';
 import { forget_titles } from './state/titles.ts';
@@ -72,6 +73,7 @@ effect(() => {
 begin_needs();
 begin_measures();
 begin_notices();
+begin_next_focus();
 keep_unsent_stops();
 forget_with_the_session();
 close_dialogs_on_the_way();

@@ -19,7 +19,7 @@ FOCUS = """return await page.evaluate(() => {
 
 @pytest.fixture(scope="module")
 def cluster():
-    with TurnCluster([{"text": "You said {{text}}."}]) as c:
+    with TurnCluster([{"when": {"user": "asks", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved"}}]}]}, {"text": "You said {{text}}."}], config='[[approval]]\ntool = "exec"\n') as c:
         yield c
 
 
@@ -149,3 +149,44 @@ def test_from_signing_in_to_a_proven_stop_without_a_mouse(cluster, browser):
     browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
     assert browser.flaws() == []
     cluster.cancel(scope="hands")
+
+
+# The row of the list that has the focus, by what it says; '' = none.
+ROW = "return await page.evaluate(() => document.activeElement.closest('.needs > li, tbody > tr')?.innerText ?? '')"
+
+
+def test_the_focus_goes_on_to_the_next_row_when_a_press_takes_its_own(cluster, browser):
+    turns = {}
+    for scope in ("hands/a", "hands/b", "hands/c"):
+        turns[scope] = cluster.say(scope, "asks")
+        until(lambda: cluster.below(turns[scope], status="paused"), "the call to ask")  # one after the other: the oldest stands first
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("3 things need you", "h1")
+    browser("await page.locator('.need', { hasText: 'hands/a' }).getByRole('button', { name: 'Approve' }).focus()")
+    for approved, then, left in (("hands/a", "hands/b", 2), ("hands/b", "hands/c", 1)):
+        press(browser, "Enter")
+        assert cluster.ended(turns[approved])["status"] == "completed"
+        browser.sees("thing needs you" if left == 1 else f"{left} things need you", "h1")
+        until(lambda: then in browser(ROW), "the next row to have the focus")
+        focus_is(browser, "its title, not its Approve", tag="a", is_seen=True)
+        tab_to(browser, "Approve")
+    press(browser, "Enter")
+    browser.sees("Nothing needs you", "h1")
+    focus_is(browser, "the view", tag="main")
+    # A token that is revoked: its question gives the focus back, and its row hands it on.
+    for name in ("older one", "newer one"):
+        assert cluster.api("POST", "/v1/tokens", {"name": name, "role": "observer"}).status == 201
+    browser.go("/tokens")
+    browser("await page.getByRole('row', { name: /newer one/ }).getByRole('button', { name: 'Revoke' }).focus()")
+    press(browser, "Enter")
+    browser.sees("Revoke newer one?", "dialog h2")
+    press(browser, "Escape")
+    dialog_is_gone(browser)
+    until(lambda: "newer one" in browser(ROW), "the focus to come back")
+    press(browser, "Enter")
+    browser.sees("Revoke newer one?", "dialog h2")
+    focus_is(browser, "the answer", name="Revoke", is_in_dialog=True)
+    press(browser, "Enter")
+    browser("await page.getByRole('row', { name: /newer one/ }).waitFor({ state: 'detached' })")
+    until(lambda: "older one" in browser(ROW), "the next row to have the focus")

@@ -190,7 +190,7 @@ function Talk({ scope }: { scope: string }) {
         {kept.value.value?.has_more && <p><button type="button" class="button quiet" onClick={() => ((many.current += page_size), reload())}>Older messages</button></p>}
         {messages.map((m) => <Kept key={m.message} message={m} is_gone={gone.has(m.turn ?? m.message)} used={last_words.get(m.turn ?? '') === m.seq && !live.some((turn) => turn.turn === m.turn) ? all_turns.find((op) => op.id === m.turn) : undefined} calls={calls} runs={runs} actions={<MessageActions scope={scope} message={m} newest={newest} is_busy={is_busy} changed={changed} />} />)}
         {live.map((t) => <Live key={t.turn} turn={t} />)}
-        {asks.map((op) => <section key={op.id} class="card"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
+        {asks.map((op) => <section key={op.id} class="card asks"><h2>{asks_words(op)}</h2><Approval op={op} /></section>)}
         {is_away && <button type="button" class="button to-newest" onClick={to_end}>To the newest</button>}
       </div>
       {(running || queued.length > 0) && (

@@ -103,15 +103,11 @@ function Resolve({ op }: { op: Operation }) {
   const declare = async () => {
     const reason = await ask_for({ title: `Declare ${op_title(op)} dead?`, words: 'It ends as declared dead, without proof: quell does not check it. What you say is recorded.', line: 'How you know', yes: 'Declare dead', is_danger: true });
     if (reason === null) return;
-    try {
-      await post(api_path('operations', op.id, 'resolve'), { declare: 'dead', reason });
-    } catch (error) {
-      set_trouble(words_of(error));
-    }
+    await once(() => post(api_path('operations', op.id, 'resolve'), { declare: 'dead', reason }).then(() => set_trouble(''), (error) => set_trouble(words_of(error))));
   };
   const told = op.stop?.kill_at ? Date.parse(op.stop.kill_at) : Infinity;
   if (op.status !== 'cancelling' || !may.administer.value || now.value < told) return null;
-  return <><button type="button" class="button" disabled={is_busy} onClick={() => void once(declare)}>Declare dead…</button><Trouble words={trouble} /></>;
+  return <><button type="button" class="button" disabled={is_busy} onClick={() => void declare()}>Declare dead…</button><Trouble words={trouble} /></>;
 }
 
 function use_operation(id: string) {
@@ -148,7 +144,7 @@ export function OperationView({ id }: { id: string }) {
       <Trouble words={trouble} retry={reload} />
       <p class="lead faint"><Elapsed op={op} />{op.waiting_for && <> · waits for a {op.waiting_for.what} since <When at={op.waiting_for.since_at} how="clock" />: {op.waiting_for.detail}</>}{op.unreachable && <> · its worker is silent since <When at={op.unreachable.since_at} how="clock" />, dead by <When at={op.unreachable.dead_by} how="clock" /></>}</p>
       {op.error && <div class="trouble"><b>{plain(op.error.code)}</b> <span>{op.error.message}</span></div>}
-      {op.status === 'paused' && op.tool && <section class="card"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
+      {op.status === 'paused' && op.tool && <section class="card asks"><h2>{op.tool.question ? 'Asks something' : 'Asks to go on'}</h2><Approval op={op} /></section>}
       {op.task && <Shell text={command_line(op.task.command)} of="Command" tall={false} />}
       <div class="operation">
         <div class="operation-main">

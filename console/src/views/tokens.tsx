@@ -1,11 +1,13 @@
 // Tokens: a list, a new one whose secret is shown once, and their end.
 import { useState } from 'preact/hooks';
-import { get, post, remove, words_of } from '../api/client.ts';
+import { post, remove, words_of } from '../api/client.ts';
+import { read_newest } from '../api/pages.ts';
 import { server_now } from '../api/server_clock.ts';
 import type { Token } from '../api/types.ts';
 import { shown } from '../model/format.ts';
 import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { ask_for } from '../state/asking.ts';
+import { use_many } from '../state/many.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
 
@@ -53,37 +55,43 @@ function Create({ done }: { done: () => void }) {
   );
 }
 
+const at_once = 500;
+
 export function TokensView() {
-  const [state, reload] = use_resource('tokens', () => get<{ tokens: Token[] }>('/v1/tokens?limit=1000'), { every_ms: 30_000 });
+  const many = use_many('tokens', at_once, (n) => n + at_once);
+  const [state, reload] = use_resource('tokens', () => read_newest<Token>('/v1/tokens?order=desc', 'tokens', many.current), { every_ms: 30_000 });
   const [refused, set_refused] = useState('');
   const { value, trouble } = state.value;
   const { is_busy, once } = use_one_at_a_time();
   const revoke = async (token: Token) => {
     const is_sure = await ask_for({ title: `Revoke ${shown(token.name)}?`, words: 'Whoever uses it is refused from now on, and their sessions end.', yes: 'Revoke', is_danger: true });
     if (is_sure === null) return;
-    await remove(`/v1/tokens/${token.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
-    reload();
+    await once(async () => {
+      await remove(`/v1/tokens/${token.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
+      reload();
+    });
   };
   return (
     <Page title="Tokens">
       <Create done={reload} />
       <Trouble words={trouble || refused} retry={reload} />
       {!value && !trouble && <Loading what="tokens" />}
-      {value?.tokens.length === 0 && <Empty title="No tokens yet">Only the one of this installation. Give everybody who works here one of their own.</Empty>}
-      {value && value.tokens.length > 0 && (
+      {value?.rows.length === 0 && <Empty title="No tokens yet">Only the one of this installation. Give everybody who works here one of their own.</Empty>}
+      {value && value.rows.length > 0 && (
         <div class="scroll" tabIndex={0} role="group" aria-label="Table"><table>
           <thead><tr><th>Name</th><th>Role</th><th>Scope</th><th>Owner</th><th>Created</th><th>Last used</th><th>Ends</th><th><span class="hidden">Revoke</span></th></tr></thead>
           <tbody>
-            {value.tokens.map((t) => (
+            {value.rows.map((t) => (
               <tr key={t.id}>
                 <td>{t.name}</td><td>{t.role}</td><td>{t.scope ?? <span class="faint">all</span>}</td><td>{t.owner.name || t.owner.id}</td>
                 <td><When at={t.created_at} /></td><td>{t.last_used_at ? <When at={t.last_used_at} /> : <span class="faint">never</span>}</td><td>{t.expires_at ? <When at={t.expires_at} /> : <span class="faint">never</span>}</td>
-                <td class="end"><button type="button" class="button quiet" disabled={is_busy} onClick={() => void once(() => revoke(t))}>Revoke</button></td>
+                <td class="end"><button type="button" class="button quiet" disabled={is_busy} onClick={() => void revoke(t)}>Revoke</button></td>
               </tr>
             ))}
           </tbody>
         </table></div>
       )}
+      {value?.has_more && <p class="faint">The newest {value.rows.length.toLocaleString('en')}. <button type="button" class="button quiet" onClick={() => (many.grow(), reload())}>Older</button></p>}
     </Page>
   );
 }
