@@ -1,6 +1,7 @@
 // Sign-ins of browsers: the table alone, and over the wire with its cookies, origins and links.
 #include <catch2/catch.hpp>
 
+#include "controller/json/instant.hpp"
 #include "gateway/sign_ins.hpp"
 #include "storage/queries.hpp"
 #include "tests/gateway/world.hpp"
@@ -168,6 +169,24 @@ TEST_CASE("a session has its token's rights and ends with it, its streams too") 
     }
   };
   CHECK_THROWS(read_on()); // broken off, so that no client takes it for a complete answer
+}
+
+TEST_CASE("a session ends when its token expires") {
+  gateway_world world;
+  browser tab{world};
+  wall_time end;
+  // On a slow machine it is over before anybody has signed in: then with one that lives longer.
+  for (auto life = milliseconds(200); tab.cookie.empty(); life *= 2) {
+    REQUIRE(life < milliseconds(60'000));
+    end = std::chrono::floor<milliseconds>(std::chrono::system_clock::now()) + life;
+    const auto body = R"({"name":"eve","role":"observer","expires_at":")" + http::instant_text(end) + "\"}";
+    const auto token = world.post("/v1/tokens", body);
+    if (token.status == 201) tab.sign_in(token.json()["token"]);
+  }
+  while (tab.ask("GET", "/v1/status").status == 200)
+    REQUIRE(std::chrono::system_clock::now() < end + std::chrono::seconds(30));
+  CHECK(std::chrono::system_clock::now() >= end);
+  CHECK(tab.ask("GET", "/v1/status").status == 401);
 }
 
 TEST_CASE("a link signs in once") {

@@ -4,7 +4,7 @@ import { get_text, words_of_repeated } from '../api/client.ts';
 import { server_now } from '../api/server_clock.ts';
 import { look_of, with_look, type Look, type Read } from '../model/looks.ts';
 import { parse_metrics, type Sample } from '../model/metrics.ts';
-import { session_state } from './session.ts';
+import { may, session_state } from './session.ts';
 
 export const looks = signal<readonly Look[]>([]);
 /** Those of the last look. */
@@ -21,7 +21,7 @@ let is_looking = false;
 let looked_at = -Infinity; // on the page's own clock, which nobody sets
 
 async function look(): Promise<void> {
-  if (is_looking) return;
+  if (is_looking || !may.measure_cluster.value) return;
   is_looking = true;
   looked_at = performance.now();
   const mine = sessions;
