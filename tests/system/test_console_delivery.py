@@ -184,13 +184,25 @@ def test_a_link_that_is_pasted_into_the_open_page_signs_in(cluster, browser, whe
 
 
 def test_a_link_of_somebody_else_begins_the_open_page_anew(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="others", title="of others")["id"]
     browser.sign_in(cluster)
     browser.go("/tree")
     browser.sees("Tokens", "nav")
-    path = link(cluster, token_of(cluster, "eve", "observer"))
+    browser.sees("others", "[role=treeitem]")
+    browser.press("Open others")
+    browser.sees("of others", "[role=treeitem]")
+    browser.press("Save view")
+    browser.answer_question("Save", "view of the admin")
+    browser.sees("view of the admin", "nav")
+    path = link(cluster, cluster.api("POST", "/v1/tokens", {"name": "eve", "role": "operator", "scope": "evening"}).json["token"])
     browser("await page.evaluate((path) => { location.hash = path.slice(path.indexOf('#')); }, args.path)", path=path)
     browser.sees("eve", "nav .who")
-    assert "Tokens" not in browser.text("nav")
+    assert "Tokens" not in browser.text("nav") and "view of the admin" not in browser.text("nav")
+    browser("await page.locator('nav').getByRole('link', { name: 'Needs me' }).click()")
+    browser.press("Stop everything…")
+    browser.sees("this page has shown no operation yet", "dialog")  # what the one before has seen is not what this one sees
+    browser.press("Keep it running", "dialog")
+    cluster.cancel(operation=op)
     browser("await page.evaluate((path) => { location.hash = path.slice(path.indexOf('#')); }, args.path)", path=path)
     browser.sees("Still signed in as eve: the link did not sign in.", ".stage [role=alert]")
     browser.press("Seen", ".stage [role=alert]")
@@ -317,6 +329,24 @@ def test_an_approval_without_an_answer_does_not_claim_to_be_repeated(cluster, br
     until(lambda: cluster.operations(status="paused"), "the call to wait for its approval again")
     cluster.cancel(scope="chat/away")
     assert cluster.ended(turn)["status"] == "cancelled"
+
+
+def test_an_approval_whose_answer_is_lost_decides_nothing_twice(cluster, browser):
+    turn = cluster.say("chat/twice", "asks")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("echo approved", ".need .command")
+    # The page does not learn that the call goes on.
+    browser("""await page.route('**/v1/operations?status=paused*', (one) => one.abort());
+        await page.route('**/approve', async (one) => { await one.fetch(); await one.abort(); }, { times: 1 })""")
+    browser.press("Approve", ".need")
+    browser.sees("Whether this has reached it is not known", ".need [role=alert]")
+    assert cluster.ended(turn)["status"] == "completed"
+    browser.press("Approve", ".need")
+    browser.sees("Approved", ".need [role=status]")
+    assert browser("return await page.locator('.need [role=alert]').count()") == 0
+    assert len(cluster.operations(scope="chat/twice", kind="task")) <= 1
+    browser("await page.unrouteAll({ behavior: 'ignoreErrors' })")
 
 
 @pytest.mark.parametrize("path", ["/tree?scope=away", "/tree?q=scope:away"])

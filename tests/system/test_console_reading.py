@@ -1,10 +1,11 @@
-"""What the web console reads: output without breaks, the phases of a stop, what comes by itself behind a failure, clocks that are wrong, and a quelld that is silent."""
+"""What the web console reads: output without breaks, ages and exact times, the facts of an operation, the phases of a stop and each of its leaves, what comes by itself behind a failure, clocks that are wrong, and a quelld that is silent."""
 import re
 import signal
 
 import pytest
 
 from harness.cluster import Cluster
+from harness.waiting import until
 from test_console import STAY
 
 
@@ -83,6 +84,92 @@ def test_a_timeline_says_the_kind_and_the_phases_of_the_stop(cluster, browser, s
     browser.press("Replay", ".replay")
     browser.sees("to its end", ".replay")
     browser("await page.locator('.bar-row .mark-settled').waitFor({ state: 'attached' }); await page.getByRole('button', { name: 'Replay' }).waitFor()")
+
+
+def external(c, scope, **fields):
+    answer = c.api("POST", "/v1/operations", {"kind": "external", "scope": scope, "external": {"lease_ms": 0}, **fields})
+    assert answer.status == 201, answer.body
+    return answer.json["id"]
+
+
+# As if each had begun as many seconds ago as its title says.
+AGED = """await page.route('**/v1/tree?*', async (route) => {
+  const answer = await route.fetch(), body = await answer.json();
+  body.operations.forEach(({ operation }) => { operation.started_at = new Date(Date.now() - Number(operation.title) * 1000).toISOString(); });
+  await route.fulfill({ response: answer, json: body });
+});"""
+
+
+def test_the_older_the_warmer(cluster, browser):
+    ids = [external(cluster, "aged", title=str(seconds)) for seconds in (5, 300, 1800, 7200)]
+    browser.sign_in(cluster)
+    browser(AGED)
+    browser.go("/tree?scope=aged")
+    browser("await page.locator('[role=treeitem]').nth(3).waitFor()")
+    found = browser("return await page.locator('[role=treeitem]').evaluateAll((rows) => rows.map((row) => [row.querySelector('.row-title').textContent, row.querySelector('.age time')]).map(([title, age]) => [title, age.className.replace('num', '').trim(), getComputedStyle(age).color]))")
+    browser("await page.unrouteAll({ behavior: 'wait' })")
+    assert {title: warmth for title, warmth, _ in found} in ({"5": young, "300": "age-1", "1800": "age-2", "7200": "age-3"} for young in ("", "age-1")), found  # a slow machine makes the youngest older
+    assert len({colour for title, _, colour in found if title != "5"}) == 3
+    for id in ids:
+        assert cluster.api("POST", f"/v1/operations/{id}/complete", {"result": 1}).status == 200
+
+
+def test_facts_of_an_operation_its_exact_times_and_who_stopped_it(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="facts", title="has facts", labels={"pr": "812"}, owner={"id": "ann", "name": "Ann"})["id"]
+    cluster.wait_status(op, "running")
+    is_ = cluster.operation(op)
+    browser.sign_in(cluster)
+    browser.go("/tree?q=scope:facts")
+    browser.sees("has facts", "[role=listitem]")
+    row = browser("return await page.locator('[role=listitem]').textContent()")  # some columns are for wide screens
+    for words in ("task", "Ann", is_["worker"], "running"):
+        assert words in row, (words, row)
+    assert browser("return await page.locator('[role=listitem] .age time').getAttribute('title')") == f"since {is_['started_at']}"
+    browser("await page.locator('[role=listitem] .row-title').click()")
+    browser.sees("Facts", ".operation-side h2")
+    side = browser.text(".operation-side")
+    for words in (is_["task"]["containment"], "Lease", "pr=812", "Ann", is_["worker"], op):
+        assert words in side, (words, side)
+    titles = browser("return await page.locator('.operation-side time').evaluateAll((all) => all.map((one) => one.title))")
+    for at in (is_["created_at"], is_["started_at"]):
+        assert any(title.endswith(at) for title in titles), (at, titles)
+    cluster.cancel(operation=op, reason="no more facts")
+    browser.sees("no more facts", ".operation-side")
+    by = cluster.operation(op)["stop"]["by"]
+    browser.sees(by.get("name") or by["id"], ".operation-side dd")
+
+
+def test_a_stop_tells_of_each_leaf_and_what_comes_next(cluster, browser):
+    quick = [cluster.start("bash", "-c", STAY, scope="leaves", title=f"leaf {i}")["id"] for i in range(2)]
+    deaf = cluster.start("bash", "-c", "trap '' TERM; echo deaf; exec sleep 1000", scope="leaves", title="deaf leaf", grace_ms=600_000)["id"]
+    until(lambda: cluster.api("GET", f"/v1/operations/{deaf}/output").body == b"deaf\n", "it to be deaf")
+    for op in quick:
+        cluster.wait_status(op, "running")
+    browser.sign_in(cluster)
+    stop = cluster.cancel(scope="leaves", wait="signalled")
+    browser.go(f"/cancels/{stop['id']}")
+    browser.sees("Stopping: 2 of 3 operations proven", "[data-verdict=under_way]")
+    browser("await page.locator('.unproven').getByText(/it is killed in (10m|9m|8m|7m)/).waitFor()")
+    cluster.cancel(scope="leaves", grace_ms=0)
+    browser.sees("Stopped: 3 operations, each with proof", "[data-verdict=proven]")
+    took = browser("return await page.locator('.phase.done b').allInnerTexts()")
+    assert len(took) == 3 and all(re.fullmatch(r"[\d.,]+ ?ms|[\d.]+ ?s|\d+m( \d\ds)?", one) for one in took), took
+    for op in (*quick, deaf):
+        is_ = cluster.operation(op)
+        words = f"{is_['stop']['receipt']}, proof: {is_['stop']['proof']}".replace("_", " ")
+        browser("await page.locator('.row-op', { hasText: args.title }).locator('.row-detail', { hasText: args.words }).waitFor()", title=is_["title"], words=words)
+
+
+def test_what_has_ended_under_the_dialog_was_not_stopped(cluster, browser):
+    op = external(cluster, "over", title="ends by itself")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{op}")
+    browser.press("Stop…")
+    browser.sees("1 operation", ".preview")
+    assert cluster.api("POST", f"/v1/operations/{op}/complete", {"result": 1}).status == 200
+    browser("await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
+    browser.sees("It had finished before the stop", "dialog")
+    assert "stopped" not in browser.text("dialog").lower().replace("nothing stopped", "")
 
 
 CUT = """await page.unroute('**/v1/**').catch(() => {});
@@ -174,9 +261,19 @@ def test_since_when_a_frozen_quelld_is_silent_is_said(cluster, browser):
         browser.sees("quelld does not answer, since", ".lost")
         age = re.search(r"\((?:(\d+)m )?(\d+)s\)", browser.text(".lost"))
         assert age and int(age[1] or 0) * 60 + int(age[2]) >= 15, browser.text(".lost")
+        # An action that it does not answer is not waited for, nor sent again by itself.
+        browser("await page.locator('nav').getByRole('link', { name: 'Tokens' }).click()")
+        browser("await page.getByLabel('Name').fill('for nobody')")
+        browser.press("Create")
+        browser.sees("Creating…", "form")
+        browser("await page.clock.fastForward(31_000)")
+        browser.sees("Whether this has reached it is not known: look before you try again", "#main [role=alert]")
+        browser("await page.getByRole('button', { name: 'Create', exact: true }).and(page.locator(':enabled')).waitFor()")
+        browser("await page.locator('nav').getByRole('link', { name: 'Live' }).click(); await page.waitForURL('**/tree'); await page.goBack(); await page.goBack(); await page.waitForURL('**/tree?scope=frozen')")
     finally:
         cluster.controller.send_signal(signal.SIGCONT)
     browser("await page.locator('.lost').waitFor({ state: 'detached' })")
+    assert [t["name"] for t in cluster.api("GET", "/v1/tokens?limit=1000").json["tokens"]].count("for nobody") <= 1
     cluster.start("bash", "-c", STAY, scope="frozen", title="goes on")
     browser.sees("goes on", "[role=treeitem]")
     cluster.cancel(scope="frozen")

@@ -15,6 +15,7 @@ export class ApiError extends Error {
 }
 
 const no_answer = 'quelld does not answer.';
+const unknown_outcome = 'Whether this has reached it is not known: look before you try again.';
 
 /** Called when the session is over, whoever notices first. */
 let on_signed_out: () => void = () => {};
@@ -39,7 +40,7 @@ export async function send(method: string, path: string, init: RequestInit = {})
     answer = await fetch(path, { method, credentials: 'same-origin', ...init });
   } catch (error) {
     if (error instanceof DOMException) throw error; // aborted, or too late
-    throw new ApiError(0, 'unreachable', method === 'GET' ? no_answer : `${no_answer} Whether this has reached it is not known: look before you try again.`);
+    throw new ApiError(0, 'unreachable', method === 'GET' ? no_answer : `${no_answer} ${unknown_outcome}`);
   }
   note_sign_of_life();
   learn_from_answer(answer, asked_at);
@@ -52,7 +53,7 @@ export async function send(method: string, path: string, init: RequestInit = {})
 /** A frozen quelld takes connections and says nothing: such a request ends after this long, as if there were none. */
 const patience_ms = 30_000;
 
-async function within_patience<T>(until: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function within_patience<T>(until: AbortSignal, silent_words: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const mine = new AbortController();
   const end = () => mine.abort();
   const limit = setTimeout(end, patience_ms);
@@ -61,7 +62,7 @@ async function within_patience<T>(until: AbortSignal, ask: (signal: AbortSignal)
   try {
     return await ask(mine.signal);
   } catch (error) {
-    throw mine.signal.aborted && !until.aborted ? new ApiError(0, 'silent', no_answer) : error;
+    throw mine.signal.aborted && !until.aborted ? new ApiError(0, 'silent', silent_words) : error;
   } finally {
     clearTimeout(limit);
     until.removeEventListener('abort', end);
@@ -70,7 +71,7 @@ async function within_patience<T>(until: AbortSignal, ask: (signal: AbortSignal)
 
 /** A request that changes nothing: it gives way to a stop, and is asked again behind it. */
 export function look<T>(ask: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
-  return giving_way_to_stops((until) => within_patience(until, ask), signal);
+  return giving_way_to_stops((until) => within_patience(until, no_answer, ask), signal);
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -81,13 +82,18 @@ export function get_text(path: string): Promise<string> {
   return look(async (until) => (await send('GET', path, { signal: until })).text());
 }
 
-export async function post<T>(path: string, body: object, init: RequestInit = {}): Promise<T> {
-  const answer = await send('POST', path, { headers: { 'Content-Type': 'application/json', 'Quell-Channel': 'console' }, body: JSON.stringify(body), ...init });
-  return (await answer.json()) as T;
+/** An action, sent once. A frozen quelld may still do it when it goes on: the person is told so, and may press again. With a signal in `init` it is the caller who waits as long. */
+function act<T>(init: RequestInit, ask: (init: RequestInit) => Promise<T>): Promise<T> {
+  return init.signal ? ask(init) : within_patience(new AbortController().signal, `${no_answer} ${unknown_outcome}`, (signal) => ask({ ...init, signal }));
 }
 
-export async function remove(path: string): Promise<void> {
-  await send('DELETE', path);
+export function post<T>(path: string, body: object, init: RequestInit = {}): Promise<T> {
+  const whole = { headers: { 'Content-Type': 'application/json', 'Quell-Channel': 'console' }, body: JSON.stringify(body), ...init };
+  return act(whole, async (one) => (await (await send('POST', path, one)).json()) as T);
+}
+
+export function remove(path: string): Promise<void> {
+  return act({}, async (one) => void (await send('DELETE', path, one)));
 }
 
 /** What an error says, for people. */

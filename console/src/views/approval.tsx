@@ -1,11 +1,10 @@
 // What a paused call waits for: whether it may begin, or the answer to what it asks. Shown wherever it is met.
 import { useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
 import type { Operation } from '../api/types.ts';
 import { revealed, shown, visible_json } from '../model/format.ts';
-import { api_path } from '../model/route.ts';
 import { Shell } from '../parts/shell.tsx';
 import { Field, Trouble } from '../parts/small.tsx';
+import { use_decision } from '../state/decision.ts';
 import { may } from '../state/session.ts';
 import { QuestionForm } from './question.tsx';
 
@@ -35,8 +34,7 @@ export function Input({ of }: { of: unknown }) {
 }
 
 function Permission({ op }: { op: Operation }) {
-  const [trouble, set_trouble] = useState('');
-  const [note, set_note] = useState('');
+  const { note, trouble, set_trouble, decide: send } = use_decision(op.id);
   const [reason, set_reason] = useState('');
   const [hold, set_hold] = useState(0);
   /** The input as it is edited; null: it stays as it is. */
@@ -44,15 +42,8 @@ function Permission({ op }: { op: Operation }) {
   const decide = async (what: 'approve' | 'deny') => {
     const changed = what === 'approve' && edited !== null ? object_in(edited) : null;
     if (typeof changed === 'string') return set_trouble(changed);
-    set_note(what === 'approve' ? 'Approving…' : 'Denying…');
-    try {
-      await post(api_path('operations', op.id, what), { reason: reason || null, ...(changed ? { input: changed } : what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) });
-      set_note(what === 'approve' ? 'Approved' : 'Denied');
-      set_trouble('');
-    } catch (error) {
-      set_note('');
-      set_trouble(words_of(error));
-    }
+    const body = { reason: reason || null, ...(changed ? { input: changed } : what === 'approve' && hold ? { always: { for_ms: hold * 3_600_000 } } : {}) };
+    await (what === 'approve' ? send(what, body, 'Approving…', 'Approved') : send(what, body, 'Denying…', 'Denied'));
   };
   return (
     <div class="approval">

@@ -1,11 +1,10 @@
 // What a running call asks: its form, to be answered, dismissed or denied. The call goes on after each of them.
 import { useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
 import type { Operation, Question } from '../api/types.ts';
 import { defaults_of, fields_of, values_of, type Entered, type FormField } from '../model/form.ts';
 import { revealed } from '../model/format.ts';
-import { api_path } from '../model/route.ts';
 import { Trouble } from '../parts/small.tsx';
+import { use_decision } from '../state/decision.ts';
 import { may } from '../state/session.ts';
 
 interface InputProps {
@@ -61,18 +60,8 @@ type Answer = { question: string; values?: object; dismiss?: boolean; reason?: s
 export function QuestionForm({ op, question }: { op: Operation; question: Question }) {
   const fields = fields_of(question.form);
   const [entered, set_entered] = useState<Entered>(() => defaults_of(question.form));
-  const [note, set_note] = useState('');
-  const [trouble, set_trouble] = useState('');
-  const decide = async (what: 'approve' | 'deny', sending: string, answer: Omit<Answer, 'question'>) => {
-    set_note(sending);
-    try {
-      await post(api_path('operations', op.id, what), { question: question.id, ...answer });
-      set_trouble('');
-    } catch (error) {
-      set_note('');
-      set_trouble(words_of(error));
-    }
-  };
+  const { note, trouble, decide: send } = use_decision(op.id);
+  const decide = (what: 'approve' | 'deny', done: string, answer: Omit<Answer, 'question'>) => send(what, { question: question.id, ...answer }, 'Sending…', done);
   const answer = () => void decide('approve', 'Answered', { values: values_of(fields, entered) });
   return (
     <form class="approval" aria-label="Question" onSubmit={(e) => (e.preventDefault(), answer())}>
