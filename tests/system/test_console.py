@@ -25,6 +25,7 @@ EVIL_MARKDOWN = f"""{EVIL} [x](javascript:alert(3))
 [safe" onclick="alert(10)](https://example.org/"onmouseover="alert(11)) `{EVIL}` **{EVIL}** https://example.org/"onfocus="alert(12)"""
 SCRIPT = [
     {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved > " + "marker"}}]}]},
+    {"when": {"user": "inject", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": EVIL, "cwd": EVIL}}]}]},
     {"when": {"user": "evil"}, "text": EVIL_MARKDOWN},
     {"when": {"result": ""}, "text": "Done."},
     {"text": "You said {{text}}."},
@@ -242,6 +243,16 @@ def test_rights_shape_what_is_shown(cluster, browser):
     browser.sees("not for this token to see", "[role=alert]")
     browser.go("/tokens")
     browser.sees("Not with this token")
+    # No read of these pages is refused to any role, or to a token of a scope: one refusal would make all of them unknown.
+    for fields in ({"role": "chat"}, {"role": "observer", "scope": "mine"}, {"role": "admin", "scope": "mine"}):
+        browser.sign_in(cluster, token=cluster.api("POST", "/v1/tokens", {"name": "some", **fields}).json["token"])
+        browser.go("/")
+        browser.sees("Nothing needs you", "h1")
+        assert browser("return await page.locator('.trouble').count()") == 0, fields
+        browser.go("/cluster")
+        browser.sees("What it can and cannot promise")
+        browser.sees("only to a token without a scope" if "scope" in fields else "Stops, 99 %", "#main")
+        assert browser("return await page.locator('.trouble').count()") == 0, fields
     outside = cluster.api("POST", "/v1/tokens", {"name": "ope", "role": "operator", "scope": "mine"}).json
     browser.forget()
     browser.sign_in(cluster, token=outside["token"])
@@ -291,6 +302,29 @@ def test_no_text_becomes_code(cluster, browser):
     browser.sees("each with proof")
     browser.go("/ended?q=scope:evil")
     browser.sees(EVIL, "[role=listitem]")
+
+
+CODE = "return await page.locator('#app script, #app img:not([src=\"/icon.svg\"]), #app iframe, #app :is(a, area, form)[href^=javascript], #app [onclick], #app [onload], #app [onerror]').count()"
+
+
+def test_no_text_of_a_tool_a_failure_a_result_or_a_worker_becomes_code(cluster, browser):
+    ids = []
+    for i in range(2):
+        answer = cluster.api("POST", "/v1/operations", {"kind": "external", "scope": "evil/more", "title": f"ends {i}", "external": {"lease_ms": 0}})
+        ids.append(answer.json["id"])
+    assert cluster.api("POST", f"/v1/operations/{ids[0]}/fail", {"code": "broken", "message": EVIL}).status == 200
+    assert cluster.api("POST", f"/v1/operations/{ids[1]}/complete", {"result": {EVIL: [EVIL]}}).status == 200
+    turn = cluster.say("inject/tool", "inject")
+    call, = until(lambda: cluster.below(turn, status="paused"), "the call to ask")
+    assert cluster.api("POST", "/v1/workers/w1/drain", {"reason": EVIL}).status == 200
+    browser.sign_in(cluster)
+    for path, where in ((f"/operations/{ids[0]}", ".trouble"), (f"/operations/{ids[1]}", "pre.json"), ("/", ".need .command"), (f"/operations/{call['id']}", ".approval .command"),
+                        ("/conversation?scope=inject/tool", ".talk .command"), ("/ended?q=scope:evil/more status:failed", ".row-detail"), ("/workers", ".worker .warn"), ("/audit", "tbody")):
+        browser.go(path)
+        browser.sees("onerror=alert(1)", where)
+        assert browser(CODE) == 0, path
+    assert cluster.api("POST", "/v1/workers/w1/resume", {}).status == 200
+    cluster.cancel(scope="inject")
 
 
 def test_every_view_stands_on_a_phone_in_the_dark_and_in_the_light(cluster, browser):

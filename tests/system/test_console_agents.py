@@ -1,4 +1,5 @@
 """The web console and agents: what they cost, what they ask, what may be done to a conversation, and a reload of their configuration."""
+import json
 import os
 import sys
 
@@ -8,10 +9,10 @@ from harness.browser import Browser
 from harness.recording_model import RecordingModel
 from harness.turns import TurnCluster
 from harness.waiting import until
+from test_console import EVIL
 
 ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness/asking_mcp.py")
 SCRIPT = [{"text": "You said {{text}}.", "usage": {"input": 1_000_000, "output": 200_000, "cached": 0}}]
-CALL = [("mcp__odd__deploy", {})]
 
 
 class Asking(TurnCluster):
@@ -23,7 +24,7 @@ class Asking(TurnCluster):
             super().__init__(SCRIPT, agent='instructions = "Be brief."', config=(
                 f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "any"\nbase_url = "{self.model.url}"\n'
                 f'[[agents]]\nname = "peer"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["mcp:odd"]\n'
-                f'[[mcp]]\nname = "odd"\ncommand = {[sys.executable, ASKING]!r}\nenv = {{ SEEN = "WORKSPACE/seen" }}\n'))
+                f'[[mcp]]\nname = "odd"\ncommand = {[sys.executable, ASKING]!r}\nenv = {{ SEEN = "WORKSPACE/seen", ODD_WORDS = {json.dumps(EVIL)} }}\n'))
             with open(self.config) as f:
                 text = f.read()
             self.write(text.replace('provider = "scripted"\n', 'provider = "scripted"\nprice = { input = 2, output = 10 }\n', 1))
@@ -41,8 +42,8 @@ class Asking(TurnCluster):
         super().close()
         self.model.close()
 
-    def ask(self, scope, text):
-        self.model.plan[text] = [CALL]
+    def ask(self, scope, text, tool="deploy"):
+        self.model.plan[text] = [[(f"mcp__odd__{tool}", {})]]
         turn = self.say(scope, text, agent="peer")
         until(lambda: self.below(turn, status="paused"), "the call to ask")
         return turn
@@ -113,6 +114,18 @@ def test_a_question_is_answered_with_the_fields_of_its_form(cluster, browser):
     answer = cluster.answer_of("asks/a", turn)
     for part in ("accept", "staging", '"replicas": 4', '"notify": false'):
         assert part in answer.replace('\\"', '"'), answer
+
+
+def test_no_words_of_a_question_become_code(cluster, browser):
+    turn = cluster.ask("asks/odd", "in odd words", tool="odd_words")
+    browser.sign_in(cluster)
+    for path, where in (("/", ".need .approval"), ("/conversation?scope=asks/odd", ".talk .approval")):
+        browser.go(path)
+        for part in (".said", "label", ".faint", "option"):
+            browser("await page.locator(args.where).filter({ hasText: args.evil }).first().waitFor({ state: 'attached' })", where=f"{where} {part}", evil=EVIL)
+        assert browser("return await page.locator('#app script, #app img:not([src=\"/icon.svg\"])').count()") == 0, path
+    browser.press("Dismiss", ".talk")
+    assert cluster.ended(turn)["status"] == "completed"
 
 
 @pytest.mark.parametrize("button, action", [("Dismiss", "cancel"), ("Deny", "decline")])

@@ -5,7 +5,7 @@ import pytest
 
 from harness.turns import TurnCluster
 from harness.waiting import until
-from test_console import ASKS, SCRIPT
+from test_console import ASKS, confirm, SCRIPT
 
 ANSWER = """## Why it is *flaky*
 
@@ -56,6 +56,7 @@ def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
     browser.go("/conversation?scope=chat/mia")
     browser.sees("Done.", ".message")
     browser("await page.locator('.message .tool .st-completed').waitFor()")
+    browser("await page.locator('.message .tool', { hasText: /\\d(ms|s|m)/ }).waitFor()")  # how long it took
     assert os.path.exists(os.path.join(cluster.workspace, "marker"))
 
 
@@ -116,6 +117,24 @@ def test_a_message_stops_the_running_answer_and_takes_its_place(cluster, browser
     browser.sees("You said hello.", ".message")
     ends = lambda: [t["status"] for t in cluster.operations(scope="chat/hasty", kind="turn", order="asc")]
     until(lambda: ends() == ["cancelled", "completed"], "the first answer to be stopped and the second to be complete")
+
+
+def test_what_waits_in_a_conversation_is_counted_and_stopped_with_it(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/queue")
+    browser("await page.getByLabel('Message').fill('grows'); await page.keyboard.press('Enter')")
+    browser.sees("Answering for", ".turn-bar")
+    turns = [cluster.operations(scope="chat/queue", kind="turn")[0]["id"], *(cluster.say("chat/queue", "grows") for _ in range(2))]
+    browser.sees("2 waiting", ".turn-bar")
+    # Its author tells it something; it waits as a turn until the model is asked again.
+    browser("""await page.getByLabel('While an answer is written').selectOption({ label: 'Is told to the running answer' });
+        await page.getByLabel('Message').fill('be short'); await page.keyboard.press('Enter')""")
+    browser.sees("Told before its next step", ".say")
+    browser.press("Stop all here…", ".turn-bar")
+    browser.sees("Stop scope chat/queue?", "dialog h2")
+    confirm(browser)
+    browser.sees("each with proof", "dialog [data-verdict=proven]")
+    assert [cluster.operation(turn)["status"] for turn in turns] == ["cancelled"] * 3
 
 
 AT_ITS_END = "await page.waitForFunction(() => { const el = document.querySelector('.talk'); return el.scrollHeight > el.clientHeight && el.scrollHeight - el.clientHeight - el.scrollTop <= 2; }, null, { polling: 100 })"

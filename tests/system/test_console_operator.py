@@ -238,8 +238,15 @@ def test_a_token_is_created_shown_once_and_revoked(cluster, browser):
 
 def test_a_worker_is_drained_and_resumed(cluster, browser):
     browser.sign_in(cluster)
+    op = cluster.start("bash", "-c", STAY, scope="slots", title="has a slot")["id"]
+    cluster.wait_status(op, "running")
+    worker = cluster.worker("w1")
     browser.go("/workers")
     browser.sees("w1", ".worker h2")
+    browser.sees(f"1 of {worker['slots']} slot", ".worker .slots")
+    browser.sees(worker["containment"], ".worker dd")
+    assert browser("return await page.locator('.worker .limits li').allInnerTexts()") == worker["containment_limits"]
+    cluster.cancel(operation=op)
     browser.press("Drain…", ".worker")
     browser.answer_question("Drain", "new disks")
     browser.sees("new disks", ".worker .warn")
@@ -295,13 +302,13 @@ def test_a_tree_by_parent_is_kept_as_a_view(cluster, browser):
         end(cluster, id)
 
 
-def test_ended_work_is_found_by_time_status_error_and_label(cluster, browser):
-    good = register(cluster, "over", title="went well", labels={"pr": "7"})
+def test_ended_work_is_found_by_time_status_error_label_and_owner(cluster, browser):
+    good = register(cluster, "over", title="went well", labels={"pr": "7"}, owner={"id": "ann"})
     bad = register(cluster, "over", title="went wrong")
     end(cluster, good)
     assert cluster.api("POST", f"/v1/operations/{bad}/fail", {"code": "broken", "message": "no"}).status == 200
     browser.sign_in(cluster)
-    for words, found in (("since:1h", ["went wrong", "went well"]), ("ended:1h", ["went wrong", "went well"]), ("ended:2100-01-01", []), ("status:failed", ["went wrong"]), ("error:broken", ["went wrong"]), ("label:pr=7", ["went well"]), ("until:2020-01-01", [])):
+    for words, found in (("since:1h", ["went wrong", "went well"]), ("ended:1h", ["went wrong", "went well"]), ("ended:2100-01-01", []), ("status:failed", ["went wrong"]), ("error:broken", ["went wrong"]), ("label:pr=7", ["went well"]), ("owner:ann", ["went well"]), ("until:2020-01-01", [])):
         browser.go(f"/ended?q=scope:over {words}")
         browser.sees(found[0] if found else "Nothing matches", "[role=listitem]" if found else ".empty")
         assert browser("return await page.locator('[role=listitem] .row-title').allInnerTexts()") == found, words

@@ -1,5 +1,6 @@
 """The web console of a cluster in trouble: chat services, models, MCP servers and the disk; what can be promised, and the configuration without its secrets."""
 import os
+import re
 import shutil
 
 import pytest
@@ -94,6 +95,35 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
     browser("await page.setViewportSize({ width: 390, height: 844 })")
     # The charts take their width with the next frame.
     browser("await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { polling: 100 })")
+
+
+# How many pixels of a chart have what is this colour of the page now.
+PIXELS = """return await page.locator('.chart', { hasText: args.of ?? '' }).first().locator('canvas').evaluate((canvas, colour) => {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${colour})`;
+  document.body.append(probe);
+  const [r, g, b] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  probe.remove();
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) if (data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255) ++found;
+  return found;
+}, args.colour)"""
+
+
+def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/cluster")
+    browser("await page.locator('.chart canvas').first().waitFor()")
+    until(lambda: browser(PIXELS, of="Live operations", colour="--c-run") > 0, "what is live to be drawn")
+    assert browser("return await page.locator('.chart time').count()") == 0
+    browser("await page.locator('.chart', { hasText: 'Live operations' }).locator('.u-over').hover()")
+    browser("await page.locator('.chart', { hasText: 'Live operations' }).locator('figcaption time', { hasText: /^\\d\\d:\\d\\d:\\d\\d$/ }).waitFor()")
+    assert re.fullmatch(r"live \d+", browser("return await page.locator('.chart', { hasText: 'Live operations' }).locator('.key').innerText()"))
+    browser("await page.mouse.move(1, 1); await page.locator('.chart time').waitFor({ state: 'detached' })")
+    until(lambda: browser(PIXELS, colour="--line") > 50, "the grid to be drawn in the light")
+    browser("await page.emulateMedia({ colorScheme: 'dark' })")
+    until(lambda: browser(PIXELS, colour="--line") > 50, "the grid to be drawn in the dark")
 
 
 def test_the_configuration_is_not_for_everybody(cluster, browser):

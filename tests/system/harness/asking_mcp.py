@@ -1,7 +1,7 @@
 """An MCP server whose tools ask a human (elicitation): a program over stdio (asking_mcp.py; it logs into the file $SEEN),
 and AskingWeb, the same over HTTP in version 2025-11-25 or 2026-07-28.
 
-`deploy` asks one question, `twice` a second one after the first, `both` two at once, `address` in a mode that the client did not declare."""
+`deploy` asks one question, `twice` a second one after the first, `both` two at once, `odd_words` (if there is $ODD_WORDS) in these words, `address` in a mode that the client did not declare."""
 import http.server
 import json
 import os
@@ -16,6 +16,9 @@ WHERE = {"type": "object", "required": ["environment"],
 SURE = {"type": "object", "properties": {"sure": {"type": "boolean", "default": False}}}
 QUESTIONS = {"deploy": [[("Where to?", WHERE)]], "twice": [[("Where to?", WHERE)], [("Really?", SURE)]],
              "both": [[("Where to?", WHERE), ("Really?", SURE)]], "address": [[("Log in", None)]]}
+if "ODD_WORDS" in os.environ:
+    ODD = os.environ["ODD_WORDS"]
+    QUESTIONS["odd_words"] = [[(ODD, {"type": "object", "properties": {ODD: {"type": "string", "title": ODD, "description": ODD}, "one": {"type": "string", "enum": [ODD]}}})]]
 TOOLS = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in QUESTIONS]
 
 
