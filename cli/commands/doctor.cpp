@@ -57,10 +57,13 @@ void look_at_cluster(session& s, json& findings) {
     const auto last_contact = instant_of(worker, "last_heard_at");
     if (last_contact && *last_contact > after + milliseconds{2000})
       text += "; its last word is from the future: look at the clocks";
+    const auto why = text_of(member(worker, "trouble"), "why"), other = text_of(member(worker, "rival"), "address");
+    if (!why.empty()) text += "; it starts nothing: " + printable(why);
+    if (!other.empty()) text += "; another process at " + printable(other) + " holds its key";
     const auto knows = worker.find("knows_controller_key");
     const bool is_behind = knows != worker.end() && knows->is_boolean() && !knows->get<bool>();
     if (is_behind) text += "; it does not know the controller's next key yet (quelld --rotate-key)";
-    add(findings, state == "ready" && !is_behind ? "ok" : "warning", "worker", text);
+    add(findings, state == "ready" && !is_behind && why.empty() && other.empty() ? "ok" : "warning", "worker", text);
     for (const auto& limit : member(worker, "containment_limits"))
       if (limit.is_string())
         add(findings, "note", "worker", name + " cannot promise: " + printable(limit.get<std::string>()));

@@ -11,11 +11,11 @@ function pixels(css: string, selector: string, property: string): number {
   return Number(new RegExp(`[ ;]${property}: (\\d+)px`).exec(rule)![1]);
 }
 
-/** The columns that are hidden at this width of the window; `in_list`: in a list, or in any row. */
-function hidden(width: number): Set<string> {
+/** The columns of a list that are hidden at this width of the window; `is_past`: of one of what has ended. */
+function hidden(width: number, is_past: boolean): Set<string> {
   const gone = new Set<string>();
   for (const [, most, body] of rows.matchAll(/@media \(max-width: (\d+)px\) \{ (.*?display: none;) \} \}/g))
-    if (width <= Number(most)) for (const [, name] of body!.matchAll(/\.col\.(\w+)/g)) gone.add(name!);
+    if (width <= Number(most) && (is_past || !body!.includes('.row-past'))) for (const [, name] of body!.matchAll(/\.col\.(\w+)/g)) gone.add(name!);
   if (width <= 760) for (const [, name] of /^ {2}(\.col.*)display: none/m.exec(phone)![1]!.matchAll(/\.col\.(\w+)/g)) gone.add(name!);
   return gone;
 }
@@ -30,7 +30,7 @@ function left_for_words(width: number, is_past: boolean): number {
   const most = pixels(frame, '.page', 'max-width') - 2 * 28;
   const gap = is_phone(width) ? 7 : pixels(rows, '.row', 'gap'), around = is_phone(width) ? 2 * 8 : 2 * 12;
   const inner = Math.min(width - page, most) - 2 - (is_phone(width) ? 0 : scrollbar) - around;
-  const shown = columns.filter((name) => !hidden(width).has(name) && (name !== 'when' || is_past));
+  const shown = columns.filter((name) => !hidden(width, is_past).has(name) && (name !== 'when' || is_past));
   const stop = is_phone(width) ? 48 : pixels(rows, '.stop', 'width');
   const others = [...shown.map((name) => pixels(rows, `.col.${name}`, 'width')), dot, ...(is_past ? [] : [choose, stop])];
   const words = is_past || !is_phone(width) ? 2 : 1; // the detail of what lives is not shown on a phone
@@ -51,9 +51,12 @@ test('at every width of the window a row of a list has room for its title, its d
 });
 
 test('what is hidden is what the styles say', () => {
-  assert.deepEqual([...hidden(1520)], []);
-  assert.deepEqual([...hidden(1440)].sort(), ['owner', 'short']);
-  assert.deepEqual([...hidden(1280)].sort(), ['kind', 'owner', 'short']);
-  assert.deepEqual([...hidden(1024)].sort(), ['kind', 'owner', 'scope', 'short', 'worker']);
-  assert.ok(hidden(400).has('status'));
+  assert.deepEqual([...hidden(1520, true)], []);
+  assert.deepEqual([...hidden(1440, true)].sort(), ['owner', 'short']);
+  assert.deepEqual([...hidden(1440, false)].sort(), ['short'], 'whose it is matters of what lives');
+  for (const is_past of [true, false]) {
+    assert.deepEqual([...hidden(1280, is_past)].sort(), ['kind', 'owner', 'short']);
+    assert.deepEqual([...hidden(1024, is_past)].sort(), ['kind', 'owner', 'scope', 'short', 'worker']);
+    assert.ok(hidden(400, is_past).has('status'));
+  }
 });

@@ -1,4 +1,5 @@
 """The web console of a cluster in trouble: chat services, models, MCP servers and the disk; what can be promised, and the configuration without its secrets."""
+import json
 import os
 import re
 import shutil
@@ -78,6 +79,11 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
     browser.sees("irc: retrying", ".findings")
     browser.sees("gone: ", ".findings")
     browser.sees("w1: ready, containment", ".findings .level-ok")
+    # In the words of `quell doctor`, as far as both speak of the cluster.
+    told = [f for f in json.loads(cluster.quell("doctor", "--json").stdout)["findings"] if f["what"] in ("worker", "secrets")]
+    assert {f["what"] for f in told} == {"worker", "secrets"}, told
+    for finding in told:
+        browser("await page.locator(`.findings .level-${args.level}`).getByText(`${args.what}: ${args.text}`, { exact: true }).waitFor()", **finding)
     for title in ("Fenced", "Signalled", "Settled", "Commits"):
         browser.sees(title, ".histogram")
     browser.sees("half within", ".histogram")

@@ -39,6 +39,7 @@ export function diagnosis(of: Patient): Finding[] {
     const trouble = server.login?.trouble ?? server.trouble;
     add(trouble ? 'warning' : 'ok', 'MCP server', trouble ? `${server.name}: ${trouble}` : server.name);
   }
+  add('note', 'secrets', "tasks of one user id can read each other's environment, their tokens too: give tasks that do not trust each other their own user (`quell run --user NAME`; the worker runs as root and permits it: quell-worker --user NAME)");
   return all;
 }
 
