@@ -81,6 +81,7 @@ def test_a_timeline_says_the_kind_and_the_phases_of_the_stop(cluster, browser, s
     assert "fenced" not in browser.text(".stop-phases")
     # It plays to its end by itself.
     browser.sees("task", ".legend")
+    browser("await page.locator('.replay input').fill('0.8')")
     browser.press("Replay", ".replay")
     browser.sees("to its end", ".replay")
     browser("await page.locator('.bar-row .mark-settled').waitFor({ state: 'attached' }); await page.getByRole('button', { name: 'Replay' }).waitFor()")
