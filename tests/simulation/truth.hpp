@@ -145,6 +145,8 @@ class oracle {
   void put(const records::event_record& e);
   void check_whole(const cancel_row& c);
   bool matches(const records::recovered_state& state, std::string& difference) const;
+  /// Whether the first event of the batch is; false: it has none, which tells nothing.
+  bool is_on_disk(const std::vector<records::entry>& batch) const;
   void check_result(const row& r);
   void check_gone(const operation_id& id);
   void strays_must_go(const std::string& worker);

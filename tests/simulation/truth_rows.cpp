@@ -1,5 +1,7 @@
 // Rows as they reach the disk: legal moves, final ends with proof, intended stops, sums, numbers; and that a restart
 // finds exactly the written rows.
+#include <SQLiteCpp/Statement.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -300,9 +302,25 @@ bool oracle::matches(const records::recovered_state& state, std::string& differe
   return difference.empty();
 }
 
+bool oracle::is_on_disk(const std::vector<records::entry>& batch) const {
+  for (const auto& e : batch) {
+    const auto* event = std::get_if<records::put_event>(&e);
+    if (!event) continue;
+    SQLite::Statement row(*world_.disk.database(), "SELECT 1 FROM event WHERE id = ?");
+    row.bind(1, static_cast<std::int64_t>(event->record.id));
+    return row.executeStep();
+  }
+  return false;
+}
+
 void oracle::recovered(const records::recovered_state& state) {
   std::string difference;
-  const auto maybe = std::exchange(uncertain_, {});
+  auto maybe = std::exchange(uncertain_, {});
+  // Events are no part of `state`: a batch with one is on disk if its event is, and with it those before.
+  auto last = std::find_if(maybe.rbegin(), maybe.rend(), [&](const auto& b) { return is_on_disk(b.entries); }).base();
+  if (last != maybe.begin() && !arrives_one_by_one_) last = maybe.end();
+  for (auto batch = maybe.begin(); batch != last; ++batch) committed(batch->entries);
+  maybe.erase(maybe.begin(), last);
   if (matches(state, difference)) return;
   std::string second;
   for (const auto& batch : maybe) {

@@ -260,6 +260,17 @@ def test_who_may_answer_is_who_may_approve_and_an_approved_call_may_still_ask():
         assert c.api("POST", f"/v1/operations/{call['id']}/approve", body, token=observer).status == 403
         assert c.api("POST", f"/v1/operations/{call['id']}/approve", body).status == 200
         assert c.ended(turn)["status"] == "completed"
+        # What was decided about a question is told apart from the approval of its call.
+        turn = c.ask("again", [tool("deploy")])
+        call, = until(lambda: c.below(turn, status="paused"), "the call to wait for approval")
+        assert word(c, call, "approve").status == 200
+        call, question = open_question(c, turn)
+        assert word(c, call, "deny", question).status == 200
+        assert c.ended(turn)["status"] == "completed"
+        assert word(c, call, "deny", question).status == 200, "a repeat"
+        assert word(c, call, "approve", question, values={"environment": "staging"}).status == 409
+        assert word(c, call, "approve").status == 200, "a repeat"
+        assert word(c, call, "deny").status == 409
         c.check_scope("odd")
 
 

@@ -51,6 +51,7 @@ struct changing_room {
              [](const std::string&) {},
              [this](const incoming_message& m, const std::string& answers) {
                new_texts.push_back(m.text + " > " + answers);
+               is_for_the_bot = m.addressed;
              },
              rules}) {}
 
@@ -72,6 +73,7 @@ struct changing_room {
 
   quick_host at;
   strings new_texts;
+  std::optional<bool> is_for_the_bot; ///< of the newest
   follow_ups all;
 };
 
@@ -91,6 +93,22 @@ TEST_CASE("a deletion stops the turn that waits or runs, by the author's own rul
     tidy.post("do it", operation_id::fresh());
     tidy.all.deleted("k", {}, "1");
     CHECK(tidy.at.stopped.empty());
+  }
+}
+
+TEST_CASE("an edit that does not tell whom it is for is for whom the message was", "[chat]") {
+  for (const auto before : {std::optional<bool>(), std::optional(true)}) {
+    changing_room room({});
+    auto first = changing_room::message("first");
+    first.addressed = before;
+    room.all.message_posted("k", first);
+    decision begun;
+    begun.what = decided::turn;
+    begun.turn = operation_id::fresh();
+    room.all.decided("k", begun);
+    room.all.edited("k", changing_room::message("second"), "1", false);
+    REQUIRE(room.new_texts == strings{"second > 1"});
+    CHECK(room.is_for_the_bot == before);
   }
 }
 
