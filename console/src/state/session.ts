@@ -36,7 +36,7 @@ export const may = {
   decide: computed(() => role.value === 'operator' || role.value === 'admin' || (role.value === 'chat' && is_approver.value)),
   cancel_everything: computed(() => role.value === 'operator' || role.value === 'admin'),
   administer: computed(() => role.value === 'admin'),
-  /** How much others do is not for a token of one scope. */
+  /** Charts beside the figures of one scope would be of something else: of the whole cluster. */
   measure_cluster: computed(() => session.value?.scope === null),
   run_cluster: computed(() => role.value === 'admin' && session.value?.scope === null),
 };

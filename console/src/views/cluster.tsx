@@ -98,7 +98,7 @@ export function ClusterView() {
       <Trouble words={measures_trouble.value} />
       {not_ready && <div class="trouble">{not_ready}</div>}
       <ClusterLine />
-      {may.measure_cluster.value ? <><Charts /><Histograms /></> : <p class="faint">How fast stops and commits are is told of the whole cluster, and so only to a token without a scope.</p>}
+      {may.measure_cluster.value ? <><Charts /><Histograms /></> : <p class="faint">The charts show the whole cluster, and so only to a token without a scope.</p>}
       <div class="columns">
         {s && (
           <section class="card">
