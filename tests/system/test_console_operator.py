@@ -389,6 +389,9 @@ def test_everything_is_stopped_from_the_first_page(cluster, browser):
     until(lambda: len(cluster.operations(status="running", scope="all")) == 3, "the tasks to run")
     browser.sign_in(cluster)
     browser.go("/")
+    # The cluster in one line, as quelld counts it.
+    for name, words in (("live", "3"), ("running", "3"), ("starting", "0"), ("cancelling", "0"), ("workers ready", "1 / 1")):
+        browser("await page.locator('.tile').filter({ has: page.getByText(args.name, { exact: true }) }).locator('b').getByText(args.words, { exact: true }).waitFor()", name=name, words=words)
     browser.press("Stop everything…")
     browser.sees("3 operations on 1 worker", ".preview")
     confirm(browser)
