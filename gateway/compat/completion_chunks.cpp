@@ -71,8 +71,10 @@ std::string completion_chunks::on_end(const turn_end& end) {
 }
 
 std::string whole_completion(const completion_head& head, const turn_end& end) {
+  ordered_json message = {{"role", "assistant"}, {"content", end.text}, {"refusal", nullptr}};
+  if (!end.thinking.empty()) message["reasoning_content"] = end.thinking;
   ordered_json choice = {{"index", 0},
-                         {"message", {{"role", "assistant"}, {"content", end.text}, {"refusal", nullptr}}},
+                         {"message", std::move(message)},
                          {"logprobs", nullptr},
                          {"finish_reason", finish_reason_of(end.stop_reason)}};
   const ordered_json all = {{"id", head.id},

@@ -1,6 +1,8 @@
 // Picks what matters from the events of a turn.
 #include "gateway/compat/turn_translator.hpp"
 
+#include <algorithm>
+
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
@@ -44,6 +46,8 @@ turn_end end_of(event_type type, const json& operation) {
   return end;
 }
 
+constexpr std::size_t most_thinking_bytes = 1 << 20;
+
 /// The first so many code points.
 std::string_view first_of(std::string_view text, std::uint64_t points) {
   std::size_t at = 0;
@@ -61,6 +65,9 @@ std::string turn_translator::release() {
   shown_ += code_points(held_);
   return on_text(std::exchange(held_, {}));
 }
+
+/// A replacement can begin before what came first.
+void turn_translator::rest_begins(std::uint64_t offset) { rest_from_ = std::min(rest_from_.value_or(offset), offset); }
 
 std::string turn_translator::frame(const rendered_event& event) {
   const auto type = event.record.type;
@@ -87,17 +94,21 @@ std::string turn_translator::frame_of(const rendered_event& event) {
     return on_approval(type, data_of(event));
   if (event.record.operation != turn_) return {};
   if (type == event_type::text_delta) {
-    auto text = value_at<std::string>(data_of(event), "text");
+    const auto data = data_of(event);
+    auto text = value_at<std::string>(data, "text");
+    rest_begins(value_at<std::uint64_t>(data, "offset", shown_));
     shown_ += code_points(text);
     return text.empty() ? std::string() : on_text(text);
   }
   if (type == event_type::thinking_delta) {
     const auto text = value_at<std::string>(data_of(event), "text");
+    if (thinking_.size() + text.size() <= most_thinking_bytes) thinking_ += text;
     return text.empty() ? std::string() : on_thinking(text);
   }
   if (type == event_type::turn_resumed) {
     // Shown text cannot be taken back: the replacement begins a paragraph of its own.
     const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
+    rest_begins(offset);
     return offset < std::exchange(shown_, offset) ? on_text("\n\n") : std::string();
   }
   if (type == event_type::tool_start || type == event_type::tool_result) {
@@ -112,6 +123,8 @@ std::string turn_translator::frame_of(const rendered_event& event) {
   }
   if (!ends_operation(type)) return {};
   end_ = end_of(type, data_of(event));
+  if (rest_from_) end_->rest = end_->text.substr(first_of(end_->text, *rest_from_).size());
+  end_->thinking = std::move(thinking_);
   return on_end(*end_);
 }
 

@@ -16,6 +16,8 @@ namespace quell::controller::http {
 struct turn_end {
   enum class how : std::uint8_t { completed, failed, cancelled } as = how::failed;
   std::string text;        ///< its whole text
+  std::string rest;        ///< of it, what came with the events that were translated
+  std::string thinking;    ///< that came with them
   std::string stop_reason; ///< of a completed one: end, length, refusal, content_filter
   std::uint64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
   std::string code, message; ///< of one that did not complete: its error
@@ -53,11 +55,14 @@ class turn_translator {
  private:
   std::string frame_of(const rendered_event& event);
   std::string release();
+  void rest_begins(std::uint64_t offset);
 
   operation_id turn_;
-  std::uint64_t shown_ = 0;     ///< code points of text
-  std::uint64_t missed_to_ = 0; ///< 0: nothing was missed
-  std::string held_;            ///< missed text that can still be replaced, behind what was shown
+  std::uint64_t shown_ = 0;                ///< code points of text
+  std::optional<std::uint64_t> rest_from_; ///< the first of them that came
+  std::string thinking_;                   ///< all that came, up to a limit
+  std::uint64_t missed_to_ = 0;            ///< 0: nothing was missed
+  std::string held_;                       ///< missed text that can still be replaced, behind what was shown
   std::optional<turn_end> end_;
 };
 

@@ -183,6 +183,28 @@ def test_the_hang_up_of_a_client_that_returned_is_a_cancel(world):
     until(lambda: not processes.marked(m), "the command to be gone")
 
 
+def test_a_page_that_resumes_behind_a_restart_owns_its_turn_again(world):
+    c, m = world
+    page = Request(c, "page", "runs", id="chat", scope="page/resumes")
+    until(lambda: processes.marked(m), "the command to run")
+    turn, = [o["id"] for o in c.operations(kind="turn")]
+    c.restart()
+    page.over()
+    url = urllib.parse.urlsplit(c.url)
+    resumed = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
+    resumed.request("GET", "/v1/ui/chat/chat/stream", headers={"Authorization": "Bearer " + c.token})
+    answer = resumed.getresponse()
+    assert answer.status == 200 and answer.headers["X-Quell-Turn"] == turn, answer.status
+    begun = b""
+    while b"tool-input-available" not in begun:
+        begun += answer.read1()
+    resumed.sock.shutdown(socket.SHUT_RDWR)
+    resumed.close()
+    done = c.ended(turn)
+    assert done["status"] == "cancelled" and done["stop"]["cause"] == "cancel" and "closed its connection" in done["stop"]["reason"], done
+    until(lambda: not processes.marked(m), "the command to be gone")
+
+
 def test_turns_of_clients_that_do_not_return_are_stopped(world):
     c, m = world
     foreign = Request(c, "stream", "runs")

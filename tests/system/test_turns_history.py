@@ -124,6 +124,26 @@ def test_a_conversation_of_10000_messages_is_answered_by_a_model_of_8k(world, di
 
 
 @every
+def test_450_messages_that_wait_behind_a_turn_are_kept_and_answered_with_what_was_said_before(world, dialect):
+    c, player = world
+    scope = f"{dialect}/queue"
+    said(c, scope, "My sister is called Ada.")
+    running = c.say(scope, "wait a little")
+    c.wait_event(running, "text_delta")
+    turns = [c.say(scope, f"queued {i}.") for i in range(450)]
+    player.released.set()
+    assert c.ended(turns[4])["status"] == "completed"
+    assert c.cancel(scope=scope)["status"] == "settled"  # the others need not be awaited
+    ends = {o["id"]: o["status"] for o in c.operations(scope=scope, kind="turn", status="ended")}
+    assert all(t in ends for t in turns) and [ends[t] for t in turns[:5]] == ["completed"] * 5, ends
+    asked = [player.of(f"queued {i}.") for i in range(450)]
+    assert all(len(a) <= 1 for a in asked) and all(asked[:5])
+    bodies = [str(a[0]["body"]) for a in asked if a]
+    assert all("My sister is called Ada." in b and "left out" not in b for b in bodies)
+    assert all(f"queued {i - 1}." in b for i, b in enumerate(bodies) if i), "without the message before it"
+
+
+@every
 def test_a_stop_in_the_summary_ends_the_turn_and_leaves_no_summary(world, dialect):
     c, player = world
     scope = f"{dialect}/stopped"

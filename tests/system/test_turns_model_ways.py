@@ -1,6 +1,7 @@
 """What models do besides answering, in all three dialects, through the real programs: they think, wait, refuse, break off, and are
 replaced; and a stop comes in each of these."""
 import glob
+import json
 import os
 from datetime import datetime, timezone
 
@@ -66,6 +67,14 @@ def test_thinking_is_told_apart_from_the_answer_and_goes_back_sealed_with_the_re
     if dialect == "responses":
         assert first["body"]["reasoning"]["effort"] == "low"
         assert [i["encrypted_content"] for i in second["body"]["input"] if i.get("type") == "reasoning"] == ["sealed=="]
+    # OpenAI's clients get it beside the answer, whole and streamed.
+    whole = c.api("POST", "/openai/v1/chat/completions", {"model": dialect, "messages": [{"role": "user", "content": text}]})
+    message = whole.json["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (over["turn"]["text"], "Let me see. Yes." * 2), message
+    streamed = c.api("POST", "/openai/v1/chat/completions", {"model": dialect, "stream": True, "messages": [{"role": "user", "content": text}]})
+    deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in streamed.body.decode().splitlines() if line.startswith("data: {")]
+    assert "".join(d.get("reasoning_content", "") for d in deltas) == "Let me see. Yes." * 2, deltas
+    assert "".join(d.get("content", "") for d in deltas) == over["turn"]["text"], deltas
     # The next turn begins anew.
     turn = c.say(scope, f"hello {dialect}", agent=dialect)
     assert c.ended(turn)["status"] == "completed"

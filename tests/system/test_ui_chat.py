@@ -6,7 +6,7 @@ import pytest
 from harness.turns import TurnCluster
 
 SCRIPT = [
-    {"when": {"user": "choose", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which one?", "choices": ["red", "blue"]}}]}]},
+    {"when": {"user": "choose", "round": 1}, "steps": [{"text": "I ask first. "}, {"calls": [{"name": "ask_user", "input": {"question": "Which one?", "choices": ["red", "blue"]}}]}]},
     {"when": {"result": ""}, "text": "Then {{results}}."},
     {"text": "You said {{text}}."},
 ]
@@ -88,13 +88,15 @@ def test_the_next_message_of_a_page_answers_what_the_agent_asks(c):
     c.call(turn, "ask_user", "paused")
     other = c.post(scope, "me too", author={"id": "tom", "name": "Tom"}).json["turn"]["id"]
     answer = post(c, said("user", "Blue."), scope=scope, author=MIA)
-    assert '"answer":"blue"' in shown(answer) and answer.headers["X-Quell-Turn"] == turn, answer.headers
+    assert '"answer":"blue"' in shown(answer) and "I ask first" not in shown(answer) and answer.headers["X-Quell-Turn"] == turn, answer.headers
     assert c.ended(turn)["status"] == "completed" and c.ended(other)["status"] == "completed"
     turn = c.say(scope, "choose")
     c.call(turn, "ask_user", "paused")
     done = c.api("POST", "/openai/v1/chat/completions", {"model": "main", "messages": [{"role": "user", "content": "1"}], "user": "mia"},
                  headers={"X-Quell-Scope": scope})
-    assert '"answer":"red"' in done.json["choices"][0]["message"]["content"], done.body
+    said_now = done.json["choices"][0]["message"]["content"]
+    assert '"answer":"red"' in said_now and "I ask first" not in said_now, done.body
+    assert c.operation(turn)["turn"]["text"].startswith("I ask first. ")
     c.check_scope(scope)
 
 

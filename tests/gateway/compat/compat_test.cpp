@@ -118,6 +118,21 @@ TEST_CASE("a turn becomes chunks, and the events of its sub-agents do not") {
         "hi");
 }
 
+TEST_CASE("the whole answer has the thinking, and the end knows the rest that was told") {
+  completion_chunks chunks(turn, {"chatcmpl-1", 7, "main"}, false);
+  chunks.frame(event("thinking_delta", {{"offset", 0}, {"text", "Hm. "}}));
+  chunks.frame(event("text_delta", {{"offset", 4}, {"text", "blau"}}));
+  chunks.frame(event("thinking_delta", {{"offset", 4}, {"text", "So."}}));
+  chunks.frame(event("operation_completed", {{"turn", {{"text", "Färb|blau"}}}}));
+  REQUIRE(chunks.end());
+  CHECK((chunks.end()->text == "Färb|blau" && chunks.end()->rest == "|blau"));
+  const auto message = json::parse(whole_completion({"chatcmpl-1", 7, "main"}, *chunks.end()))["choices"][0]["message"];
+  CHECK(message["reasoning_content"] == "Hm. So.");
+  completion_chunks silent(turn, {"chatcmpl-1", 7, "main"}, false);
+  silent.frame(event("operation_completed", {{"turn", {{"text", "said before"}}}}));
+  CHECK(silent.end()->rest.empty());
+}
+
 TEST_CASE("a cancelled turn is an error in its chunks, with the reason") {
   completion_chunks chunks(turn, {"chatcmpl-1", 7, "main"}, false);
   const auto last = frames(chunks.frame(event("operation_cancelled", {{"stop", {{"reason", "enough"}}}})));
