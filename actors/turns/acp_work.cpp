@@ -5,6 +5,8 @@
 
 #include "actors/turns/approval.hpp"
 #include "actors/turns/piped_task.hpp"
+#include "actors/turns/project_memory.hpp"
+#include "actors/turns/project_reading.hpp"
 #include "actors/turns/tool_task.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
@@ -32,12 +34,18 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
             {false, above_->failed_text(failure_code::agent_unreachable, "the agent has ended without an answer")}),
         task_(std::make_shared<piped_task>(runtime_, "ACP agent " + settings.name)) {}
 
-  void start(create_order order, const std::string& prompt, std::shared_ptr<workspace_placer> placer,
-             std::function<void(actors::work_end)> done) {
+  /// `writes_into`: the project whose notes can change; "" = none.
+  void start(create_order order, const std::string& prompt, const std::shared_ptr<workspace_placer>& placer,
+             const std::string& writes_into, std::function<void(actors::work_end)> done) {
     done_ = std::move(done);
     const auto spec = order.task;
+    // Even if the call's actor has died; see task_run::ended.
+    const auto ended = [placer, spec, project = runtime_->project, writes_into](const ended_operation& e) {
+      if (project && !writes_into.empty()) project->changed(writes_into);
+      if (placer) placer->ended(spec, e.error ? e.error->code : std::string(), e.exit.has_value());
+    };
     do_with([&](integrations::acp_session& s) { s.prompt(prompt); });
-    task_->start(std::move(order), {[self = shared_from_this(), spec, placer = std::move(placer)] {
+    task_->start(std::move(order), {[self = shared_from_this(), spec, placer] {
                                       if (placer) placer->began(spec);
                                       self->post_([self] { self->do_with([](auto& s) { s.start(); }); });
                                     },
@@ -51,7 +59,8 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
                                         self->do_with([&](auto& s) { s.close(why); });
                                         self->finish();
                                       });
-                                    }});
+                                    },
+                                    ended});
   }
 
   void stop() {
@@ -155,14 +164,15 @@ class acp_work final : public actors::tool_work {
     run_ = std::make_shared<acp_run>(runtime_, above_, post, settings_);
     if (is_stopped_) run_->stop();
     const auto placer = above_->who().workspaces ? above_->who().workspaces->placer(settings_) : nullptr;
-    if (!placer) return run_->start(std::move(order), task_, nullptr, std::move(done));
+    const auto writes_into = project_key(settings_, above_->who().scope);
+    if (!placer) return run_->start(std::move(order), task_, nullptr, writes_into, std::move(done));
     placer->place(order.task, call_,
-                  [this, post, placer, order, done = std::move(done)](const result<task_spec>& placed) {
-                    post([this, placer, order, placed, done]() mutable {
+                  [this, post, placer, writes_into, order, done = std::move(done)](const result<task_spec>& placed) {
+                    post([this, placer, writes_into, order, placed, done]() mutable {
                       if (!placed)
                         return done({false, above_->failed_text(placed.error().code, placed.error().detail)});
                       order.task = *placed;
-                      run_->start(std::move(order), task_, placer, std::move(done));
+                      run_->start(std::move(order), task_, placer, writes_into, std::move(done));
                     });
                   });
   }

@@ -33,6 +33,7 @@ void piped_task::carry(std::function<void()> step, std::chrono::milliseconds wai
 }
 
 void piped_task::start(create_order order, pipe_ends ends) {
+  notice_ = std::move(ends.ended);
   ends_ = std::move(ends);
   id_ = operation_id::fresh();
   runtime_->who.add_watcher(id_, shared_from_this());
@@ -140,6 +141,7 @@ void piped_task::read_last(const std::string& why, bool was_stopped, int tries) 
 }
 
 void piped_task::ended(const ended_operation& e) {
+  if (notice_) notice_(e);
   carry([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled] {
     self->read_last(why, was_stopped, most_pipe_looks);
   });

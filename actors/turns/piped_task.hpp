@@ -17,6 +17,8 @@ struct pipe_ends {
   std::function<void(std::string_view bytes)> received;
   /// Called once; `why` reads like "exited with status 1". `was_stopped`: somebody requested its end.
   std::function<void(const std::string& why, bool was_stopped)> gone;
+  /// On the controller's thread, at once: must only pass the end on. May be empty.
+  std::function<void(const ended_operation& e)> ended = {};
 };
 
 /// Must be held by a shared_ptr; any thread. Its bytes belong to its carrier, which takes one step at a time.
@@ -61,9 +63,10 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   std::shared_ptr<agent_runtime> runtime_;
   const std::string name_;
   const carried_by how_;
-  operation_id id_;
-  std::atomic<bool> is_over_{false};     ///< nothing more is read or reported
-  std::atomic<std::size_t> accepted_{0}; ///< bytes that were accepted and not sent yet
+  operation_id id_;                                      ///< constant once started, as is `notice_`
+  std::function<void(const ended_operation& e)> notice_; ///< of its end; may be empty
+  std::atomic<bool> is_over_{false};                     ///< nothing more is read or reported
+  std::atomic<std::size_t> accepted_{0};                 ///< bytes that were accepted and not sent yet
 
   // The carrier's:
   pipe_ends ends_;

@@ -1,5 +1,6 @@
 """An ACP agent on the official SDK (npm) as a sub-agent of a turn: its text, its rights, and a cancel that reaches it before any signal."""
 import os
+import subprocess
 
 import pytest
 
@@ -24,11 +25,12 @@ def answer(result):
 def acp():
     home = installed("acp-2.4.0", ["@agentclientprotocol/sdk@2.4.0", "zod@4"])
     script = [{"when": {"user": f"{agent} {task}"}, "steps": [{"calls": [spawn(agent, task)]}]}
-              for agent in ("free", "ruled", "other", "broken", "stays", "deaf") for task in ("quick", "slow", "ask", "choose", "unnamed")]
+              for agent in ("free", "ruled", "other", "broken", "stays", "deaf", "own") for task in ("quick", "slow", "ask", "choose", "unnamed")]
     script += [{"when": {"result": ""}, "text": "Done: {{results}}"}, {"text": "You said {{text}}."}]
     config = "".join(f'[[agents]]\nname = "{name}"\nacp = true\nworkspace = "WORKSPACE"\n'
                      f'command = ["env", "SEEN=WORKSPACE/seen-{name}", "node", "{ACP_AGENT}", "{home}"]\n' for name in ("free", "ruled", "other"))
     config += f'[[agents]]\nname = "stays"\nacp = true\ncommand = ["env", "STAYS=1", "node", "{ACP_AGENT}", "{home}", "seen-stays"]\n'
+    config += f'[[agents]]\nname = "own"\nacp = true\nworkspace_mode = "per-scope"\ncommand = ["node", "{ACP_AGENT}", "{home}", "seen-own"]\n'
     config += f'[[agents]]\nname = "deaf"\nacp = true\nworkspace = "WORKSPACE"\ncommand = ["env", "DEAF=1", "SEEN=WORKSPACE/seen-deaf", "node", "{ACP_AGENT}", "{home}"]\n'
     config += '[[agents]]\nname = "broken"\nacp = true\nworkspace = "WORKSPACE"\ncommand = ["sh", "-c", "echo hello; read line; exit 4"]\n'
     config += '[[approval]]\ntool = "acp:ruled"\nmatch = "delete*"\n[[approval]]\ntool = "acp:other"\nmatch = "create*"\n'
@@ -64,6 +66,19 @@ def test_the_text_of_an_acp_agent_is_the_result_of_the_call(acp):
                                               ("ruled", "unnamed", "chose no"), ("other", "unnamed", "chose yes")])
 def test_what_it_asks_for_is_allowed_unless_a_rule_wants_a_human(acp, name, task, said):
     assert answer(acp_result(acp, f"{name} {task}"))["text"] == said
+
+
+def test_a_workspace_that_vanished_is_made_anew_for_an_acp_agent_too(acp):
+    assert answer(acp_result(acp, "own quick"))["text"] == "word0word1word2"
+    root = os.path.join(acp.workers["w1"].state, "workspaces")
+    first, = [n for n in os.listdir(root) if n.startswith("w-own-quick~")]
+    until(lambda: not acp.operations(status="live") and not agents_alive(acp, "own"), "nothing to live in it")
+    subprocess.run(["rm", "-rf", os.path.join(root, first)], check=True)
+    gone = acp_result(acp, "own quick")
+    assert not gone["ok"] and "gone" in gone["result"]["error"]["message"], gone
+    assert answer(acp_result(acp, "own quick"))["text"] == "word0word1word2"
+    second, = [n for n in os.listdir(root) if n.startswith("w-own-quick~")]
+    assert second != first
 
 
 def test_one_that_does_not_go_when_it_has_answered_is_ended(acp):
