@@ -204,12 +204,13 @@ void turn_stream::stop(const std::string& reason, std::optional<int> grace_ms) {
 void turn_stream::send_cancel(json body) {
   sent_cancel_ = text_of(body, "id");
   keep(api_.call("POST", "/v1/cancels", body, cancel_timeout, [this, body](answer<json> a) {
-    if (over_ || ending_) return; // the cancel's report is on its way, and newer than this
-    if (a) {
-      if (cancel_.is_null() || text_of(*a, "outcome") != "already_finished") cancel_ = *a;
+    if (over_) return;
+    if (a) { // if the turn has ended, the cancel's report is on its way, and newer than this
+      if (!ending_ && (cancel_.is_null() || text_of(*a, "outcome") != "already_finished")) cancel_ = *a;
       if (callbacks_.stopping) callbacks_.stopping(*a);
       return;
     }
+    if (ending_) return;
     if (!is_transient(a.error())) return give_up(a.error());
     // The stream notices the loss, too, and bounds it; this only retries.
     cancel_retry_ = api_.loop().after(milliseconds{300}, [this, body] {

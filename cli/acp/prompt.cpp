@@ -15,17 +15,20 @@ constexpr milliseconds beyond_grace{10'000}; ///< DESIGN 3.5: from then on it is
 constexpr milliseconds last_look{3'000};
 constexpr milliseconds proof_wait{20'000};
 constexpr milliseconds proof_pause{300};
-constexpr milliseconds decision_timeout{30'000};
 constexpr milliseconds upload_timeout{60'000};
 
-/// How long until the last of its work that is not proven is killed.
-milliseconds until_killed(const json& cancel) {
-  auto longest = default_grace;
+/// How long until it is late: from the last kill that is due on, or from the time at which the owner of foreign work
+/// counts as silent. A lease that ends is neither: that can take days.
+milliseconds until_late(const json& cancel) {
+  milliseconds longest{0};
   const auto now = wall_now();
   if (const auto& open = member(member(cancel, "report"), "unproven"); open.is_array())
-    for (const auto& one : open)
-      if (const auto at = instant_of(member(one, "next"), "at"))
-        longest = std::max(longest, std::chrono::duration_cast<milliseconds>(*at - now));
+    for (const auto& one : open) {
+      const auto& next = member(one, "next");
+      const auto action = text_of(next, "action");
+      if (const auto at = instant_of(next, "at"); at && (action == "kill" || action == "settle_unconfirmed"))
+        longest = std::max(longest, std::chrono::duration_cast<milliseconds>(*at - now) + beyond_grace);
+    }
   return longest;
 }
 
@@ -60,6 +63,7 @@ void prompt::upload(std::size_t index) {
 
 void prompt::fail(const problem& p) {
   if (is_over_) return;
+  if (is_cancelled_ && p.status == 0) return answer_cancelled(cancel_); // contact was given up
   is_over_ = true;
   api_.loop().forget(bound_);
   tell_.failed(p.detail, {{"code", p.code}, {"turn", stream_ ? stream_->turn() : ""}});
@@ -90,57 +94,6 @@ event_loop::handle prompt::keep(event_loop::handle call) {
   return call;
 }
 
-void prompt::take(const json& event) {
-  if (is_over_) return;
-  for (auto& update : updates_->take(event)) tell_.update(std::move(update));
-  if (text_of(event, "type") == "approval_required" && !is_cancelled_) ask_person(event);
-}
-
-void prompt::ask_person(const json& event) {
-  auto q = updates_->question(event, editor_);
-  if (questions_.insert(q.operation + " " + q.question).second) ask(std::move(q));
-}
-
-void prompt::ask(human_question q) {
-  auto params = q.params;
-  const auto how = q.how;
-  tell_.ask(how, std::move(params), [this, alive = std::weak_ptr(alive_), q = std::move(q)](const json& result) {
-    if (!alive.expired() && !is_over_ && !is_cancelled_) decide(q, result);
-  });
-}
-
-/// The person's answer. Somebody else can have decided meanwhile: then it is refused, and nothing changes.
-void prompt::decide(const human_question& q, const json& result) {
-  const auto decided = decision_in(q, result);
-  if (decided.is_none) return tell_.warn("nobody decided in the editor; `quell approve` and `quell deny` do");
-  json body = {{"reason", decided.accepts ? "allowed in the editor" : "rejected in the editor"}};
-  if (!q.question.empty()) {
-    body["question"] = q.question;
-    if (decided.accepts) body["values"] = decided.values;
-    if (decided.is_dismissed) body["dismiss"] = true;
-  }
-  const auto path = "/v1/operations/" + q.operation + (decided.accepts ? "/approve" : "/deny");
-  keep(api_.call("POST", path, body, decision_timeout, [this, q, values = decided.values](answer<json> a) {
-    if (a || a.error().code == "not_paused" || is_over_ || is_cancelled_) return;
-    if (a.error().code == "invalid_values" && q.how == editor_request::form) { // the question stays open
-      auto again = q;
-      again.params["message"] = text_of(q.params, "message") + "\n" + a.error().detail;
-      return ask(std::move(again));
-    }
-    // A person who was asked may answer, also without the right to decide about calls.
-    const auto words = text_of(values, "answer");
-    if (a.error().status == 403 && q.is_agents && !words.empty()) return answer_by_message(q, words);
-    tell_.warn("the decision was not taken: " + a.error().detail);
-  }));
-}
-
-void prompt::answer_by_message(const human_question& q, const std::string& text) {
-  const json body = {{"scope", q.scope}, {"text", text}, {"author", author_}, {"during_turn", "answer"}};
-  keep(api_.call("POST", "/v1/messages", body, decision_timeout, [this](answer<json> a) {
-    if (!a && a.error().code != "not_paused") tell_.warn("the answer was not taken: " + a.error().detail);
-  }));
-}
-
 void prompt::cancel(const std::string& reason) {
   if (is_over_ || is_cancelled_) return;
   is_cancelled_ = true;
@@ -157,8 +110,14 @@ void prompt::bound_by(milliseconds limit) {
 }
 
 void prompt::stopping(const json& cancel) {
+  is_cancel_answered_ = true;
+  if (is_over_) return;
   cancel_ = cancel;
-  if (!is_over_) bound_by(until_killed(cancel) + beyond_grace);
+  bound_by(std::max(default_grace + beyond_grace, until_late(cancel)));
+}
+
+bool prompt::lingers() const {
+  return is_over_ && is_cancelled_ && !is_cancel_answered_ && stream_ && stream_->may_exist() && !stream_->is_over();
 }
 
 /// The time is over: the answer says what is known, and what is not.
@@ -167,8 +126,11 @@ void prompt::answer_late() {
   const auto id = text_of(cancel_, "id");
   if (id.empty()) return answer_cancelled(cancel_);
   keep(api_.call("GET", "/v1/cancels/" + id, nullptr, last_look, [this](answer<json> a) {
+    if (is_over_) return;
     if (a) cancel_ = std::move(*a);
-    answer_cancelled(cancel_);
+    const auto left = a ? until_late(cancel_) : milliseconds{0}; // its grace can be longer than was known
+    if (left <= milliseconds{0}) return answer_cancelled(cancel_);
+    bound_by(left);
   }));
 }
 
@@ -183,7 +145,12 @@ void prompt::respond(json result) {
 
 void prompt::answer_cancelled(const json& cancel) {
   const bool is_proven = member(member(cancel, "report"), "proven") == true;
-  respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", cancel}, {"proven", is_proven}}}}}});
+  json about = {{"cancel", cancel}, {"proven", is_proven}};
+  if (!cancel.is_object()) // no controller has answered it
+    about["why"] = "the controller at " + api_.where().url +
+                   " does not answer: whether the turn still works is not known" +
+                   (stream_ && !stream_->is_over() ? "; the cancel is repeated" : "");
+  respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", std::move(about)}}}});
 }
 
 void prompt::ended(const json& operation) {

@@ -18,8 +18,10 @@ class prompt {
  public:
   struct callbacks {
     std::function<void(json update)> update;
-    /// Asks the person in the editor by this request; its result, or null if there is none.
-    std::function<void(editor_request how, json params, std::function<void(const json& result)>)> ask;
+    /// Asks the person in the editor by this request; its result, or null if there is none. `key`: what it is about.
+    std::function<void(const std::string& key, editor_request how, json params, std::function<void(const json&)>)> ask;
+    /// Somebody else has decided about it: the editor takes its request away, if it still shows one.
+    std::function<void(const std::string& key)> take_back;
     /// The result of the request. Once; the prompt is over.
     std::function<void(json result)> answered;
     /// Its error. Once; the prompt is over.
@@ -38,17 +40,24 @@ class prompt {
   /// Stops the turn with everything below it. It answers `cancelled` when the cancel settles, at the latest 10 s after
   /// the last grace: then with what is not proven.
   void cancel(const std::string& reason);
-  bool is_over() const { return is_over_; }
+  /// Cancelled and answered, but no controller has heard of the cancel: it is repeated as long as this lives.
+  bool lingers() const;
 
  private:
   void upload(std::size_t index);
   void begin();
   void fail(const problem& p);
+  // --- what waits for a person (prompt_decisions.cpp)
   void take(const json& event);
-  void ask_person(const json& event);
   void ask(human_question q);
   void decide(const human_question& q, const json& result);
-  void answer_by_message(const human_question& q, const std::string& text);
+  void send_decision(const human_question& q, const human_decision& decided);
+  void refused(const human_question& q, const human_decision& decided, const problem& p);
+  void answer_by_message(const human_question& q, const json& message);
+  void tell_about(const human_question& q, const std::string& words);
+  void later(milliseconds pause, std::function<void()> then);
+  bool takes_decisions() const { return !is_over_ && !is_cancelled_; }
+
   void stopping(const json& cancel);
   void answer_late();
   void await_proof(const std::string& cancel);
@@ -74,6 +83,7 @@ class prompt {
   event_loop::handle bound_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0); ///< for answers that come after the end
   bool is_cancelled_ = false, is_over_ = false;
+  bool is_cancel_answered_ = false; ///< a controller has answered the cancel
 };
 
 } // namespace quell::cli::acp

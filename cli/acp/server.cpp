@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/columns.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
@@ -49,7 +51,7 @@ int server::serve() {
   if (::isatty(STDIN_FILENO) == 1)
     s_.hint("acp: this speaks ACP on standard input and output; put it into an editor's configuration");
   s_.loop.run_until([this] {
-    over_.clear();
+    std::erase_if(over_, [](const auto& one) { return !one->lingers(); });
     if (is_leaving_ && !has_open_prompts() && !code_) code_ = exit_code::done;
     return code_.has_value();
   });
@@ -79,7 +81,7 @@ void server::cancel_all(const char* why) {
 bool server::has_open_prompts() const {
   for (const auto& [id, one] : sessions_)
     if (one.work) return true;
-  return false;
+  return std::any_of(over_.begin(), over_.end(), [](const auto& one) { return one->lingers(); });
 }
 
 void server::notify(const char* method, json params) {
@@ -87,8 +89,9 @@ void server::notify(const char* method, json params) {
 }
 
 void server::take_line(std::string_view line) {
-  auto whole = json::parse(line, nullptr, false);
-  if (whole.is_discarded()) return refuse(nullptr, mcp::parse_error, "the line is not valid JSON");
+  auto whole = mcp::read_line(line);
+  if (whole.is_discarded())
+    return refuse(nullptr, mcp::parse_error, "the line is not valid JSON, or nested more than 100 levels deep");
   if (whole.is_object() && !whole.contains("method") && whole.contains("id")) return take_reply(whole);
   auto m = mcp::read_message(std::move(whole));
   switch (m.what) {

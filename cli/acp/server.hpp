@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,10 @@ class server {
     std::string scope, mode;
     std::unique_ptr<prompt> work; ///< null: no prompt is open
     json request;                 ///< the id of that prompt
+    bool is_closed = false;       ///< leaves with its prompt
   };
   struct open_question {
-    std::string session;
+    std::string session, key; ///< what it is about
     std::function<void(const json& result)> answered;
   };
 
@@ -54,17 +56,23 @@ class server {
   void with_modes(const json& id, std::string current, then next);
   void begin_session(const json& id);
   void open_again(const mcp::message& m, bool replays);
-  void replay(const json& id, const std::string& session, const std::string& cursor, json modes, bool any);
+  void replay(const json& id, const std::string& session, const std::string& cursor, json modes, shown_past past);
   void close_session(const mcp::message& m);
   void set_mode(const mcp::message& m);
   open_session* find(const json& params);
-  open_session& enter(const std::string& scope, const std::string& mode);
+  /// Null, and `id` is answered: no more of them are taken.
+  open_session* enter(const json& id, const std::string& scope, const std::string& mode);
+  /// Refuses `id` if too much is under way.
+  bool is_busy(const json& id);
+  void get(const std::string& path, const json& id, std::function<void(const json& answer)> then);
 
   // --- prompts (server_prompts.cpp)
   void begin_prompt(mcp::message m);
-  void ask(const std::string& session, editor_request how, json params, std::function<void(const json&)> answered);
+  void ask(const std::string& session, const std::string& key, editor_request how, json params,
+           std::function<void(const json&)> answered);
+  void take_back(const std::string& session, const std::string& key);
   void end_prompt(const std::string& session);
-  void drop_questions(const std::string& session);
+  void drop_questions(const std::function<bool(const open_question&)>& fits);
   void cancel_all(const char* why);
   bool has_open_prompts() const;
 
@@ -76,8 +84,8 @@ class server {
   std::optional<mcp::stdio_channel> channel_;
   std::map<std::string, open_session> sessions_;
   std::map<std::int64_t, open_question> questions_; ///< by the id of our request
-  std::vector<std::unique_ptr<prompt>> over_;       ///< can still be on the stack
-  std::vector<event_loop::handle> calls_;
+  std::vector<std::unique_ptr<prompt>> over_;       ///< can still be on the stack, or linger
+  std::set<event_loop::handle> calls_;              ///< those that wait for the controller
   std::int64_t next_request_ = 1;
   editor_shows editor_ = editor_shows::options;
   std::optional<int> code_;

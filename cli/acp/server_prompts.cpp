@@ -25,9 +25,11 @@ void server::begin_prompt(mcp::message m) {
   to.update = [this, session](json update) {
     notify("session/update", {{"sessionId", session}, {"update", std::move(update)}});
   };
-  to.ask = [this, session](editor_request how, json params, std::function<void(const json&)> answered) {
-    ask(session, how, std::move(params), std::move(answered));
+  to.ask = [this, session](const std::string& key, editor_request how, json params,
+                           std::function<void(const json&)> answered) {
+    ask(session, key, how, std::move(params), std::move(answered));
   };
+  to.take_back = [this, session](const std::string& key) { take_back(session, key); };
   to.answered = [this, session, id = m.id](json result) {
     reply(id, std::move(result));
     end_prompt(session);
@@ -45,26 +47,32 @@ void server::begin_prompt(mcp::message m) {
   one->work->start();
 }
 
-void server::ask(const std::string& session, editor_request how, json params,
+void server::ask(const std::string& session, const std::string& key, editor_request how, json params,
                  std::function<void(const json&)> answered) {
   const auto id = next_request_++;
-  questions_.emplace(id, open_question{session, std::move(answered)});
+  questions_.emplace(id, open_question{session, key, std::move(answered)});
   params["sessionId"] = session;
   channel_->send(to_line({{"jsonrpc", "2.0"}, {"id", id}, {"method", name_of(how)}, {"params", std::move(params)}}) +
                  "\n");
 }
 
-/// Called from inside the prompt, which is destroyed later.
-void server::end_prompt(const std::string& session) {
-  drop_questions(session);
-  const auto found = sessions_.find(session);
-  if (found != sessions_.end() && found->second.work) over_.push_back(std::move(found->second.work));
+/// What the editor has answered is no longer among them.
+void server::take_back(const std::string& session, const std::string& key) {
+  drop_questions([&](const open_question& q) { return q.session == session && q.key == key; });
 }
 
-/// Their turn is over: an editor that still shows them may take them away.
-void server::drop_questions(const std::string& session) {
+/// Called from inside the prompt, which is destroyed later. An editor that still shows its requests takes them away.
+void server::end_prompt(const std::string& session) {
+  drop_questions([&](const open_question& q) { return q.session == session; });
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || !found->second.work) return;
+  over_.push_back(std::move(found->second.work));
+  if (found->second.is_closed) sessions_.erase(found);
+}
+
+void server::drop_questions(const std::function<bool(const open_question&)>& fits) {
   for (auto it = questions_.begin(); it != questions_.end();) {
-    if (it->second.session == session) {
+    if (fits(it->second)) {
       notify("$/cancel_request", {{"requestId", it->first}});
       it = questions_.erase(it);
     } else {

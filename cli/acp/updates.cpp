@@ -1,6 +1,7 @@
 // Events, stored messages and prompts in the shapes of ACP.
 #include "cli/acp/updates.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -14,6 +15,7 @@ namespace quell::cli::acp {
 namespace {
 
 constexpr std::size_t most_shown_bytes = 8 * 1024;
+constexpr std::size_t most_standing_bytes = 16 * 1024; ///< of the input of a call that is allowed for longer
 
 json text_block(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
 
@@ -119,6 +121,11 @@ human_question turn_updates::question(const json& event, editor_shows editor) co
     options = answers_of(member(member(member(question, "form"), "properties"), "answer"), q.values);
   else
     options.push_back({{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}});
+  // Only what a rule asked about can be allowed for longer.
+  if (question.is_null() && !text_of(data, "rule").empty() &&
+      to_line(member(data, "input")).size() <= most_standing_bytes)
+    options.push_back(
+        {{"optionId", "always"}, {"name", "Allow this very call here for 8 hours"}, {"kind", "allow_always"}});
   // A permission request has no field for words of the person's own.
   if (is_agents && options.empty())
     call["title"] = text_of(question, "message") + " (answer with: quell say --scope " + q.scope + " …)";
@@ -127,21 +134,37 @@ human_question turn_updates::question(const json& event, editor_shows editor) co
   return q;
 }
 
+human_question once_only(human_question q) {
+  auto kept = json::array();
+  for (auto& option : q.params["options"])
+    if (text_of(option, "optionId") != "always") kept.push_back(std::move(option));
+  q.params["options"] = std::move(kept);
+  return q;
+}
+
 human_decision decision_in(const human_question& q, const json& result) {
   human_decision none;
   none.is_none = true;
   if (!result.is_object()) return none;
+  human_decision made;
   if (q.how == editor_request::form) {
     const auto action = text_of(result, "action");
-    const auto& content = member(result, "content");
-    return {action == "accept", action == "cancel", content.is_object() ? content : json::object()};
+    if (action != "accept" && action != "decline" && action != "cancel") return none;
+    made.accepts = action == "accept";
+    made.is_dismissed = action == "cancel";
+    if (const auto& content = member(result, "content"); content.is_object()) made.values = content;
+    return made;
   }
-  // ACP: the answer of an editor that is about to send `session/cancel`. It is not a no.
-  if (text_of(member(result, "outcome"), "outcome") == "cancelled") return none;
+  // ACP's outcome `cancelled` is the answer of an editor that is about to send `session/cancel`. It is not a no.
   const auto option = text_of(member(result, "outcome"), "optionId");
-  const auto values = q.values.find(option);
-  if (values != q.values.end()) return {true, false, values->second};
-  return {option == "allow", false, json::object()};
+  const auto& options = member(q.params, "options");
+  if (text_of(member(result, "outcome"), "outcome") == "cancelled" || !options.is_array() ||
+      std::none_of(options.begin(), options.end(), [&](const json& o) { return text_of(o, "optionId") == option; }))
+    return none;
+  made.accepts = option != "reject";
+  made.is_always = option == "always";
+  if (const auto values = q.values.find(option); values != q.values.end()) made.values = values->second;
+  return made;
 }
 
 std::vector<json> turn_updates::take(const json& event) {
@@ -181,6 +204,12 @@ std::vector<json> turn_updates::take(const json& event) {
   return {};
 }
 
+json call_note(const std::string& operation, const std::string& words) {
+  return {{"sessionUpdate", "tool_call_update"},
+          {"toolCallId", operation},
+          {"content", json::array({{{"type", "content"}, {"content", text_block(words)}}})}};
+}
+
 std::vector<json> replayed(const json& message) {
   const auto role = text_of(message, "role"), text = text_of(message, "text");
   const auto turn = text_of(message, "turn");
@@ -207,6 +236,16 @@ std::vector<json> replayed(const json& message) {
       updates.push_back(
           call_ended(turn + "/" + text_of(one, "call"), member(one, "ok") == true, member(one, "result")));
   return updates;
+}
+
+void shown_past::take(const json& message) {
+  any_ = true;
+  if (member(member(message, "summary"), "clear") == true) updates_.clear();
+  const auto turn = text_of(message, "turn");
+  const bool is_gone = member(message, "discarded") == true;
+  if (is_gone && !turn.empty()) gone_.insert(turn); // with its answers, which come behind it
+  if (is_gone || gone_.contains(turn)) return;
+  for (auto& update : replayed(message)) updates_.push_back(std::move(update));
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,19 @@ struct human_question {
   json params; ///< of the request, without the session's id
   /// By `optionId`: the values that it gives to the question. Others give none.
   std::map<std::string, json> values = {};
+
+  /// Also of its end, event `approval_resolved`.
+  std::string key() const { return operation + " " + question; }
 };
+/// Without the option to allow the call for longer.
+human_question once_only(human_question q);
 
 struct human_decision {
   bool accepts = false;
   bool is_dismissed = false; ///< neither yes nor no
   json values = json::object();
-  bool is_none = false; ///< nobody decided: an error, or a prompt that is being cancelled
+  bool is_always = false; ///< accepts, and the same call again for a while
+  bool is_none = false;   ///< nobody decided: an error, a prompt that is being cancelled, what was not offered
 };
 /// `result` of the editor's answer; null: it was an error, which decides nothing.
 human_decision decision_in(const human_question& q, const json& result);
@@ -63,8 +70,25 @@ class turn_updates {
   std::map<std::string, bool> pending_;      ///< calls shown because they wait for a human
 };
 
+/// Words of ours at a call that is shown.
+json call_note(const std::string& operation, const std::string& words);
+
 /// A stored message (GET /v1/messages) as updates, for a session that is loaded.
 std::vector<json> replayed(const json& message);
+
+/// The past of a session: what its agent still reads of it, or reads a summary of.
+class shown_past {
+ public:
+  /// The stored messages, in their order.
+  void take(const json& message);
+  bool is_empty() const { return !any_; } ///< no message was there, shown or not
+  std::vector<json> updates() && { return std::move(updates_); }
+
+ private:
+  std::vector<json> updates_;
+  std::set<std::string> gone_; ///< turns whose request is no part of the conversation any more
+  bool any_ = false;
+};
 
 /// An image of a prompt, decoded and checked.
 struct prompt_image {

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* version_key = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* server_key = "io.modelcontextprotocol/serverInfo";
 constexpr std::size_t most_id_bytes = 512;
+constexpr int most_line_levels = 100;
 
 bool is_id(const json& id) {
   return id.is_number() || (id.is_string() && id.get_ref<const std::string&>().size() <= most_id_bytes);
@@ -23,6 +24,16 @@ message wrong(message m, std::string why) {
 }
 
 } // namespace
+
+json read_line(std::string_view line) {
+  bool is_deep = false;
+  const auto shallow = [&is_deep](int level, json::parse_event_t, const json&) {
+    is_deep = is_deep || level > most_line_levels;
+    return !is_deep; // the rest of it is not kept
+  };
+  auto whole = json::parse(line, shallow, false);
+  return is_deep ? json(json::value_t::discarded) : whole;
+}
 
 message read_message(json whole) {
   message found;

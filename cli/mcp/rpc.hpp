@@ -13,6 +13,10 @@ inline constexpr int invalid_request = -32600;
 inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 
+/// One line of the peer; `is_discarded` if it is not JSON, or nested more than 100 levels deep: values are copied and
+/// written recursively.
+json read_line(std::string_view line);
+
 struct message {
   enum class kind { request, notification, reply, invalid } what = kind::invalid;
   json id; ///< as received: a "5" is not a 5

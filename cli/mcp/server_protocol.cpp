@@ -18,7 +18,7 @@ json abilities() { return {{"tools", json::object()}}; }
 } // namespace
 
 void server::take_line(std::string_view line) {
-  auto whole = json::parse(line, nullptr, false);
+  auto whole = read_line(line);
   if (whole.is_discarded()) return channel_->send(error_line(nullptr, parse_error, "the line is not valid JSON"));
   if (!whole.is_array()) return take(std::move(whole));
   if (!has_batches(version_) || whole.empty() || whole.size() > most_batch)

@@ -76,19 +76,22 @@ void stdio_channel::send(const std::string& line) {
 }
 
 void stdio_channel::write_some() {
-  std::size_t taken = 0;
-  while (taken < waiting_.size()) {
-    const auto n = write_without_blocking(out_, std::string_view(waiting_).substr(taken));
+  while (taken_ < waiting_.size()) {
+    const auto n = write_without_blocking(out_, std::string_view(waiting_).substr(taken_));
     if (n < 0) {
       is_broken_ = true;
       waiting_.clear();
+      taken_ = 0;
       loop_.unwatch(out_);
       return close();
     }
     if (n == 0) break;
-    taken += static_cast<std::size_t>(n);
+    taken_ += static_cast<std::size_t>(n);
   }
-  waiting_.erase(0, taken);
+  if (taken_ * 2 >= waiting_.size()) { // not for each piece: all the rest would move each time
+    waiting_.erase(0, taken_);
+    taken_ = 0;
+  }
   if (waiting_.empty())
     loop_.unwatch(out_);
   else

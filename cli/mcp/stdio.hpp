@@ -41,6 +41,7 @@ class stdio_channel {
   line_reader lines_;
   line_reader::sink sink_;
   std::string waiting_;
+  std::size_t taken_ = 0; ///< of them: written already
   bool is_reading_ = false, is_over_ = false, is_broken_ = false;
 };
 

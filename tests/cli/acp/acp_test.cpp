@@ -70,11 +70,52 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   const auto free = to.question(question_event, editor_shows::options);
   CHECK(free.params["options"].size() == 1);
   CHECK(free.params["toolCall"]["title"] == "Which? (answer with: quell say --scope a/b …)");
-  CHECK_FALSE(decision_in(free, {{"outcome", {{"outcome", "selected"}, {"optionId", "reject"}}}}).accepts);
+  const auto no = decision_in(free, {{"outcome", {{"outcome", "selected"}, {"optionId", "reject"}}}});
+  CHECK_FALSE((no.accepts || no.is_none));
   CHECK(decision_in(chosen, {{"outcome", {{"optionId", "answer-2"}}}}).values == json{{"answer", "blue"}});
   // What an editor answers right before its `session/cancel`, and an error, are no decisions.
   CHECK(decision_in(chosen, {{"outcome", {{"outcome", "cancelled"}}}}).is_none);
   CHECK(decision_in(chosen, json()).is_none);
+  // So is what was never offered, in whatever shape it comes.
+  for (const json& odd : {json{{"outcome", {{"outcome", "selected"}, {"optionId", "allow"}}}}, json::object(), json(5),
+                          json{{"outcome", "selected"}}, json{{"outcome", {{"optionId", 1}}}}, json::array({"reject"}),
+                          json{{"outcome", {{"outcome", "selected"}}}}, json{{"optionId", "reject"}}})
+    CHECK(decision_in(chosen, odd).is_none);
+}
+
+TEST_CASE("a call about which a rule asks can be allowed for longer, and nothing else can") {
+  turn_updates to("turn");
+  auto data = call("op");
+  data["rule"] = "exec: rm *";
+  const auto kinds = [&](const json& of) {
+    std::string all;
+    const auto q = to.question(event("approval_required", of), editor_shows::forms);
+    for (const auto& option : q.params["options"]) all += option["kind"].get<std::string>() + " ";
+    return all;
+  };
+  CHECK(kinds(data) == "allow_once allow_always reject_once ");
+  const auto q = to.question(event("approval_required", data), editor_shows::forms);
+  const auto chose = [](const char* option) {
+    return json{{"outcome", {{"outcome", "selected"}, {"optionId", option}}}};
+  };
+  CHECK((decision_in(q, chose("always")).is_always && decision_in(q, chose("always")).accepts));
+  CHECK((decision_in(q, chose("allow")).accepts && !decision_in(q, chose("allow")).is_always));
+  CHECK(decision_in(once_only(q), chose("always")).is_none);
+  CHECK(decision_in(once_only(q), chose("allow")).accepts);
+  data["input"]["command"] = std::string(16 * 1024, 'x'); // larger than what can stand
+  CHECK(kinds(data) == "allow_once reject_once ");
+  CHECK(kinds(call("op")) == "allow_once reject_once "); // no rule asked
+  data["input"]["command"] = "ls";
+  data["question"] = {{"id", "q"}, {"asked_by", "server"}, {"message", "Sure?"}};
+  CHECK(kinds(data) == "allow_once reject_once "); // it has begun
+}
+
+TEST_CASE("a request and its end have the same key") {
+  turn_updates to("turn");
+  auto data = call("op");
+  CHECK(to.question(event("approval_required", data), editor_shows::options).key() == "op ");
+  data["question"] = {{"id", "q"}, {"asked_by", "agent"}, {"message", "Which?"}};
+  CHECK(to.question(event("approval_required", data), editor_shows::options).key() == "op q");
 }
 
 TEST_CASE("an editor that shows forms gets the form of a question, and its answer has the person's own words") {
@@ -92,6 +133,9 @@ TEST_CASE("an editor that shows forms gets the form of a question, and its answe
   CHECK_FALSE((declined.accepts || declined.is_dismissed || cancelled.accepts));
   CHECK(cancelled.is_dismissed);
   CHECK(decision_in(q, json()).is_none); // an error of the editor
+  for (const json& odd : {json::object(), json{{"action", "yes"}}, json{{"action", true}}, json("accept")})
+    CHECK(decision_in(q, odd).is_none);
+  CHECK(decision_in(q, {{"action", "accept"}, {"content", {1, 2}}}).values == json::object());
   CHECK_FALSE((accepted.is_none || declined.is_none || cancelled.is_none));
 }
 
@@ -130,6 +174,43 @@ TEST_CASE("a prompt's images are decoded and checked") {
   CHECK(refused({{"type", "image"}}));
   CHECK(prompt_content_of(json(quell::most_attachments, image("image/png", quell::base64(png))), why));
   CHECK_FALSE(prompt_content_of(json(quell::most_attachments + 1, image("image/png", quell::base64(png))), why));
+}
+
+namespace {
+
+/// What is shown of messages `ROLE TURN TEXT`, a discarded one with `-` before it.
+std::string past_of(const std::vector<std::vector<std::string>>& messages) {
+  shown_past past;
+  for (const auto& one : messages) {
+    const bool is_gone = one[0].front() == '-';
+    json message = {{"role", is_gone ? one[0].substr(1) : one[0]}, {"text", one[2]}, {"discarded", is_gone}};
+    message["turn"] = one[1].empty() ? json() : json(one[1]);
+    message["summary"] = one[0] == "summary" ? json{{"clear", one[2].empty()}} : json();
+    past.take(message);
+  }
+  CHECK(past.is_empty() == messages.empty());
+  std::string shown;
+  for (const auto& update : std::move(past).updates()) shown += update["content"]["text"].get<std::string>() + " ";
+  return shown;
+}
+
+} // namespace
+
+TEST_CASE("a loaded session shows what is part of its conversation, each message once") {
+  CHECK(past_of({}).empty());
+  // An edit, a regeneration: the request is discarded, its answers lie behind it.
+  CHECK(past_of(
+            {{"-user", "1", "hello"}, {"assistant", "1", "Hello."}, {"user", "2", "hi"}, {"assistant", "2", "Hi."}}) ==
+        "hi Hi. ");
+  // A message that steered waited as a turn of its own; its copy stands where it was read.
+  CHECK(past_of({{"user", "1", "go"}, {"-user", "2", "left"}, {"user", "1", "left"}, {"assistant", "1", "Gone."}}) ==
+        "go left Gone. ");
+  // A message without a turn that was edited again.
+  CHECK(past_of({{"-user", "", "a"}, {"user", "", "b"}}) == "b ");
+  // A summary stands for others, which a person still reads; a clear took them out.
+  CHECK(past_of({{"user", "1", "a"}, {"summary", "", "of a"}, {"user", "2", "b"}}) == "a b ");
+  CHECK(past_of({{"user", "1", "a"}, {"summary", "", ""}, {"user", "2", "b"}}) == "b ");
+  CHECK(past_of({{"-user", "1", "a"}}).empty());
 }
 
 TEST_CASE("a replayed message names its files") {

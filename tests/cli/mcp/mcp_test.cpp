@@ -77,6 +77,22 @@ TEST_CASE("messages are told apart, and an id keeps its type") {
     CHECK(read_message(json::parse(text)).what == kind::invalid);
 }
 
+TEST_CASE("a line that is no JSON, or nested without end, is no value") {
+  CHECK(read_line(R"({"a":[1,{"b":"[[[["}]})")["a"][1]["b"] == "[[[[");
+  for (const char* odd : {"", "{", "nothing", "{\"a\":1}x", "\"\xff\"", "[1,]"}) CHECK(read_line(odd).is_discarded());
+  const auto nested = [](int levels, char open, char close) {
+    return read_line(std::string(static_cast<std::size_t>(levels), open) +
+                     std::string(static_cast<std::size_t>(levels), close));
+  };
+  CHECK(nested(100, '[', ']').is_array());
+  CHECK(nested(200, '[', ']').is_discarded());
+  CHECK(nested(5'000'000, '[', ']').is_discarded());
+  CHECK(read_line(std::string(5'000'000, '[')).is_discarded());
+  std::string objects;
+  for (int i = 0; i < 1'000'000; ++i) objects += "{\"a\":";
+  CHECK(read_line(objects).is_discarded());
+}
+
 TEST_CASE("a version that is known is agreed on, any other gives the newest") {
   CHECK(agreed_version("2025-06-18") == "2025-06-18");
   CHECK(agreed_version("2025-11-25") == "2025-11-25");

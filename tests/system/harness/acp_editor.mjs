@@ -14,14 +14,17 @@ const say = (step, data = {}) => console.log(JSON.stringify({ step, ...data }));
 const child = spawn(quell, ['acp', ...words], { stdio: ['pipe', 'pipe', 'ignore'] });
 const exited = new Promise((over) => child.on('exit', (code, signal) => { say('exit', { code, signal }); over(); }));
 const questions = [], forms = [];
+const taken_back = (signal, what) => signal.addEventListener('abort', () => say('taken back', { what })); // $/cancel_request
 
 const editor = acp.client({ name: 'editor' })
   .onNotification(client.session.update, ({ params }) => say('update', params))
-  .onRequest(client.session.requestPermission, ({ params }) => new Promise((answer) => {
+  .onRequest(client.session.requestPermission, ({ params, signal }) => new Promise((answer) => {
+    taken_back(signal, params.toolCall.toolCallId);
     questions.push((outcome) => answer({ outcome }));
     say('permission', params);
   }))
-  .onRequest(client.elicitation.create, ({ params }) => new Promise((answer) => {
+  .onRequest(client.elicitation.create, ({ params, signal }) => new Promise((answer) => {
+    taken_back(signal, params.toolCallId);
     forms.push(answer);
     say('form', params);
   }));
