@@ -90,6 +90,18 @@ def mutual_folders(files: list[Source]):
             yield f"{path}:{line}: {a} and {b} include each other ({back})\n    why: one of two folders stands below the other"
 
 
+def undrawn_commands(variant: Source, players: list[Source]):
+    """Commands of the core's variant that no test draws, so that neither fuzzing nor replay meets them."""
+    listed = re.search(r"\bcommand_variant\s*=\s*std::variant<(.*?)>;", "\n".join(variant.code), re.DOTALL)
+    if not listed:
+        yield f"{variant.path}:1: no list of commands found\n    why: the list is compared with what tests draw"
+        return
+    drawn = set(re.findall(r"\bcommands::(\w+)", "\n".join(line for player in players for line in player.code)))
+    for name in re.findall(r"\bcommands::(\w+)", listed.group(1)):
+        if name not in drawn:
+            yield f"{variant.path}: no test draws {name}\n    why: command_player draws every command, so that it is fuzzed and replayed"
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     files = list(all_sources(root))
@@ -97,6 +109,8 @@ def main() -> int:
         print(f"only {len(files)} source files found below {root}: is that the root?")
         return 1
     failures = [failure for source in files for failure in check(source, root)] + list(mutual_folders(files))
+    failures += undrawn_commands(next(s for s in files if s.path == "controller/commands/command.hpp"),
+                                 [s for s in files if re.match(r"tests/controller/commands/(command_player|drawn_\w+)\.hpp", s.path)])
     print("\n".join(failures) if failures else f"{len(files)} files keep the rules")
     return 1 if failures else 0
 

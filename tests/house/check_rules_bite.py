@@ -1,7 +1,7 @@
 """For each rule, a file that breaks it is reported and a file that keeps it is not."""
 import sys
 
-from check_rules import check, mutual_folders
+from check_rules import check, mutual_folders, undrawn_commands
 from source import parse
 
 BREAKS = [
@@ -86,6 +86,10 @@ def main() -> int:
         wrong.append("a folder that includes the one below it should be left alone")
     if not list(mutual_folders([below, parse("gateway/deep/y.cpp", '// Two.\n#include "gateway/z.hpp"\n')])):
         wrong.append("two folders that include each other should be reported")
+    variant = parse("controller/commands/command.hpp", "using command_variant = std::variant<commands::one,\n    commands::other>;\n")
+    draws = [parse("tests/controller/commands/command_player.hpp", text) for text in ("give(commands::one{}); // commands::other", "commands::other what;")]
+    if [list(undrawn_commands(variant, draws)), len(list(undrawn_commands(variant, draws[:1])))] != [[], 1]:
+        wrong.append("a command that no test draws should be reported, and no other")
     print("\n".join(wrong) if wrong else f"{len(BREAKS)} broken and {len(KEEPS)} good examples judged rightly")
     return 1 if wrong else 0
 

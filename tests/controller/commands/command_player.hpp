@@ -10,41 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "tests/controller/commands/commands_world.hpp"
-#include "tests/controller/commands/drawn_history.hpp"
+#include "tests/controller/commands/drawn_steps.hpp"
+#include "tests/controller/commands/played_step.hpp"
 
 namespace quell::controller::core_tests {
-
-/// One event of the core's life, as a value: enough to play it again.
-struct played_step {
-  enum class event : std::uint8_t { command, burst, committed, refused, tick } what = event::command;
-  std::optional<command> given = {};
-  std::uint64_t ticket = 0;
-  moment at{};
-  bool storage_low = false;
-};
-
-/// Applies one recorded step to another core in the same state.
-inline void play_again(commands_world& w, const played_step& step) {
-  w.now = step.at;
-  w.edges.low = step.storage_low;
-  switch (step.what) {
-  case played_step::event::command:
-    return std::visit(
-        [&](const auto& one) {
-          w.c->execute({one, {}}, w.now);
-        },
-        static_cast<const command_variant&>(*step.given));
-  case played_step::event::burst:
-    return void(w.c->end_burst(w.now));
-  case played_step::event::committed:
-    return w.c->committed({step.ticket, {}}, w.now);
-  case played_step::event::refused:
-    return w.refuse(step.ticket);
-  case played_step::event::tick:
-    return void(w.c->tick(w.now));
-  }
-}
 
 class command_player {
  public:
@@ -288,7 +257,20 @@ class command_player {
   operation_id a_change() { return one_of(changes_); }
 
   void one_step_of_a_turn() {
-    switch (below(25)) {
+    switch (below(30)) {
+    case 25:
+      return give(drawn_model_call(below_, piece(kind::model_call, a_turn()), a_turn()));
+    case 26:
+      return give(drawn_model_end(below_, scope(), some(), a_turn(), end()));
+    case 27:
+      return give(commands::add_cost{drawn_use(below_, scope())});
+    case 28:
+      return give(drawn_acknowledgement(below_, message(), event()));
+    case 29: {
+      auto task = w_.task(scope().text());
+      ids_.push_back(task.fresh);
+      return give(drawn_background(below_, std::move(task), a_call(), end()));
+    }
     case 24:
       return give(drawn_steered_call(below_, piece(kind::model_call, a_turn()), a_turn(), message(), event()));
     case 20:

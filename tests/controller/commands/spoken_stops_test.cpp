@@ -114,3 +114,33 @@ TEST_CASE("an answer that has ended meanwhile gives no standing", "[voice]") {
   CHECK(answer.decision == message_answer::decided::turn);
   CHECK(answer.why == "nothing_active");
 }
+
+TEST_CASE("the author of a stop is answered in words that are kept before the event about them, and once") {
+  spoken_world w;
+  records::message_record words;
+  words.id = message_id::fresh();
+  words.scope = w.a;
+  words.role = records::message_role::assistant;
+  words.text = "Stopping.";
+  records::event_record event;
+  event.type = event_type::acknowledgement;
+  event.scope = w.a;
+  const auto stop = message_id::fresh();
+  const auto rows_of = [&w](std::size_t from) {
+    std::string kinds;
+    for (; from < w.edges.batches.size(); ++from)
+      for (const auto& e : w.edges.batches[from])
+        kinds += std::holds_alternative<records::put_message>(e)           ? "words "
+                 : std::holds_alternative<records::put_event>(e)           ? "event "
+                 : std::holds_alternative<records::acknowledge_message>(e) ? "over "
+                                                                           : "";
+    return kinds;
+  };
+  auto before = w.edges.batches.size();
+  w.done(commands::acknowledge_stop{stop, {{words, event}}, false});
+  CHECK(rows_of(before) == "words event ");
+  CHECK(w.events("acknowledgement") == 1);
+  before = w.edges.batches.size();
+  w.done(commands::acknowledge_stop{stop, {{{}, event}}, true});
+  CHECK(rows_of(before) == "event over ");
+}
