@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <utility>
 
+#include "actors/own_exit.hpp"
 #include "actors/posted_command.hpp"
 #include "protocol/urgency.hpp"
 
@@ -17,7 +18,7 @@ struct controller_state {
   std::unique_ptr<commit_gate> gate;
   std::uint64_t timer_generation = 0;
   std::optional<boot_time> timer_at;
-  bool turn_over_sent = false;
+  bool burst_over_sent = false;
   std::function<void()> when_down;
   std::shared_ptr<core_activity> activity;
 };
@@ -53,13 +54,13 @@ void tick(controller_pointer self) {
 /// After each message: its effects leave at the end of the burst, or a little later if more is about to come.
 void after(controller_pointer self) {
   auto& s = self->state;
-  if (!s.gate->dirty() || s.turn_over_sent) return;
+  if (!s.gate->dirty() || s.burst_over_sent) return;
   if (s.gate->expects_more()) {
     const auto now = clock_now();
     return arm(self, now.boot + wait_for_more, now);
   }
-  s.turn_over_sent = true;
-  self->send(self, actors::turn_over{});
+  s.burst_over_sent = true;
+  self->send(self, actors::burst_over{});
 }
 
 /// A shutdown is complete when all pending effects have left.
@@ -70,11 +71,13 @@ void finish(controller_pointer self) {
 }
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make,
-                                                   const std::shared_ptr<core_activity>& activity) {
+                                                   const std::shared_ptr<core_activity>& activity,
+                                                   controller_thread on) {
   // Nobody could say what a message has left undone in memory, and a process without its core would take orders and
   // answer none: the next life recovers from disk.
   self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
-  take_short_turns(turns_of::deciding);
+  actors::end_by_own_exit(self);
+  if (on == controller_thread::own) take_short_turns(turns_of::deciding);
   self->state.activity = activity;
   self->state.gate = make(clock_now());
   // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.
@@ -124,8 +127,8 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       [self](const actors::clock_ticked& m) {
         if (m.generation == self->state.timer_generation) tick(self);
       },
-      [self](const actors::turn_over&) {
-        self->state.turn_over_sent = false;
+      [self](const actors::burst_over&) {
+        self->state.burst_over_sent = false;
         // Ends a burst: places pending tasks, then submits.
         const auto now = clock_now();
         self->state.activity->note();
@@ -138,8 +141,10 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
 } // namespace
 
 actors::controller_actor spawn_controller(caf::actor_system& system, std::shared_ptr<core_activity> activity,
-                                          core_maker make) {
-  return system.spawn<caf::detached>(controller, std::move(make), std::move(activity));
+                                          core_maker make, controller_thread on) {
+  return on == controller_thread::own
+             ? system.spawn<caf::detached>(controller, std::move(make), std::move(activity), on)
+             : system.spawn(controller, std::move(make), std::move(activity), on);
 }
 
 } // namespace quell::controller

@@ -7,6 +7,7 @@
 
 #include "actors/due_table.hpp"
 #include "actors/held_actor.hpp"
+#include "actors/own_exit.hpp"
 
 namespace quell::actors {
 
@@ -33,6 +34,7 @@ executor_actor::behavior_type executor_behavior(executor_pointer self,
                                                 std::shared_ptr<executor_environment> environment) {
   self->state.environment = std::move(environment);
   self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
+  end_by_own_exit(self);
   return {
       [self](const run_job& m) {
         self->state.jobs.add(m.due, m.what);

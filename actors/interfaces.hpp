@@ -25,7 +25,7 @@ using controller_actor = caf::typed_actor<
     // INTERNAL: timers.
     caf::reacts_to<clock_ticked>,
     // INTERNAL: end of a burst of messages.
-    caf::reacts_to<turn_over>>;
+    caf::reacts_to<burst_over>>;
 
 /// Runs background reads one after the other, in the order of their instants.
 using executor_actor = caf::typed_actor<

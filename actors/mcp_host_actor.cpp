@@ -8,6 +8,7 @@
 
 #include "actors/due_table.hpp"
 #include "actors/held_actor.hpp"
+#include "actors/own_exit.hpp"
 #include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
@@ -25,8 +26,8 @@ using controller::turns::offered_tools;
 using controller::turns::reach_to;
 using controller::turns::run_guarded;
 
-/// Where the actor leaves its servers at its end. Whoever ends the host destroys them, because the end of a server over
-/// HTTP waits for the server's thread, for which no thread of the scheduler must wait.
+/// Where the actor leaves its servers at its end. The thread that ends the host destroys them, because the end of a
+/// server over HTTP waits for the server's thread, for which no thread of the scheduler must wait.
 using servers_left = std::unique_ptr<mcp_servers>;
 
 struct mcp_host_state {
@@ -73,6 +74,7 @@ mcp_host_actor::behavior_type mcp_host_behavior(mcp_host_pointer self, const std
                                                 const connect_mcp_server& connect,
                                                 const std::shared_ptr<mcp_troubles>& troubles,
                                                 const std::shared_ptr<servers_left>& left) {
+  end_by_own_exit(self);
   self->state.left = left;
   self->state.loop = std::make_unique<actor_mcp_loop>(self);
   self->state.it = std::make_unique<mcp_servers>(std::move(*parts), connect, troubles, *self->state.loop);
@@ -99,7 +101,8 @@ class answered_for_sure {
                     std::decay_t<Args>... otherwise)
       : done_(std::move(done)), is_over_(std::move(is_over)), otherwise_(std::move(otherwise)...) {}
   ~answered_for_sure() {
-    if (done_ && !*is_over_) std::apply(done_, otherwise_);
+    if (!done_ || *is_over_) return;
+    run_guarded("an answer of the MCP host", [this] { std::apply(done_, otherwise_); });
   }
   answered_for_sure(const answered_for_sure&) = delete;
   answered_for_sure& operator=(const answered_for_sure&) = delete;

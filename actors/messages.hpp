@@ -54,8 +54,8 @@ struct clock_ticked {
   std::uint64_t generation = 0;
 };
 
-/// INTERNAL: the mailbox has been worked through: end the step.
-struct turn_over {};
+/// INTERNAL: the mailbox has been worked through: end the transaction.
+struct burst_over {};
 
 /// A job that may read the store, from an instant of the system's clock on. It is never copied.
 struct run_job {
@@ -95,7 +95,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::batch_committed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::execute_command)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::ask_core)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::burst_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_step)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_step_later)

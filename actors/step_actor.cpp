@@ -7,6 +7,7 @@
 
 #include "actors/due_table.hpp"
 #include "actors/held_actor.hpp"
+#include "actors/own_exit.hpp"
 #include "actors/turns/guarded_step.hpp"
 
 namespace quell::actors {
@@ -30,6 +31,7 @@ void take(const stop_mark& is_stopped, const std::function<void()>& step) {
 }
 
 step_actor::behavior_type step_behavior(step_pointer self, const stop_mark& is_stopped) {
+  end_by_own_exit(self);
   return {
       [is_stopped](const run_step& m) { take(is_stopped, m.what); },
       [self](const run_step_later& m) {

@@ -1,10 +1,11 @@
 // Keeps one scope actor for each scope in which agents run, and the report of each agent's death. An agent whose
-// scope's actor dies is linked to it: it dies, too, and is reported here.
+// scope's actor dies is linked to it: it dies, too, and is reported here. A core that dies ends the process.
 #include "actors/supervisor_actor.hpp"
 
 #include <algorithm>
 #include <caf/all.hpp>
 #include <exception>
+#include <spdlog/spdlog.h>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -55,27 +56,36 @@ void ended(supervisor_pointer self, const agent_ended& m) {
   self->state.scopes.erase(scope);
 }
 
-/// A scope's actor has exited, or the process ends. Foreign and repeated exits change nothing.
+/// A scope's actor has exited, or the process ends. Foreign and repeated exits change nothing, whatever their reason.
 void exited(supervisor_pointer self, const caf::exit_msg& m) {
   auto& scopes = self->state.scopes;
   if (!m.reason || m.reason == caf::exit_reason::unreachable) return; // it had no agents left
   const auto dead =
       std::find_if(scopes.begin(), scopes.end(), [&](const auto& s) { return s.second.actor.address() == m.source; });
   if (dead == scopes.end()) {
-    if (m.source == self->address() || !m.source || m.reason == caf::exit_reason::user_shutdown) self->quit(m.reason);
+    if (m.source == self->address() || !m.source) self->quit(m.reason);
     return;
   }
   const auto reports = std::move(dead->second.reports);
   scopes.erase(dead);
-  if (m.reason == caf::exit_reason::user_shutdown) return;
   for (const auto& [which, report] : reports) report();
 }
 
-supervisor_actor::behavior_type supervisor_behavior(supervisor_pointer self, const scope_maker& make) {
+/// Without its core the process would take orders and answer none; the next life recovers from disk.
+void core_died(const caf::down_msg& m, const caf::actor_addr& core) {
+  if (m.source != core || m.reason == caf::exit_reason::user_shutdown) return;
+  spdlog::critical("the actor of the core has died, so the process ends");
+  std::terminate();
+}
+
+supervisor_actor::behavior_type supervisor_behavior(supervisor_pointer self, const scope_maker& make,
+                                                    const caf::actor_addr& core) {
   self->state.make = make;
   // A report that is lost would leave a turn that nobody ends; the next life of the process ends it.
   self->set_exception_handler([](std::exception_ptr&) -> caf::error { std::terminate(); });
   self->set_exit_handler([self](const caf::exit_msg& m) { exited(self, m); });
+  self->set_down_handler([core](const caf::down_msg& m) { core_died(m, core); });
+  self->monitor(core);
   return {
       [self](const begin_agent& m) { begin(self, m); },
       [self](const tell_agent& m) { pass_on(self, m); },
@@ -91,8 +101,8 @@ scope_maker real_scopes() {
   };
 }
 
-supervisor_actor spawn_supervisor(caf::actor_system& system, scope_maker make) {
-  return system.spawn(supervisor_behavior, std::move(make));
+supervisor_actor spawn_supervisor(caf::actor_system& system, const controller_actor& core, scope_maker make) {
+  return system.spawn(supervisor_behavior, std::move(make), core.address());
 }
 
 } // namespace quell::actors

@@ -1,4 +1,4 @@
-// Starts the parent of all scope actors.
+// Starts the root of the tree of actors: the parent of all scope actors, which watches over the core.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,10 @@ using scope_maker = std::function<scope_actor(caf::scheduled_actor& above, const
 /// The one with the real agents.
 scope_maker real_scopes();
 
-/// One for each process. With its end everything below it dies, and reports nothing.
-supervisor_actor spawn_supervisor(caf::actor_system& system, scope_maker make = real_scopes());
+/// The root of the tree, one for each process. With its end everything below it dies, and reports nothing. It monitors
+/// `core`: if that dies in another way than by its planned end, the process ends, because nobody else would stop what
+/// runs. It keeps no handle to it.
+supervisor_actor spawn_supervisor(caf::actor_system& system, const controller_actor& core,
+                                  scope_maker make = real_scopes());
 
 } // namespace quell::actors

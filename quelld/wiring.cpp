@@ -249,7 +249,7 @@ result<void> process::start_scheduler() {
   o.output = bulk_.get();
   o.blobs = blobs_.get();
   o.core = link_over(controller_handle_, *journal_);
-  agents_ = actors::spawn_supervisor(*system_);
+  agents_ = actors::spawn_supervisor(*system_, handle_);
   actors::use_actors(*system_, agents_, o);
   o.tell_live = [this](const records::event_record& e) { edges_.show(e); };
   auto started = turns::turn_scheduler::start(std::move(o));

@@ -36,12 +36,17 @@ class returning : public std::enable_shared_from_this<returning> {
         // If the configured width is smaller now, it goes on all the same.
         place_(above_, above_->take_place()) {}
 
+  /// Until it has its agent, a stop finds it through the registry, also if its call's actor dies before it has begun:
+  /// then nobody else knows it.
+  void enter() {
+    if (!is_terminal(row_.hot.now)) runtime_->who.add_agent(row_.id, std::make_shared<early_stop>(shared_from_this()));
+  }
+
   /// `tell` gets its end, on any thread; the first one stands.
   void start(std::function<void(actors::work_end)> tell) {
     if (is_given_up_) return tell(cancelled());
     tell_ = std::move(tell);
     if (is_terminal(row_.hot.now)) return finish(end_of_row(*runtime_, row_));
-    runtime_->who.add_agent(row_.id, std::make_shared<early_stop>(weak_from_this())); // until it has its agent
     runtime_->background_reads->run([self = shared_from_this()](store_reader& store) { self->read(store); });
   }
 
@@ -56,10 +61,8 @@ class returning : public std::enable_shared_from_this<returning> {
   /// in coming.
   class early_stop final : public actors::agent_handle {
    public:
-    explicit early_stop(std::weak_ptr<returning> it) : it_(std::move(it)) {}
-    void stop(actors::abort_reason, const std::string& reason) override {
-      if (const auto it = it_.lock()) it->give_up(reason);
-    }
+    explicit early_stop(std::shared_ptr<returning> it) : it_(std::move(it)) {}
+    void stop(actors::abort_reason, const std::string& reason) override { it_->give_up(reason); }
     void stop_call(const operation_id&, const std::string&) override {}
     void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {
     }
@@ -67,7 +70,7 @@ class returning : public std::enable_shared_from_this<returning> {
     void die() override {}
 
    private:
-    const std::weak_ptr<returning> it_;
+    const std::shared_ptr<returning> it_; ///< the registry forgets it with the end of the operation
   };
 
   void read(store_reader& store) {
@@ -201,8 +204,9 @@ std::unique_ptr<actors::tool_work> adopt_sub_agent(std::shared_ptr<agent_runtime
     settings = agent_settings{};
     settings->name = sub_agent.name;
   }
-  return std::make_unique<adopted_sub_agent>(
-      std::make_shared<returning>(std::move(runtime), std::move(above), call, std::move(*settings), sub_agent));
+  auto it = std::make_shared<returning>(std::move(runtime), std::move(above), call, std::move(*settings), sub_agent);
+  it->enter();
+  return std::make_unique<adopted_sub_agent>(std::move(it));
 }
 
 } // namespace quell::controller::turns

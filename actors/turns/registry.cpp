@@ -20,26 +20,29 @@ actors::abort_reason abort_reason_of(stop_cause cause) {
   }
 }
 
-void registry::add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent) {
+/// The replaced entry is destroyed without the lock: it can hold the last handle to work that comes back here.
+void registry::put(const operation_id& id, entry what) {
   const std::lock_guard lock(guard_);
-  entries_[id] = {entry::part::itself, std::move(agent), {}, {}};
+  std::swap(entries_[id], what);
+}
+
+void registry::add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent) {
+  put(id, {entry::part::itself, std::move(agent), {}, {}});
 }
 
 void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, call_of what,
                         std::weak_ptr<actors::agent_port> port) {
-  const std::lock_guard lock(guard_);
-  entries_[id] = {
-      what == call_of::model ? entry::part::model_call : entry::part::call, std::move(of), {}, std::move(port)};
+  put(id, {what == call_of::model ? entry::part::model_call : entry::part::call, std::move(of), {}, std::move(port)});
 }
 
 void registry::add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher) {
-  const std::lock_guard lock(guard_);
-  entries_[id] = {entry::part::watched, {}, std::move(watcher), {}};
+  put(id, {entry::part::watched, {}, std::move(watcher), {}});
 }
 
 void registry::drop(const operation_id& id) {
+  decltype(entries_)::node_type gone; // destroyed without the lock
   const std::lock_guard lock(guard_);
-  entries_.erase(id);
+  gone = entries_.extract(id);
 }
 
 registry::entry registry::find(const operation_id& id) const {

@@ -60,6 +60,7 @@ class registry {
     std::weak_ptr<actors::agent_port> port;
   };
   entry find(const operation_id& id) const;
+  void put(const operation_id& id, entry what);
 
   mutable std::mutex guard_;
   std::unordered_map<operation_id, entry> entries_;

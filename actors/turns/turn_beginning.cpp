@@ -161,7 +161,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
     auto running = start_agent(runtime_, std::move(who), std::move(start), over, std::move(context), std::move(plan));
     for (const auto& call : begun.stopped) running.handle->stop_call(call, {});
     const std::lock_guard lock(guard_);
-    running_[next.turn] = running.port;
+    if (places_.contains(next.turn)) running_[next.turn] = running.port; // else the agent has died and left already
     returning_.erase(next.turn);
   };
   runtime_->core.execute({std::move(step), over, std::move(begins)});

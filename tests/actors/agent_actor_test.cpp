@@ -1,5 +1,9 @@
 // Reply and tool actors: actors that throw, exits that are late, doubled or foreign, and stops at every point.
 #include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/actors/agent_actor_world.hpp"
 
@@ -56,6 +60,46 @@ TEST_CASE("whatever throws first while a stop goes down ends that actor alone, a
   }
   CHECK(broken > 0);   // a throw of the agent's own step
   CHECK(survived > 0); // one in the stop of a tool
+}
+
+TEST_CASE("a throw in any handler of an agent ends that agent alone, and its end is told once") {
+  using handler = std::function<void(agent_actor_world&)>;
+  const std::vector<std::pair<std::string, handler>> handlers = {
+      {"cancel_now", [](agent_actor_world& w) { w.stop(); }},
+      {"call_cancelled", [](agent_actor_world& w) { w.first().stop_call(w.port->calls.at(0), "enough"); }},
+      {"on_human_decision",
+       [](agent_actor_world& w) { w.first().decide(w.port->calls.at(1), approval_outcome::approved, {}, {}); }},
+      {"call_waits", [](agent_actor_world& w) { w.first().waits(w.port->calls.at(0), true); }},
+      {"turn_ticked", [](agent_actor_world& w) { w.passes(std::chrono::seconds{200}); }},
+      {"tool_over", [](agent_actor_world& w) { w.port->last_work->finish(); }},
+  };
+  for (const auto& [name, send] : handlers) {
+    CAPTURE(name);
+    agent_actor_world w;
+    w.port->tools_wait = true;
+    w.port->tools = {"slow", "danger"}; // the second one waits for a human
+    const auto other_port = std::make_shared<played_port>();
+    other_port->tools_wait = true;
+    std::vector<bool> other_overs;
+    w.begin();
+    w.run();
+    REQUIRE(w.port->calls.size() == 2);
+    REQUIRE(w.port->works == 1);
+    const auto other = w.begin(other_port, [&](bool broken) { other_overs.push_back(broken); });
+    w.run();
+    w.clock_breaks = true;
+    send(w);
+    w.run();
+    w.clock_breaks = false;
+    CHECK(w.overs == std::vector<bool>{true});
+    CHECK(w.port->works == 0);
+    if (name == "turn_ticked") continue; // the other one has the same clock
+    CHECK(other_overs.empty());
+    CHECK(other_port->works == 2);
+    other->stop(abort_reason::user, "enough");
+    w.run();
+    CHECK(other_overs == std::vector<bool>{false});
+  }
 }
 
 TEST_CASE("a tool whose work throws ends its call as interrupted, and the turn goes on") {

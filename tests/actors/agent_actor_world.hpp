@@ -40,8 +40,16 @@ class played_port final : public agent_port {
   };
   class work final : public tool_work {
    public:
-    explicit work(played_port& of) : of_(of) { ++of_.works; }
-    ~work() override { --of_.works; }
+    explicit work(played_port& of) : of_(of) {
+      ++of_.works;
+      of_.last_work = this;
+    }
+    ~work() override {
+      --of_.works;
+      if (of_.last_work == this) of_.last_work = nullptr;
+    }
+    work(const work&) = delete;
+    work& operator=(const work&) = delete;
     void start(step_poster, std::function<void(work_end)> done) override {
       of_.touched();
       if (of_.tools_break) throw std::runtime_error("a tool that breaks");
@@ -54,9 +62,9 @@ class played_port final : public agent_port {
       is_stopped_ = true;
       if (done_) finish();
     }
+    void finish() { std::exchange(done_, nullptr)({false, "\"stopped\"", true}); }
 
    private:
-    void finish() { std::exchange(done_, nullptr)({false, "\"stopped\"", true}); }
     played_port& of_;
     std::function<void(work_end)> done_;
     bool is_stopped_ = false;
@@ -75,7 +83,7 @@ class played_port final : public agent_port {
     touched();
     listener(model_events::text{"Well."});
     if (++requested == 1)
-      for (const auto* name : {"slow", "fast"}) listener(model_events::call{{std::string("c-") + name, name, "{}"}});
+      for (const auto& name : tools) listener(model_events::call{{"c-" + name, name, "{}"}});
     listener(model_events::finished{});
     return std::make_unique<stream>(*this);
   }
@@ -125,6 +133,8 @@ class played_port final : public agent_port {
 
   int throws_at = 0, touches = 0, requested = 0, works = 0;
   bool tools_wait = false, tools_break = false;
+  std::vector<std::string> tools{"slow", "fast"}; ///< that its first answer calls
+  work* last_work = nullptr;                      ///< that lives
   std::vector<operation_id> calls;
   std::map<operation_id, tool_result> results;
   std::vector<turn_effects::end> ends;
@@ -140,13 +150,16 @@ class agent_actor_world {
       agents.push_back(spawn_agent_actor(above, std::move(start)));
       return agents.back();
     };
-    supervisor_ =
-        spawn_supervisor(system_, [this, make_agent](caf::scheduled_actor& above, const supervisor_actor& supervisor) {
-          scopes.push_back(spawn_scope(above, supervisor, make_agent));
-          return scopes.back();
-        });
+    core_ = system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
+    supervisor_ = spawn_supervisor(system_, caf::actor_cast<controller_actor>(core_),
+                                   [this, make_agent](caf::scheduled_actor& above, const supervisor_actor& supervisor) {
+                                     if (makes_no_scope) throw std::runtime_error("no scope");
+                                     scopes.push_back(spawn_scope(above, supervisor, make_agent));
+                                     return scopes.back();
+                                   });
   }
   ~agent_actor_world() {
+    core_ends(caf::exit_reason::user_shutdown);
     ends();
     run();
   }
@@ -162,7 +175,10 @@ class agent_actor_world {
     agent_start start;
     start.texts = std::make_shared<plain_texts>();
     start.port = std::move(with);
-    start.clock = [this] { return now; };
+    start.clock = [this] {
+      if (clock_breaks) throw std::runtime_error("no clock");
+      return now;
+    };
     start.so_far = {user_message{"do it"}};
     start.over = std::move(over);
     return spawn_agent(supervisor_, scope_path::parse(scope).value(), std::move(start));
@@ -181,12 +197,16 @@ class agent_actor_world {
   void run_agent_alone() {
     while (scheduler_.prioritize(agents.front())) step();
   }
+  agent_handle& first() { return *first_; }
   void stop() { first_->stop(abort_reason::user, "enough"); }
-  /// The end of the process.
-  void ends() {
-    const caf::scoped_actor process(system_);
-    process->send_exit(supervisor_, caf::exit_reason::user_shutdown);
+  void passes(std::chrono::nanoseconds time) {
+    now = now + time;
+    scheduler_.advance_time(std::chrono::duration_cast<caf::actor_clock::duration_type>(time));
+    run();
   }
+  void core_ends(caf::exit_reason why) { caf::anon_send_exit(core_, why); }
+  /// The end of the process.
+  void ends() { caf::anon_send_exit(supervisor_, caf::exit_reason::user_shutdown); }
   /// The first agent gets an exit that claims to come from this actor.
   void exits(const caf::actor_addr& source, caf::error why) { exits(agents.at(0), source, std::move(why)); }
   template <class Handle>
@@ -211,11 +231,14 @@ class agent_actor_world {
   std::vector<scope_actor> scopes;
   std::vector<agent_actor> agents;
   bool breaks_at_begin = false; ///< a scope throws when an agent begins
+  bool makes_no_scope = false;  ///< the supervisor throws when a scope begins
+  bool clock_breaks = false;    ///< an agent throws when it looks at the clock, which every handler does
 
  private:
   played_config config_;
   caf::actor_system system_;
   caf::scheduler::test_coordinator& scheduler_;
+  caf::actor core_;
   supervisor_actor supervisor_;
   std::shared_ptr<agent_handle> first_;
 };

@@ -6,10 +6,12 @@
 #include <catch2/catch.hpp>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/actors/ends_process.hpp"
 #include "tests/actors/refusing_store.hpp"
 
 using namespace quell;
@@ -97,6 +99,33 @@ TEST_CASE("a job can add others") {
   });
   CHECK(w.after(0ms) == "12");
   CHECK(w.after(3ms) == "123");
+}
+
+TEST_CASE("foreign, doubled and late exits and DOWNs change nothing at an executor, and its own exit ends it") {
+  stepped_executor w;
+  const auto stranger = w.system.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
+  const auto executor = caf::actor_cast<caf::actor>(w.executor);
+  for (int i = 0; i < 2; ++i)
+    for (const auto reason : {caf::exit_reason::user_shutdown, caf::exit_reason::remote_link_unreachable}) {
+      caf::anon_send(executor, caf::exit_msg{stranger.address(), reason});
+      caf::anon_send(executor, caf::down_msg{stranger.address(), reason});
+    }
+  w.add(5ms, "a");
+  CHECK(w.after(5ms) == "a");
+  w.end();
+  caf::anon_send(executor, caf::down_msg{stranger.address(), caf::exit_reason::kill}); // late
+  w.add(0ms, "b");
+  CHECK(w.after(1h) == "a");
+  caf::anon_send_exit(stranger, caf::exit_reason::user_shutdown);
+}
+
+TEST_CASE("a job that throws ends the process, at once or when the clock has reached it") {
+  for (const auto wait : {0ms, 5ms})
+    CHECK(testing::ends_process([wait] {
+      stepped_executor w;
+      w.add(wait, [] { throw std::runtime_error("played"); });
+      w.after(5ms);
+    }));
 }
 
 TEST_CASE("the end of an executor frees the jobs that wait") {

@@ -86,6 +86,27 @@ TEST_CASE("a step that throws, now or later, ends only itself") {
   CHECK(w.passes(10ms) == "abc");
 }
 
+TEST_CASE("foreign, doubled and late exits and DOWNs change nothing at a loop, and its own end ends it") {
+  stepped_loop w;
+  const auto stranger = w.system.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
+  w.scheduler.run();
+  w.post("a");
+  const auto actor = caf::actor_cast<caf::actor>(w.scheduler.next_job<caf::scheduled_actor>().address());
+  for (int i = 0; i < 2; ++i)
+    for (const auto reason : {caf::exit_reason::user_shutdown, caf::exit_reason::remote_link_unreachable}) {
+      caf::anon_send(actor, caf::exit_msg{stranger.address(), reason});
+      caf::anon_send(actor, caf::down_msg{stranger.address(), reason});
+    }
+  w.post("b");
+  w.after(5ms, "c");
+  CHECK(w.passes(0ms) == "ab");
+  CHECK(w.passes(5ms) == "abc");
+  w.ends();
+  caf::anon_send(actor, caf::down_msg{stranger.address(), caf::exit_reason::kill}); // late
+  CHECK(w.passes(1h) == "abc");
+  caf::anon_send_exit(stranger, caf::exit_reason::user_shutdown);
+}
+
 TEST_CASE("the end of a loop frees the steps that wait") {
   stepped_loop w;
   const auto held = std::make_shared<int>(1);
