@@ -23,8 +23,8 @@ class due_table {
     if (jobs_.empty() || jobs_.begin()->first > now) return std::nullopt;
     return std::move(jobs_.extract(jobs_.begin()).mapped());
   }
-  /// Sends the actor a tick for the first job, unless one is on its way that comes no later. What is due comes behind
-  /// the messages that wait, which can bring earlier jobs.
+  /// Sends the actor a tick for the first job, unless one is on its way that comes no later. A job that is due comes
+  /// behind the messages that wait, which can bring earlier ones.
   template <class Pointer>
   void arm(Pointer self) {
     if (jobs_.empty()) return;

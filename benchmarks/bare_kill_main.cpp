@@ -51,7 +51,7 @@ bool write_file(const std::string& path, const std::string& text) {
   return good;
 }
 
-/// What keeps the tasks' ends of `contained` from waiting.
+/// This keeps the tasks' ends of `contained` from waiting.
 std::vector<int> kept_mounts;
 int proc_directory = -1; ///< of this process's namespace: the mounts of this program have no /proc
 

@@ -42,7 +42,7 @@ void turn_story::say(std::uint64_t offset, const std::string& text) {
   if (!fresh.empty() && to_.text) to_.text(fresh);
 }
 
-/// The text behind the offset is said anew. What is printed stays, so the new text begins on a line of its own.
+/// The text behind the offset is said anew. Printed text stays, so the new text begins on a line of its own.
 void turn_story::resumed(std::uint64_t offset) {
   if (shown_ > offset && to_.text) to_.text("\n");
   shown_ = std::min(shown_, offset);

@@ -59,7 +59,7 @@ class list_queue {
     return taken{std::move(next->first), std::move(next->second), how};
   }
 
-  /// True if the job, taken for a brief try, is to be tried: its caller may have used too much since it came.
+  /// True if the job, taken for a brief try, must be tried: its caller may have used too much since it came.
   bool is_worth_trying(const taken& what, clock::time_point now) const { return has_used_little(what.who, now); }
 
   void done(const taken& what, clock::duration spent, clock::time_point now) {

@@ -64,7 +64,7 @@ void read_files(body_reader& fields, turns::message_order& order, std::vector<fi
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto place = fields.pointer("attachments/" + std::to_string(i));
     if (!(*list)[i].is_object()) {
-      errors.push_back({error_code::invalid_field, place, "must be an object with blob and perhaps name"});
+      errors.push_back({error_code::invalid_field, place, "must be an object with blob and, if wanted, name"});
       continue;
     }
     body_reader one((*list)[i], place, errors);

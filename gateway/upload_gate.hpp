@@ -35,7 +35,7 @@ std::size_t most_body_bytes(const gateway_options& options);
 body_admission admit_body(gateway_context& gw, const body_head& head);
 problem too_large_body(std::size_t limit);
 
-/// The same for Beast's parser, which gets the limit. Nullopt: the body may be read, and `slot` is to be held.
+/// The same for Beast's parser, which gets the limit. Nullopt: the body may be read, and `slot` must be held.
 template <class Parser>
 std::optional<problem> check_length(gateway_context& gw, Parser& parser, std::shared_ptr<void>& slot) {
   const auto& head = parser.get();

@@ -5,7 +5,7 @@
 // This guards against accidents; for certainty write a rule without `match`.
 //
 // A rule that allows is read the other way round: it counts only for a line of plain words, every command of which fits
-// such a rule. What is not understood is not allowed, and waits for a human if a rule asks.
+// such a rule. A line that is not understood is not allowed, and waits for a human if a rule asks.
 #pragma once
 
 #include <optional>

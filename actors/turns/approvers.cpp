@@ -48,7 +48,7 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
         error_code::forbidden, service + " does not say for certain who you are; approve or deny it with `quell`", {}};
   if (!is_approver(chat_rules, service, who))
     return coded_fault{error_code::forbidden,
-                       "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
+                       "you are not an approver; an admin can add \"" + service + ":" + who.account +
                            "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
                        {}};
   if (!chat_rules.approve_own && (call.owner.id == who.id || call.owner.id == who.account))

@@ -1,7 +1,7 @@
 // The input with which a human approved a call, where it is not the model's own. Pure.
 //
-// The call's answer keeps what the model wrote. What ran stands beside it, in the call's row, and the model reads it
-// with the result.
+// The call's answer keeps what the model wrote. The input that ran stands beside it, in the call's row, and the model
+// reads it with the result.
 #pragma once
 
 #include <optional>

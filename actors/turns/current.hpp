@@ -7,7 +7,7 @@
 
 namespace quell::controller::turns {
 
-/// Any thread. Whoever reads keeps a snapshot for as long as it uses parts of it.
+/// Any thread. A reader keeps its snapshot for as long as it uses parts of it.
 template <class T>
 class current {
  public:

@@ -55,7 +55,8 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
       if (is_summary(m.message)) continue;
       const bool is_user = m.message.role == records::message_role::user;
       const bool is_own = is_user && turn && m.message.turn == turn;
-      // Of a later turn. What steered another turn stands behind this one's message if that turn ran while it waited.
+      // Of a later turn. A message that steered another turn stands behind this one's message if that turn ran while it
+      // waited.
       if (is_user && m.message.turn && !is_own_seen && !is_own && !is_steering(m.message)) continue;
       is_own_seen = is_own_seen || (is_own && !is_steering(m.message));
       bytes += stored_bytes(m);

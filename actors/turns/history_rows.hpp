@@ -28,7 +28,7 @@ result<std::vector<stored_exchange>> exchanges_of(store_reader& store, const sco
 std::size_t find_exchange(const std::vector<stored_exchange>& all, const message_id& message);
 
 /// The messages for the conversation of `to`, with ids, turns and calls of their own: a change of either conversation
-/// leaves the other one alone. What is known about the ends of turns and calls comes with them.
+/// leaves the other one alone. The known ends of turns and calls come with them.
 std::vector<records::kept_message> copies_of(const std::vector<records::kept_message>& kept, const scope_path& to,
                                              const history_facts& facts);
 

@@ -2,7 +2,7 @@
 // belong to the MCP-host actor, which takes one step at a time.
 //
 // No caller waits twice for a server that does not answer: its trouble is remembered, turns go on without it at once,
-// and a url is retried in the background until it answers. What an answer, or its absence, says about a server is
+// and a url is retried in the background until it answers. The news of a server, an answer or its absence, is
 // recorded in the step that lets the turn go on, so the next turn finds it.
 #pragma once
 

@@ -35,7 +35,7 @@ void end_file_call(const std::shared_ptr<agent_runtime>& runtime, const scope_pa
   if (!file || !how.ok) return done(std::move(how));
   if (!runtime->blobs)
     return done({false, runtime->texts->failed(failure_code::not_text,
-                                               file->name + " is no text, and nothing keeps files here")});
+                                               file->name + " is not text, and nothing stores files here")});
   attachment one{{}, std::string(utf8_prefix(file->name, most_attachment_name)), file->type, file->bytes.size()};
   // A stop in between ends the call; what was stored then is swept like any file that no message names.
   runtime->blobs->put({scope, {}, file->type, one.name, std::move(file->bytes)},

@@ -17,7 +17,7 @@ struct running_agent {
   std::shared_ptr<actors::agent_handle> handle;
 };
 
-/// The end of the operation of an agent whose actor died. What lives below it is stopped by this end.
+/// The end of the operation of an agent whose actor died. This end stops everything that lives below it.
 own_outcome broken_end();
 
 /// Makes `start.port`. `context`: what is known about the conversation that it starts with. `resumed`: after a restart.

@@ -1,6 +1,6 @@
 // Messages that steer a running turn. Each one waits in its scope's queue as a turn of its own; before the running turn
-// asks its model again, it takes those that are on disk. What it does not take begins when it is over, or ends with its
-// cancel. The first of them that begins takes the others, so that many messages are not as many turns.
+// asks its model again, it takes those that are on disk. A message that it does not take begins when it is over, or
+// ends with its cancel. The first of them that begins takes the others, so that many messages are not as many turns.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class steering_table {
     }
     return before;
   }
-  /// It was told, or has ended: it steers nothing. What steers this turn itself waits on.
+  /// It was told, or has ended: it steers nothing. Messages that steer this turn itself wait on.
   void over(const operation_id& waiting) {
     const std::lock_guard lock(guard_);
     const auto steered = steers_.find(waiting);

@@ -218,7 +218,7 @@ void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_r
       continue;
     }
     const auto found = store.operation(*turn);
-    // What still dies below a turn whose own work is over keeps the directory on the worker until it is gone.
+    // A task that still dies below a turn whose own work is over keeps the directory on the worker until it is gone.
     const bool is_over = found && (!*found || (*found)->hot.ended_at || (*found)->hot.self_status);
     if (is_over) remove_workspace_of_turn(runtime, row);
   }

@@ -42,7 +42,7 @@ void wire::secure(boost::asio::ssl::context& context, const std::string& host, s
   if (!is_set) close();
   tls_->async_handshake(boost::asio::ssl::stream_base::client,
                         [self = shared_from_this(), is_set, host, done = std::move(done)](const error_code& e) {
-                          if (!is_set) return done("'" + host + "' is no name that a certificate can bear");
+                          if (!is_set) return done("'" + host + "' is not a name that a certificate can contain");
                           done(e ? why_refused(*self->tls_, e) : std::string());
                         });
 }

@@ -19,7 +19,7 @@ struct send_request {
   std::optional<std::string> context, task; ///< contextId, taskId
   std::string text;
   bool returns_at_once = false;
-  std::optional<push_config> push; ///< where its task is to be notified
+  std::optional<push_config> push; ///< the address that is notified of its task
 };
 
 /// Throws `a2a_error`. Members that the protocol does not have are left unread, as it demands.

@@ -80,7 +80,7 @@ awaitable<response> post_completion(exchange& x) {
     answer = streamed_turn(x, begun, std::move(chunks), std::move(first), std::move(held));
   } else {
     auto end = co_await whole_turn(x, begun);
-    // Who has answered what the turn asks knows what it said before.
+    // A client that has answered what the turn asks knows what it said before.
     if (begun.decided.during == turns::during_turn::answer) end.text = std::move(end.rest);
     answer = end.as == turn_end::how::completed ? json_answer(whole_completion(head, end)) : failed_turn(end);
   }

@@ -1,4 +1,4 @@
-// Reads UI messages: the text and the images of their parts. What tools and reasoning have shown is not sent to a model
+// Reads UI messages: the text and the images of their parts. The output of tools and reasoning is not sent to a model
 // again.
 #include "gateway/compat/ui_body.hpp"
 

@@ -42,7 +42,7 @@ class notebook {
   }
 
  private:
-  /// Bytes. What is about to leave is known to the next process then, however soon this one dies.
+  /// Bytes. A message that is about to leave is known to the next process then, however soon this one dies.
   static constexpr std::size_t most_at_once = 32 << 10;
   /// About 512 KiB a second.
   static constexpr milliseconds between(std::size_t bytes) {

@@ -13,7 +13,7 @@ namespace quell::host {
 /// replaced.
 std::string json_log_line(wall_time at, std::string_view level, std::string_view message);
 
-/// `TIME LEVEL MESSAGE` for people, without its line end. What a message quotes of others cannot look like another line
+/// `TIME LEVEL MESSAGE` for people, without its line end. Text that a message quotes cannot look like another line
 /// or reach a terminal as a control: further lines are indented, and unseen characters replaced.
 std::string text_log_line(wall_time at, std::string_view level, std::string_view message);
 

@@ -8,8 +8,8 @@
 
 namespace quell::integrations::mcp {
 
-/// Takes them out of `content`; a line of text stands in the place of each. What is not what its type says stays there
-/// as a line only.
+/// Takes them out of `content`; a line of text stands in the place of each. A file that differs from its stated type
+/// stays there as a line only.
 std::vector<mcp_media> take_media(json& content);
 
 } // namespace quell::integrations::mcp

@@ -73,8 +73,8 @@ void gateway_side::final_discarded() {
   if (finals_owed_ == 0) owes_no_more();
 }
 
-/// The recogniser has reported everything that was said before the last cancel, or never will. What it reports without
-/// having got audio since that cancel is older all the same.
+/// The recogniser has reported everything that was said before the last cancel, or never will. Text that it reports
+/// without having got audio since that cancel is older all the same.
 void gateway_side::owes_no_more() {
   finals_owed_ = 0;
   if (discards_ != discarding::nothing)

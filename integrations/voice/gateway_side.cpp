@@ -268,8 +268,8 @@ void gateway_side::speech_played(speech_number speech) {
   speak_next();
 }
 
-/// The caller writes the exchange's last row, and lets the children end first. What waits is asked once that row says
-/// how it ended.
+/// The caller writes the exchange's last row, and lets the children end first. A waiting request is asked once that row
+/// says how it ended.
 void gateway_side::finish(place at, const std::string& failure) {
   silence(*at);
   if (at->is_brains && (at->phase == phase::answering || at->phase == phase::interrupted)) last_answered_ = at->n;

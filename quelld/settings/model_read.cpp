@@ -47,7 +47,7 @@ std::map<std::string, std::string> headers_of(toml_table& t, const char* key) {
     if (is_ours(name))
       t.wrong(key, "has " + name + ", which quell sets itself (a key belongs into key_env or key_file)");
     if (value.size() > most_header_bytes || value.find_first_of("\r\n") != std::string::npos)
-      t.wrong(key, "has a value of " + name + " that is no line of at most 8 KiB");
+      t.wrong(key, "has a value of " + name + " that is not one line of at most 8 KiB");
   }
   return headers;
 }

@@ -1,4 +1,4 @@
-// What every reader of a request's body promises.
+// The promises of every reader of a request's body.
 #pragma once
 
 #include "gateway/problem.hpp"

@@ -31,6 +31,9 @@ def broken_includes(source: Source, root: pathlib.Path | None):
         if allowed is not None and target != source.room and target not in allowed and not excepted:
             may = ", ".join((source.room,) + allowed)
             yield line, f'{source.room} may include only {may}, not "{name}"', rules.ROOM_WHY[source.room]
+        part = rules.ROOM_MAY_INCLUDE_PART.get((source.room, target))
+        if part and not excepted and not re.match(part[0], name):
+            yield line, f'{source.room} may include only {part[0]} of {target}, not "{name}"', part[1]
 
 
 def broken_words(source: Source):

@@ -35,6 +35,8 @@ BREAKS = [
     ("worker/x.cpp", '#include "storage/journal.hpp"', "worker may include only"),
     ("worker/x.cpp", '#include "controller/fleet.hpp"', "worker may include only"),
     ("worker/x.cpp", '#include <boost/beast/http.hpp>', "boost/beast"),
+    ("worker/x.cpp", '#include "integrations/models/model.hpp"', "worker may include only"),
+    ("gateway/x.cpp", '#include "integrations/mcp/mcp.hpp"', "gateway may include only"),
     ("cli/x.cpp", '#include "controller/fleet.hpp"', "cli may include only"),
     ("cli/x.cpp", '#include "worker/task_table.hpp"', "cli may include only"),
     ("tests/worker/x.cpp", 'std::this_thread::sleep' '_for(1s);', "no sleeps in tests"),

@@ -29,6 +29,12 @@ ROOM_WHY = {
     "cli": "the CLI is a client of the HTTP API like any other; no back doors",
     "console": "the console is a client of the HTTP API like any other; no back doors",
 }
+# (room, other room) -> the part of the other room that it may include, where that is not all of it, and why.
+ROOM_MAY_INCLUDE_PART = {
+    ("worker", "integrations"): (r"integrations/host/", "a worker speaks to no foreign service; it shares the log and private files"),
+    ("gateway", "integrations"): (r"integrations/(net|host)/|integrations/ca_file\.hpp|integrations/chat/(chat|web)\.hpp|integrations/chat/webhook/|"
+                                  r"integrations/a2a/card\.hpp", "the gateway serves HTTP; models, tools and chats belong to the actors"),
+}
 # (file pattern, header): single headers allowed across rooms, with the reason beside them.
 ROOM_EXCEPTIONS = (
     # The one header through which the gateway hands messages to the actors.

@@ -49,7 +49,7 @@ def test_only_an_approver_decides_and_only_where_it_was_asked():
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")
-        assert "you are no approver" in press(c, d, buttons, "Approve", user="44")
+        assert "you are not an approver" in press(c, d, buttons, "Approve", user="44")
         assert "your own request" in press(c, d, buttons, "Approve", user="5")
         assert "nothing of that id" in press(c, d, buttons, "Approve", user="6", channel="8")
         assert not processes.marked(m)
@@ -70,7 +70,7 @@ def test_the_members_of_a_named_role_decide_with_the_roles_that_discord_says_the
             body["member"]["roles"] = roles
             return d.interact(c, body)["json"]["data"]["content"]
 
-        assert "you are no approver" in approve("6", ["76"])
+        assert "you are not an approver" in approve("6", ["76"])
         assert "your own request" in approve("5", ["77"])
         assert not processes.marked(m)
         assert approve("6", ["76", "77"]) == "Approved."
@@ -84,7 +84,7 @@ def test_without_approvers_only_operators_and_admins_decide():
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")
-        assert "you are no approver" in press(c, d, buttons, "Approve", user="6")
+        assert "you are not an approver" in press(c, d, buttons, "Approve", user="6")
         call = buttons[0]["custom_id"].split(":")[1]
         tokens = {role: c.api("POST", "/v1/tokens", {"name": role, "role": role, "scope": "discord"}).json for role in ("observer", "chat", "operator")}
         claimed = {"by": {"id": "6", "name": "somebody else"}}

@@ -61,7 +61,7 @@ def test_a_place_has_approvers_of_its_own():
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")
-        assert "you are no approver" in press(c, d, buttons, "Approve", user="44")
+        assert "you are not an approver" in press(c, d, buttons, "Approve", user="44")
         assert not processes.marked(m)
         assert press(c, d, buttons, "Approve", user="6") == "Approved."
         until(lambda: processes.marked(m), "the command to run")

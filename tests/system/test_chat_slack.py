@@ -268,7 +268,7 @@ def test_who_may_not_decide_is_told_why():
         [_, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         assert slack.press(c, question, "quell_approve", slack.buttons(question)["quell_approve"]).status == 200
         told = until(lambda: slack.calls("chat.postEphemeral"), "the reason")
-        assert told[0]["user"] == "U1" and "you are no approver" in told[0]["text"] and told[0]["thread_ts"] == ts, told
+        assert told[0]["user"] == "U1" and "you are not an approver" in told[0]["text"] and told[0]["thread_ts"] == ts, told
         c.cancel(scope="slack")
 
 

@@ -1,4 +1,4 @@
-// What a workspace tells agents: AGENTS.md, and the heads of its skills.
+// The notes of a workspace for agents: AGENTS.md, and the heads of its skills.
 #include <sys/stat.h>
 
 #include "tests/tools/playground.hpp"

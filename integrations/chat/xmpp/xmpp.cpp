@@ -26,7 +26,7 @@ std::string wrong_with(const xmpp_settings& settings) {
     const auto room = xmpp::read_jid(name);
     if (!room || room->bare.find('@') == std::string::npos || !room->resource.empty() ||
         !xmpp::scope_of_jid(room->bare))
-      return "has \"" + name + "\" among its rooms, which is no room's address, such as dev@rooms.example.org";
+      return "has \"" + name + "\" among its rooms, which is not the address of a room, such as dev@rooms.example.org";
   }
   return {};
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t partial_every = 4800;
 constexpr std::uint64_t preroll_samples = 8000; ///< speech is detected only after it has begun
-/// After so much speech it is detected. What is said right after a cancel must not seem to have begun before it.
+/// After so much speech it is detected. Words right after a cancel must not seem to have begun before it.
 constexpr std::uint64_t onset_samples = 3200;
 constexpr std::size_t most_samples = 30 * 16000;
 

@@ -1,4 +1,4 @@
-// Who gets the places in which files of chats are fetched.
+// The order in which fetches get the places in which files of chats are fetched.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a message chooses of its turn: never more than its agent has, at once and after a reload.
+// The choices of a message for its turn: never more than its agent has, at once and after a reload.
 #include <catch2/catch.hpp>
 
 #include "actors/turns/message_choice.hpp"

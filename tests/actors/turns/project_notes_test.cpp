@@ -1,4 +1,4 @@
-// What an agent is told about its workspace, and when that is read again.
+// The notes about its workspace that an agent gets, and when they are read again.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>

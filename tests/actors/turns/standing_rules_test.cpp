@@ -1,4 +1,4 @@
-// What approvers have allowed for good: exactly that, there, for so long; and what denies.
+// The rules of approvers that allow for good: exactly that, there, for so long; and what denies.
 #include "actors/turns/standing_rules.hpp"
 
 #include <algorithm>

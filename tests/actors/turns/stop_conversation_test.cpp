@@ -1,4 +1,4 @@
-// What the model that acknowledges a stop reads: who stopped, and who had asked for what.
+// The text for the model that acknowledges a stop: who stopped, and who had asked for what.
 #include <catch2/catch.hpp>
 
 #include "actors/turns/interrupted.hpp"

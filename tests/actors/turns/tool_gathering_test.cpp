@@ -1,4 +1,4 @@
-// The tools that several servers offer to one turn. What is known about a silent server when the turn goes on:
+// The tools that several servers offer to one turn. The knowledge about a silent server when the turn goes on:
 // tests/actors/mcp_host_actor_test.cpp.
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-// What the table of exchanges tells about the standing of a speaker, and the cancel of an exchange that lost its turn.
+// The table of exchanges: the standing of a speaker, and the cancel of an exchange that lost its turn.
 #include <algorithm>
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What a session keeps for its recogniser, whatever a client sends.
+// The audio that a session keeps for its recogniser, whatever a client sends.
 #include <catch2/catch.hpp>
 
 #include "tests/actors/voice/session_world.hpp"

@@ -143,7 +143,7 @@ struct session_world {
     return by;
   }
 
-  /// The journal writes everything. What this tells the gateway waits on its loop.
+  /// The journal writes everything. Its messages to the gateway wait on the gateway's loop.
   void write() {
     core->end_burst(now);
     for (std::uint64_t done = 0; done != edges.tickets;) {

@@ -73,7 +73,7 @@ TEST_CASE("what an agent asks offers its choices, or says how to answer in words
   const auto no = decision_in(free, {{"outcome", {{"outcome", "selected"}, {"optionId", "reject"}}}});
   CHECK_FALSE((no.accepts || no.is_none));
   CHECK(decision_in(chosen, {{"outcome", {{"optionId", "answer-2"}}}}).values == json{{"answer", "blue"}});
-  // What an editor answers right before its `session/cancel`, and an error, are no decisions.
+  // Neither an editor's answer right before its `session/cancel` nor an error is a decision.
   CHECK(decision_in(chosen, {{"outcome", {{"outcome", "cancelled"}}}}).is_none);
   CHECK(decision_in(chosen, json()).is_none);
   // So is what was never offered, in whatever shape it comes.

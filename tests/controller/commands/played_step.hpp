@@ -1,4 +1,4 @@
-// What a core was given, recorded so that it can be played again.
+// The input of a core, recorded so that it can be played again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a core did can be repeated from the recorded commands and events alone: same rows, same state.
+// The work of a core can be repeated from the recorded commands and events alone: same rows, same state.
 #include <catch2/catch.hpp>
 #include <random>
 #include <sstream>

@@ -1,5 +1,5 @@
-// Who may stop by voice while an answer is spoken: below its exchange nothing runs any more, and its sound is still
-// heard.
+// The right to stop by voice while an answer is spoken: below its exchange nothing runs any more, and its sound is
+// still heard.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/commands/commands_world.hpp"

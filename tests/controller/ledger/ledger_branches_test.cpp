@@ -148,7 +148,7 @@ TEST_CASE("a place that nobody wrote does no harm") {
 
 namespace {
 
-/// What the events up to `id` say of a scope and below it: what lives, and what of it is being stopped.
+/// The state after the events up to `id` of a scope and below it: what lives, and what of it is being stopped.
 std::pair<std::uint64_t, std::uint64_t> counted(const world& w, std::uint64_t id, const scope_path& scope) {
   std::map<operation_id, bool> live; // and whether it is being stopped
   for (const auto& e : w.store.events) {

@@ -87,7 +87,7 @@ TEST_CASE("every state of a turn is a state of its task") {
     CHECK(status_of(stopped(status::cancelling, true, 0, 0, cause)).state == task_state::working);
     CHECK(status_of(stopped(status::cancelled, true, 0, 0, cause)).state == task_state::canceled);
   }
-  // What ended before its stop reached it has ended as it did.
+  // A task that ended before its stop reached it has ended as it did.
   CHECK(status_of(stopped(status::completed, false)).state == task_state::completed);
   CHECK(status_of(stopped(status::failed, true, 1)).state == task_state::failed);
 }

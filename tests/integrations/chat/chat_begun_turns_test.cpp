@@ -1,4 +1,4 @@
-// What a Stop button may drop at once: the text of a turn that has begun where it was pressed.
+// The text that a Stop button may drop at once: the text of a turn that has begun where it was pressed.
 #include "integrations/chat/begun_turns.hpp"
 
 #include <catch2/catch.hpp>

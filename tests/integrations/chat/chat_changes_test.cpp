@@ -1,4 +1,4 @@
-// What edits and deletions of requests do, as configured; what a word to stop has stopped stays stopped.
+// Edits and deletions of requests, as configured; work that a word to stop has stopped stays stopped.
 #include <catch2/catch.hpp>
 
 #include <utility>

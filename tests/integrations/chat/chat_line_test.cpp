@@ -1,4 +1,4 @@
-// What people see while their turn waits: a reaction, the number of turns ahead, and neither once it begins.
+// The signs for people while their turn waits: a reaction, the number of turns ahead, and neither once it begins.
 #include <algorithm>
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-// What the settings of a model put into its requests, in each dialect, and which of them do not fit.
+// The fields that the settings of a model put into its requests, in each dialect, and which of them do not fit.
 #include <catch2/catch.hpp>
 
 #include "integrations/models/json.hpp"

@@ -234,7 +234,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
       for (const auto n : gone) RC_ASSERT(c.w.exchanges[n] != ended::no);
       if (!c.w.client.is_playing() && c.w.client.menu() == menu::none) RC_ASSERT(c.w.speaker.empty());
     }
-    // What is still open is cancelled, and everything that is on its way comes.
+    // Every open exchange is cancelled, and everything that is on its way comes.
     if (!is_over) ++bare;
     c.take(step::bare_cancel);
     while (!c.w.ending.empty()) c.w.settle_end(c.w.ending.front());

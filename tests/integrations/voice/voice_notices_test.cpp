@@ -1,4 +1,4 @@
-// What a gateway says for itself and what it passes on: a brain cannot forge its words, and no text breaks a client.
+// The words of a gateway and those that it passes on: a brain cannot forge its words, and no text breaks a client.
 #include <catch2/catch.hpp>
 
 #include "integrations/voice/words.hpp"

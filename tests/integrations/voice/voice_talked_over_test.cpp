@@ -9,7 +9,7 @@ using namespace quell::integrations::voice::testing;
 
 namespace {
 
-/// What leaves the gateway reaches the client when the test says so, and is heard for ever.
+/// A frame that leaves the gateway reaches the client when the test says so, and is heard for ever.
 struct slow_world : world {
   slow_world() {
     arrives_at_once = hears_at_once = false;
