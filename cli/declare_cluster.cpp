@@ -40,7 +40,7 @@ void declare_worker(declaration& d) {
 }
 
 void declare_audit(declaration& d) {
-  auto* audit = d.app.add_subcommand("audit", "Who did what (admins without scope)");
+  auto* audit = d.app.add_subcommand("audit", "Actions, by whom and when (admins without scope)");
   audit->require_subcommand(1);
   const auto after = [](CLI::App& app, std::uint64_t& into) {
     app.add_option("--after", into, "only entries behind this number")->type_name("N");
@@ -95,7 +95,7 @@ void declare_cluster(declaration& d) {
       [](CLI::App& app, console_options& o) { app.add_flag("--open", o.open, "open it in a browser"); });
   declare_worker(d);
   d.command<events_options>(
-      d.app, "events", "What happened, or with -f what happens", [](CLI::App& app, events_options& o) {
+      d.app, "events", "Events of the past, or with -f as they happen", [](CLI::App& app, events_options& o) {
         app.add_flag("-f,--follow", o.follow, "go on until Ctrl-C");
         add_scope(app, "--scope", o.scope, "only at or below this scope");
         add_text(app, "--operation", o.operation, "only of this operation and below")->type_name("ID");
@@ -104,7 +104,7 @@ void declare_cluster(declaration& d) {
       });
   declare_audit(d);
   declare_token(d);
-  d.command<cost_options>(d.app, "cost", "What model calls have used", [](CLI::App& app, cost_options& o) {
+  d.command<cost_options>(d.app, "cost", "The use of model calls", [](CLI::App& app, cost_options& o) {
     app.add_option("--by", o.by, "one line for each of these (default day)")
         ->check(CLI::IsMember({"scope", "author", "day", "agent", "model"}));
     add_scope(app, "--scope", o.scope, "only at or below this scope");
@@ -113,7 +113,7 @@ void declare_cluster(declaration& d) {
   });
   d.command<reload_options>(d.app, "reload", "Make the controller read its configuration anew",
                             [](CLI::App&, reload_options&) {});
-  d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise",
+  d.command<doctor_options>(d.app, "doctor", "The promises that this machine and the cluster can keep, and their gaps",
                             [](CLI::App&, doctor_options&) {});
   d.command<completion_options>(d.app, "completion", "A completion script for your shell",
                                 [](CLI::App& app, completion_options& o) {

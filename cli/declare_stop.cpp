@@ -47,7 +47,7 @@ void declare_stop(declaration& d) {
     app.add_flag("-q,--quiet", o.quiet, "ids only");
   });
   d.command<why_options>(
-      d.app, "why", "What is not dead, or not started, yet; since when; what comes next",
+      d.app, "why", "Work that is not dead, or not started, yet; since when; what comes next",
       [](CLI::App& app, why_options& o) {
         app.add_option("TARGET", o.target, "operation, cancel or scope")->required()->type_name("ID|CANCEL|SCOPE");
       });

@@ -44,7 +44,7 @@ void decision_fields(CLI::App& app, approve_options& o) {
 }
 
 void declare_approvals(declaration& d) {
-  auto& group = *d.app.add_subcommand("approvals", "What approvers have allowed for good");
+  auto& group = *d.app.add_subcommand("approvals", "Calls that approvers have allowed for good");
   group.require_subcommand(1);
   d.command<approvals_list_options>(group, "list", "The calls that need no human any more, and until when",
                                     [](CLI::App&, approvals_list_options&) {});

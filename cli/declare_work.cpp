@@ -88,7 +88,7 @@ void wait_fields(CLI::App& app, wait_options& o) {
 
 void declare_work(declaration& d) {
   d.command<run_options>(d.app, "run", "Run a command on a worker and stream its output", run_fields);
-  d.command<ps_options>(d.app, "ps", "What lives", ps_fields);
+  d.command<ps_options>(d.app, "ps", "Live operations", ps_fields);
   d.command<show_options>(d.app, "show", "One operation",
                           [](CLI::App& app, show_options& o) { app.add_option("ID", o.id, "operation")->required(); });
   d.command<logs_options>(d.app, "logs", "Output of an operation", logs_fields);

@@ -57,7 +57,7 @@ json run() {
                 {"maxItems", limits::words},
                 {"description", "Program and arguments, no shell: [\"sh\", \"-c\", \"make && make test\"] for a "
                                 "command line."}}},
-              {"title", text("What it is for, in a few words for people; at most 200 characters.")},
+              {"title", text("Its purpose, in a few words for people; at most 200 characters.")},
               {"labels",
                {{"type", "object"},
                 {"additionalProperties", {{"type", "string"}}},
@@ -72,7 +72,7 @@ json run() {
 }
 
 json list() {
-  return tool("quell_list", "What you started here and what that started, newest first.",
+  return tool("quell_list", "Operations that you started here and those that they started, newest first.",
               object({{"status",
                        {{"type", "string"}, {"enum", statuses}, {"description", "Only these; live = not ended yet."}}},
                       {"limit", integer(1, limits::list, "At most so many (default 20).")}},
