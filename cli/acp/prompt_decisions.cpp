@@ -1,4 +1,4 @@
-// What waits for a person: asked in the editor, decided there or elsewhere.
+// Calls and questions that wait for a person: asked in the editor, decided there or elsewhere.
 //
 // A decision is repeated until the controller answers it. It may have taken the one whose answer was lost: the same
 // word again changes nothing there.

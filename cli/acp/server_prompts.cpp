@@ -56,7 +56,7 @@ void server::ask(const std::string& session, const std::string& key, editor_requ
                  "\n");
 }
 
-/// What the editor has answered is no longer among them.
+/// A request that the editor has answered is no longer among them.
 void server::take_back(const std::string& session, const std::string& key) {
   drop_questions([&](const open_question& q) { return q.session == session && q.key == key; });
 }

@@ -178,7 +178,7 @@ TEST_CASE("a prompt's images are decoded and checked") {
 
 namespace {
 
-/// What is shown of messages `ROLE TURN TEXT`, a discarded one with `-` before it.
+/// The shown part of messages `ROLE TURN TEXT`, a discarded one with `-` before it.
 std::string past_of(const std::vector<std::vector<std::string>>& messages) {
   shown_past past;
   for (const auto& one : messages) {
