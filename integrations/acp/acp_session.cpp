@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t open_questions = 100;
 constexpr std::size_t options_of_question = 20;
-constexpr std::size_t most_titles = 1'000, most_call_title_bytes = 64 << 10;
+constexpr std::size_t most_titles = 1'000, most_call_title_bytes = 64 << 10, most_call_id_bytes = 1024;
+constexpr std::size_t most_titles_bytes = 4 << 20; ///< of all titles of a prompt
 constexpr std::size_t session_id_bytes = 1024;
 constexpr std::size_t shown = mcp_limits::shown_characters;
 
@@ -121,6 +122,7 @@ void acp_session::prompt(std::string text) {
 void acp_session::send_prompt() {
   prompt_phase_ = prompt_phase::open;
   titles_.clear();
+  title_bytes_ = 0;
   prompt_id_ = ++next_id_;
   send_line(rpc::request(prompt_id_, "session/prompt",
                          {{"sessionId", session_}, {"prompt", json::array({text_block(std::exchange(prompt_, {}))})}}));
@@ -157,11 +159,21 @@ void acp_session::take_update(incoming& one) {
     // A permission request may name its call by the id alone.
     const auto call = text_member(update, "toolCallId");
     const auto title = text_member(update, "title");
-    if (!call.empty() && !title.empty() && (titles_.contains(call) || titles_.size() < most_titles))
-      titles_[call] = title.size() <= most_call_title_bytes ? title : std::string();
+    if (!title.empty()) keep_title(call, title);
     effects_.emplace_back(
         activity{excerpt(text_member(update, "title"), 200), excerpt(text_member(update, "status"), 40)});
   }
+}
+
+/// What there is no room for has no title: an old one could hide what the call is about now.
+void acp_session::keep_title(const std::string& call, const std::string& title) {
+  if (call.empty() || call.size() > most_call_id_bytes) return;
+  auto found = titles_.find(call);
+  if (found == titles_.end() && titles_.size() >= most_titles) return;
+  if (found == titles_.end()) found = titles_.emplace(call, std::string()).first;
+  title_bytes_ -= found->second.size();
+  found->second = title.size() <= std::min(most_call_title_bytes, most_titles_bytes - title_bytes_) ? title : "";
+  title_bytes_ += found->second.size();
 }
 
 void acp_session::take_request(incoming& one) {

@@ -110,6 +110,7 @@ class acp_session {
   void take_reply(incoming& one);
   void take_request(incoming& one);
   void take_update(incoming& one);
+  void keep_title(const std::string& call, const std::string& title);
   void take_question(incoming& one);
   void take_end(incoming& one);
   void send_prompt();
@@ -126,6 +127,7 @@ class acp_session {
   std::string session_, prompt_, name_, version_;
   std::map<std::uint64_t, question> questions_; ///< not answered yet
   std::map<std::string, std::string> titles_;   ///< of this prompt's calls, by `toolCallId`
+  std::size_t title_bytes_ = 0;
   std::size_t bad_messages_ = 0;
   fault over_;
   std::vector<acp_effect> effects_;

@@ -129,6 +129,45 @@ TEST_CASE("a permission request that names its call by the id alone has the titl
   CHECK(asks({{"toolCallId", "t3"}, {"title", hidden}}) == hidden);
 }
 
+TEST_CASE("an agent that names calls without end loses their titles, and never keeps an old one") {
+  talk talk;
+  talk.shake();
+  talk.prompt();
+  const auto names = [&](const std::string& call, const std::string& title) {
+    talk.update({{"sessionUpdate", "tool_call"}, {"toolCallId", call}, {"title", title}});
+  };
+  const auto title_of = [&](const std::string& call) {
+    talk.hear({{"jsonrpc", "2.0"},
+               {"id", call},
+               {"method", "session/request_permission"},
+               {"params", {{"sessionId", "s"}, {"toolCall", {{"toolCallId", call}}}, {"options", json::array()}}}});
+    const auto found = talk.all<acp_effects::permission>().back();
+    talk.session.permit(found.number, std::nullopt);
+    return found.title;
+  };
+  const std::string long_id(2'000, 'i'), most(64 << 10, 'm');
+  names(long_id, "create");
+  CHECK(title_of(long_id).empty());
+  names("t", "create");
+  names("t", most + "x");
+  CHECK(title_of("t").empty());
+  names("first", "create");
+  names("small", "create");
+  for (int i = 0; i < 64; ++i) names("big" + std::to_string(i), most);
+  CHECK(title_of("big0") == most);
+  CHECK(title_of("big63").empty());
+  names("first", most);
+  CHECK(title_of("first").empty());
+  for (int i = 0; i < 1'500; ++i) names("c" + std::to_string(i), "t");
+  CHECK(title_of("c1") == "t");
+  CHECK(title_of("c1499").empty());
+  talk.answer(3, {{"stopReason", "end_turn"}});
+  talk.prompt();
+  CHECK(title_of("big0").empty()); // those of another prompt
+  names("big0", most);
+  CHECK(title_of("big0") == most);
+}
+
 TEST_CASE("a cancel tells the agent, answers what it asks, and nothing is told after it but what became of it") {
   for (const char* reason : {"cancelled", "end_turn"}) {
     talk talk;
