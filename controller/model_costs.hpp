@@ -1,7 +1,7 @@
 // Model calls against their budgets: part of the pure core, like `ledger`.
 //
 // A call is let in and its cost is added in transactions of the ledger, so no call is let in on a sum that another one
-// has just changed. What a call costs is known only when it ends: the calls in flight at the moment at which a budget
+// has just changed. The cost of a call is known only when it ends: the calls in flight at the moment at which a budget
 // is used up still end, and are what it can be exceeded by.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 namespace quell::worker {
 
-/// Empties `folder`, in which nothing else works. What lies very deep is moved up first, so that no tree needs more
+/// Empties `folder`, in which nothing else works. Very deep folders are moved up first, so that no tree needs more
 /// than a few descriptors. False if something is left.
 bool empty_folder(const std::string& folder);
 

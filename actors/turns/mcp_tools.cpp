@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/result_json.hpp"
+#include "controller/done_elsewhere.hpp"
 
 namespace quell::controller::turns {
 
@@ -53,7 +54,7 @@ std::string offered_schema(const std::string& text) {
 } // namespace
 
 std::string mcp_offered_name(const std::string& server, const std::string& tool) {
-  std::string name = "mcp__" + server + "__" + tool;
+  std::string name = std::string(mcp_tool_prefix) + server + "__" + tool;
   // Two underscores at the end of the server's name or inside it would make the border between the names ambiguous.
   bool same = !tool.empty() && server.find("__") == std::string::npos && !server.ends_with('_');
   for (char& c : name)
@@ -66,7 +67,9 @@ std::string mcp_offered_name(const std::string& server, const std::string& tool)
   return name + "_" + hash_of(server, tool);
 }
 
-std::string a2a_offered_name(const std::string& server) { return "a2a__" + server.substr(remote_agent_prefix.size()); }
+std::string a2a_offered_name(const std::string& server) {
+  return std::string(remote_agent_tool_prefix) + server.substr(remote_agent_prefix.size());
+}
 
 tool_definition mcp_tool_definition(const turn_settings& settings, const std::string& server,
                                     const mcp_tool_facts& facts) {

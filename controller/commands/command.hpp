@@ -1,4 +1,4 @@
-// Every command as one value, with its reply. Heavy: it includes every command. Whoever makes a request includes
+// Every command as one value, with its reply. Heavy: it includes every command. A file that makes a request includes
 // command_request.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The model call that summarised a conversation has ended well, and its summary becomes a row: both or neither, so that
-// a stop that came first leaves no summary. What the call has used counts in any case.
+// a stop that came first leaves no summary. The use of the call counts in any case.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 
 namespace quell::controller::costs {
 
-/// Input and output. What was read from a cache or written to it is part of the input.
+/// Input and output. Tokens that were read from a cache or written to it are part of the input.
 inline std::uint64_t tokens_of(const model_usage& used) { return sum_of_use(used.input_tokens, used.output_tokens); }
 
 /// Of a turn with its sub-agents. 0 = no limit.

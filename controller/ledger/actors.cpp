@@ -72,10 +72,14 @@ bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, m
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     const bool began = operations_[x].has_begun();
-    end_own_work(x,
-                 stopped_end(x, began ? end.how.value_or(receipt::cooperative) : receipt::never_started,
-                             began ? end.evidence : proof::never_ran),
-                 now);
+    // Whoever ends a call of an earlier life without its answer knows nothing of what goes on elsewhere.
+    if (began && !end.how && works_elsewhere(x))
+      end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
+    else
+      end_own_work(x,
+                   stopped_end(x, began ? end.how.value_or(receipt::cooperative) : receipt::never_started,
+                               began ? end.evidence : proof::never_ran),
+                   now);
     return false;
   }
   if (end.call) close_call(x, *end.call);

@@ -253,7 +253,7 @@ void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds
     tell_owner(x, wanted, now);
     write_row(x);
   };
-  // Whichever are fewer, so that the owners whom others have stopped do not slow this cancel.
+  // It walks the smaller of the two sets, so that the owners whom others have stopped do not slow this cancel.
   if (run.remaining < leases_.notified().size()) {
     for (const index x : runs_.covered_list(run))
       if (leases_.notified().contains(operations_[x].seq)) hurry(x);

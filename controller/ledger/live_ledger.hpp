@@ -247,6 +247,8 @@ class live_ledger final : public ledger,
   // resumes.cpp
   void interrupt_actors(moment now);
   void interrupt(index x, moment now);
+  /// Whether somebody outside of quell can go on with it although its actor is gone.
+  bool works_elsewhere(index x) const;
   bool goes_on(index turn);
   bool only_waits(index x) const;
   bool spawned_and_waits(index call) const;

@@ -44,6 +44,7 @@ struct operation_details {
   std::optional<containment> level;
   std::int32_t pid = 0;
   output_counts output;
+  bool works_elsewhere = false; ///< a call of an earlier life at a server or a remote agent: it may go on there
   std::string result;
   milliseconds timeout{0};
   std::optional<milliseconds> lease;

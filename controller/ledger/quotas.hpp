@@ -45,7 +45,7 @@ class author_counts {
   std::unordered_map<std::uint64_t, author_share> shares_;
 };
 
-/// Whether a token has a limited share. Whoever owns the machine has no limit, nor has quell's own work, nor has work
+/// Whether a token has a limited share. The owner of the machine has no limit, nor has quell's own work, nor has work
 /// whose row does not say the token.
 inline bool has_share(std::string_view token) {
   return !token.empty() && token != bootstrap_token_id && token != own_token_id;

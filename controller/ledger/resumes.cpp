@@ -1,7 +1,7 @@
 // Actors of an earlier life: which turns go on after a restart, and which operations end with it.
 //
 // A turn goes on with its sub-agents and their calls: the scheduler adopts what still runs and asks the model again.
-// Its model calls end, because their connections are gone. What was stopped before the crash ends as stopped.
+// Its model calls end, because their connections are gone. Work that was stopped before the crash ends as stopped.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -128,11 +128,19 @@ void live_ledger::interrupt_below(const operation_id& id, moment now) {
   }
 }
 
+bool live_ledger::works_elsewhere(index x) const {
+  const auto& d = operations_[x].details;
+  return d && d->works_elsewhere;
+}
+
 /// Ends an operation whose actor is gone.
 void live_ledger::interrupt(index x, moment now) {
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
-    end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
+    if (works_elsewhere(x)) // its actor died with the process; what somebody else does for it did not
+      end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
+    else
+      end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
     return;
   }
   if (operations_[x].kind == quell::kind::tool_call)

@@ -13,8 +13,6 @@ from source import all_sources
 # At the beginning of a text, of a line's bold words or cell or item, or behind a sentence. A question may begin so.
 HEADLESS = re.compile(r"(?:^|(?<=[.!?:] )|(?<=[.!?]\*\* )|(?<=\*\*)|(?<=\| )|(?<=- )|(?<=# ))(?:\d+[.:]? )?(?:What|Who|Whoever|Whatever|Whichever)\s[^.?!|]*[.?!|]?", re.MULTILINE)
 QUESTIONS = ("What would change our mind", "What needs me")  # the last part of a decision; the name of a list of the console
-# Comments of rooms whose sources wait for a quiet moment of the long runs.
-LATER = ("controller/", "worker/", "tests/simulation/")
 
 
 def headless(text: str) -> Iterator[tuple[int, str]]:
@@ -50,8 +48,6 @@ def check(root: pathlib.Path) -> list[str]:
         for line, sentence in headless(without_code(path.read_text(encoding="utf-8"))):
             failures.append(f"{path.relative_to(root)}:{line + 1}: {sentence}")
     for source in all_sources(root):
-        if source.path.startswith(LATER):
-            continue
         for begins, text in comments(source.lines):
             failures += [f"{source.path}:{begins}: {sentence}" for _, sentence in headless(text)]
     return [f"{failure}\n    why: a sentence names its subject, so that it is read once" for failure in failures]

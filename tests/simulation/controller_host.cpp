@@ -27,7 +27,7 @@ void controller_host::start() {
     return;
   }
   ++lives_;
-  dying_ = leaving_ = turn_over_sent_ = false;
+  dying_ = leaving_ = burst_over_sent_ = false;
   effects_left_.reset();
   timer_at_.reset();
   ++generation_;
@@ -151,15 +151,15 @@ void controller_host::committed(const records::commit_notice& n) {
 }
 
 void controller_host::after() {
-  if (!gate_->dirty() || turn_over_sent_) return;
-  turn_over_sent_ = true;
+  if (!gate_->dirty() || burst_over_sent_) return;
+  burst_over_sent_ = true;
   world_.events.after(random_.between(1, 120) * us, [this, life = lives_] {
-    if (life == lives_ && is_up()) turn_over();
+    if (life == lives_ && is_up()) burst_over();
   });
 }
 
-void controller_host::turn_over() {
-  turn_over_sent_ = false;
+void controller_host::burst_over() {
+  burst_over_sent_ = false;
   arm(gate_->end_burst(now()));
   after();
   end_handler();

@@ -66,7 +66,7 @@ class controller_host final : public controller::commit_gate_edges {
   void after();
   void arm(std::optional<boot_time> next);
   void tick();
-  void turn_over();
+  void burst_over();
   void end_handler();
   void die(bool orderly);
   bool acts();
@@ -82,7 +82,7 @@ class controller_host final : public controller::commit_gate_edges {
   std::optional<boot_time> timer_at_;
   std::optional<std::uint64_t> effects_left_;
   instant down_for_ = 500 * ms;
-  bool turn_over_sent_ = false, dying_ = false, leaving_ = false, start_planned_ = false;
+  bool burst_over_sent_ = false, dying_ = false, leaving_ = false, start_planned_ = false;
 };
 
 } // namespace quell::simulation

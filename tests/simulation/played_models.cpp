@@ -73,7 +73,7 @@ class virtual_models final : public model_client {
     life_->at.turns.requested_model(request);
     if (life_->at.plan.voice && !life_->at.failed()) life_->at.voices.requested_model(request);
   }
-  /// What was said by voice is named in the answer.
+  /// Words that came by voice are named in the answer.
   static std::string mark_in(const model_request& request) {
     std::string mark;
     for (const auto& entry : request.messages)

@@ -1,4 +1,4 @@
-// What each caller does is drawn by its number, so that a run without some of it resembles the run with it.
+// Each caller's steps are drawn by its number, so that a run without some of it resembles the run with it.
 #include "tests/simulation/voice_callers.hpp"
 
 #include <nlohmann/json.hpp>

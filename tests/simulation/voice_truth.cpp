@@ -1,4 +1,4 @@
-// What leaves the gateway, reaches the speaker, and is told to a model.
+// The words that leave the gateway, reach the speaker, and are passed to a model.
 #include "tests/simulation/voice_truth.hpp"
 
 #include <algorithm>

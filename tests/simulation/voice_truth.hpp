@@ -42,7 +42,7 @@ class voice_truth {
   void frame_comes(int connection, const integrations::voice::frame& f);
   /// Samples reach the speaker.
   void plays(int connection, const std::string& samples);
-  /// What plays has ended: it was heard whole, or talked over.
+  /// A playing answer has ended: it was heard whole, or talked over.
   void stops_playing(int connection);
   /// Everything is healed and at rest.
   void check_answered(int connection);

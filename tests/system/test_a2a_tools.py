@@ -2,6 +2,7 @@
 import json
 import os
 import tempfile
+import urllib.parse
 
 import pytest
 
@@ -235,6 +236,21 @@ def test_an_agent_that_a_stop_could_not_reach_is_told_by_the_next_life(world):
     until(lambda: [t["status"]["state"] for t in agent.tasks.values()] == ["TASK_STATE_CANCELED"], "the task to be stopped")
     call = c.operation(c.call(turn)["id"])
     assert (call["status"], call["stop"]["receipt"]) == ("cancelled", "unconfirmed") and len(agent.sent()) == 1, call
+
+
+def test_a_crash_right_behind_a_stop_proves_nothing_about_the_task(world):
+    """Whether the call had ended or not when quelld was killed."""
+    c, agent = world
+    for n in range(4):
+        turn = c.ask(f"go {n}", {"message": "slow"})
+        until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
+        c.cancel(wait="fenced", operation=turn)
+        c.restart()
+        assert c.ended(turn)["status"] == "cancelled"
+        done = c.api("GET", "/v1/cancels?" + urllib.parse.urlencode({"operation": turn})).json["cancels"][0]
+        assert done["report"]["receipts"]["unconfirmed"] == 1 and not done["report"]["proven"], done
+        assert c.operation(c.call(turn)["id"])["stop"]["proof"] == "none"
+        c.until_offered()
 
 
 def test_a_stop_in_the_first_moment_of_the_next_life_reaches_the_task(world):

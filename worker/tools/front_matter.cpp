@@ -1,4 +1,4 @@
-// As much of YAML as the front matter of a skill needs. Whatever else stands there is passed over.
+// As much of YAML as the front matter of a skill needs. The rest is skipped.
 #include "worker/tools/front_matter.hpp"
 
 #include <algorithm>

@@ -203,3 +203,43 @@ TEST_CASE("a turn of a voice exchange ends with it, and so does what it had star
     CHECK(w.row(name).error->code == "interrupted");
   }
 }
+
+TEST_CASE("a stopped call that somebody else works on is not proven dead by a crash") {
+  for (const auto* tool : {"mcp__files__delete", "a2a__clerk", "exec"})
+    for (const bool is_stopped_before : {true, false}) {
+      CAPTURE(tool, is_stopped_before);
+      actors_world w;
+      w.turn("turn");
+      REQUIRE(w.call(tool, "turn"));
+      REQUIRE(w.begin(tool));
+      if (is_stopped_before) w.cancels("turn");
+      w.restart();
+      if (!is_stopped_before) {
+        w.cancels("turn"); // before its agent is back
+        w.give_up("turn");
+      }
+      w.roll_out();
+      CHECK(w.status_of("turn") == "cancelled");
+      ends_once(w, tool);
+      REQUIRE(w.row(tool).stop);
+      const bool is_ours = std::string(tool) == "exec";
+      CHECK((w.row(tool).stop->how == receipt::unconfirmed) == !is_ours);
+      CHECK((w.row(tool).stop->evidence == proof::none) == !is_ours);
+    }
+}
+
+TEST_CASE("a call of an earlier life that ends without an answer of its server proves nothing") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("mcp__files__delete", "turn"));
+  REQUIRE(w.begin("mcp__files__delete"));
+  w.restart();
+  REQUIRE(w.status_of("mcp__files__delete") == "running");
+  w.cancels("mcp__files__delete");
+  own_outcome nothing_known;
+  nothing_known.as = status::failed;
+  CHECK_FALSE(w.core->actors()->finish_local(w.id("mcp__files__delete"), nothing_known, w.now));
+  w.roll_out();
+  CHECK(w.row("mcp__files__delete").stop->how == receipt::unconfirmed);
+  CHECK(w.row("mcp__files__delete").stop->evidence == proof::none);
+}
