@@ -72,7 +72,7 @@ bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, m
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     const bool began = operations_[x].has_begun();
-    // Whoever ends a call of an earlier life without its answer knows nothing of what goes on elsewhere.
+    // A call of an earlier life that ends without its answer tells nothing of the work elsewhere.
     if (began && !end.how && works_elsewhere(x))
       end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     else

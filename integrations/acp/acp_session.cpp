@@ -165,7 +165,7 @@ void acp_session::take_update(incoming& one) {
   }
 }
 
-/// What there is no room for has no title: an old one could hide what the call is about now.
+/// A call without room for its title has none: an old one could hide what the call is about now.
 void acp_session::keep_title(const std::string& call, const std::string& title) {
   if (call.empty() || call.size() > most_call_id_bytes) return;
   auto found = titles_.find(call);
