@@ -1,5 +1,7 @@
 // A sub-agent goes on below the call that began it: from its own conversation, with its own calls, as its turn does.
 #include <atomic>
+#include <mutex>
+#include <utility>
 
 #include "actors/turns/adopted_work.hpp"
 #include "actors/turns/guarded_step.hpp"
@@ -45,7 +47,11 @@ class returning : public std::enable_shared_from_this<returning> {
   /// `tell` gets its end, on any thread; the first one stands.
   void start(std::function<void(actors::work_end)> tell) {
     if (is_given_up_) return tell(cancelled());
-    tell_ = std::move(tell);
+    {
+      const std::lock_guard lock(guard_);
+      if (!is_over_) std::swap(tell_, tell);
+    }
+    if (tell) return tell(cancelled()); // an early stop has ended it meanwhile
     if (is_terminal(row_.hot.now)) return finish(end_of_row(*runtime_, row_));
     runtime_->background_reads->run([self = shared_from_this()](store_reader& store) { self->read(store); });
   }
@@ -165,10 +171,15 @@ class returning : public std::enable_shared_from_this<returning> {
   }
 
   void finish(actors::work_end how) {
-    if (is_over_.exchange(true)) return;
+    std::function<void(actors::work_end)> tell;
+    {
+      const std::lock_guard lock(guard_);
+      if (is_over_.exchange(true)) return;
+      std::swap(tell_, tell);
+    }
     place_.give_back();
     above_->add_usage_below(how.used);
-    if (tell_) tell_(std::move(how));
+    if (tell) tell(std::move(how));
   }
 
   const std::shared_ptr<agent_runtime> runtime_;
@@ -177,7 +188,8 @@ class returning : public std::enable_shared_from_this<returning> {
   const agent_settings settings_;
   const records::operation_record row_;
   sub_agent_place place_;
-  std::function<void(actors::work_end)> tell_;
+  std::mutex guard_;                           ///< of `tell_`: an early stop ends it on the core's thread
+  std::function<void(actors::work_end)> tell_; ///< empty: not started, or told
   std::atomic<bool> is_given_up_{false}, is_over_{false};
 };
 

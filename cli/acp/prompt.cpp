@@ -193,7 +193,8 @@ void prompt::await_proof(const std::string& cancel) {
   keep(api_.call("GET", path, nullptr, proof_wait * 2, [this, cancel](answer<json> a) {
     if (is_over_) return;
     if (a) cancel_ = std::move(*a);
-    if (text_of(cancel_, "status") == "settled") return answer_cancelled(cancel_);
+    const bool is_refused = !a && !may_pass(a.error()); // a cancel above the token's scope
+    if (is_refused || text_of(cancel_, "status") == "settled") return answer_cancelled(cancel_);
     api_.loop().after(proof_pause, [this, cancel, alive = std::weak_ptr(alive_)] {
       if (!alive.expired() && !is_over_) await_proof(cancel);
     });

@@ -72,7 +72,7 @@ class AskingCluster(TurnCluster):
 
 @pytest.fixture(params=(True, False), ids=("streams", "polled"))
 def world(request):
-    agent = RemoteAgent(request.param)
+    agent = RemoteAgent(request.param, *free_ports(1))  # it can be left and taken again
     try:
         with AskingCluster(agent.url) as c:
             c.until_offered()

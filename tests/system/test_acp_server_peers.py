@@ -235,7 +235,7 @@ def test_a_cancelled_prompt_waits_as_long_as_what_is_below_it_may_take(world):
     name = e.begin("prompt", sessionId=sid, text="endless")
     turn = running_turn(c)
     e.step("update")
-    far = c.api("POST", "/v1/operations", {"kind": "external", "name": "far", "parent": turn, "grace_ms": 60_000}).json["id"]
+    far = c.api("POST", "/v1/operations", {"kind": "external", "name": "far", "parent": turn, "grace_ms": 60_000, "external": {"lease_ms": 0}}).json["id"]
     e.begin("cancel", sessionId=sid)
     c.wait_status(turn, "cancelling")
     began = time.monotonic()

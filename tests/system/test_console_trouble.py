@@ -118,6 +118,7 @@ PIXELS = """return await page.locator('.chart', { hasText: args.of ?? '' }).firs
 
 
 def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(cluster, browser):
+    browser("await page.mouse.move(1, 1)")  # wherever another test left it
     browser.sign_in(cluster)
     browser.go("/cluster")
     browser("await page.locator('.chart canvas').first().waitFor()")

@@ -30,7 +30,8 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    with TurnCluster(script(m)) as c:
+    # The lease: a command outlives a restart, however long that takes.
+    with TurnCluster(script(m), settings=["workers.lease=60s"]) as c:
         yield c, m
 
 
@@ -197,7 +198,9 @@ def test_a_page_that_resumes_behind_a_restart_owns_its_turn_again(world):
     assert answer.status == 200 and answer.headers["X-Quell-Turn"] == turn, answer.status
     begun = b""
     while b"tool-input-available" not in begun:
-        begun += answer.read1()
+        piece = answer.read1()
+        assert piece, begun
+        begun += piece
     resumed.sock.shutdown(socket.SHUT_RDWR)
     resumed.close()
     done = c.ended(turn)

@@ -221,8 +221,10 @@ def test_a_rule_that_a_stop_crosses_stands_only_if_the_call_was_approved(c):
             one.start()
         for one in crowd:
             one.join()
-        assert answers["no"]["status"] == "settled" and c.ended(turn)["status"] == "cancelled", answers
+        end = c.ended(turn)["status"]
         decision, = [e["data"]["decision"] for e in c.events(turn, "approval_resolved")]
+        # A stop that is late for the approved call can be late for the whole turn.
+        assert answers["no"]["status"] == "settled" and (end == "cancelled" or (end, decision) == ("completed", "approved")), (end, answers)
         decisions.add(decision)
         stands = [r for r in rules(c) if r["scope"] == scope]
         assert bool(stands) == (decision == "approved") == (answers["yes"].status == 200), (decision, stands, answers["yes"].body)

@@ -145,7 +145,7 @@ TEST_CASE("wrong settings of models say where and what to do") {
   CHECK(says(model("price = { input = -1 }"), "from 0"));
   CHECK(says(model("headers = { Authorization = \"x\" }"), "key_env"));
   CHECK(says(model("headers = { \"a b\" = \"x\" }"), "not the name of a header"));
-  CHECK(says(model("headers = { X-A = \"a\\nB: c\" }"), "no line"));
+  CHECK(says(model("headers = { X-A = \"a\\nB: c\" }"), "not one line"));
   CHECK(says(model("headers_env = { X-A = \"NOT_SET\" }"), "NOT_SET"));
   CHECK(says(model("response_format = \"xml\""), "must be text or json"));
   CHECK(says(model("response_schema = \"{\""), "not a JSON object"));
