@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 bool is_for(const approval_rule& rule, const std::string& tool_name) {
-  if (rule.tool.starts_with("mcp:")) return tool_name.starts_with("mcp__" + rule.tool.substr(4) + "__");
+  if (rule.tool.starts_with("mcp:")) return tool_name.starts_with(mcp_names_of(rule.tool.substr(4)));
   if (is_remote_agent(rule.tool)) return tool_name == a2a_offered_name(rule.tool);
   return glob_fits(rule.tool, tool_name);
 }

@@ -10,6 +10,7 @@
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/begin_turn.hpp"
+#include "controller/done_elsewhere.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -30,7 +31,7 @@ result<std::vector<records::operation_record>> children_of(store_reader& store, 
 }
 
 std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
-  if (!call.name.starts_with("a2a__")) return std::nullopt;
+  if (!call.name.starts_with(remote_agent_tool_prefix)) return std::nullopt;
   auto found = named_task_of(store, call.operation);
   if (!found) return found.error();
   call.remote_task = std::move(found->name);

@@ -53,8 +53,10 @@ std::string offered_schema(const std::string& text) {
 
 } // namespace
 
+std::string mcp_names_of(const std::string& server) { return std::string(mcp_tool_prefix) + server + "__"; }
+
 std::string mcp_offered_name(const std::string& server, const std::string& tool) {
-  std::string name = std::string(mcp_tool_prefix) + server + "__" + tool;
+  std::string name = mcp_names_of(server) + tool;
   // Two underscores at the end of the server's name or inside it would make the border between the names ambiguous.
   bool same = !tool.empty() && server.find("__") == std::string::npos && !server.ends_with('_');
   for (char& c : name)

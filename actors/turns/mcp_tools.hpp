@@ -7,6 +7,9 @@
 
 namespace quell::controller::turns {
 
+/// The beginning of the names of this server's tools, `mcp__SERVER__`.
+std::string mcp_names_of(const std::string& server);
+
 /// `mcp__SERVER__TOOL` in `[A-Za-z0-9_-]{1,64}`. A hash of both names follows if something had to be changed or cut, or
 /// if the border between the two names would be ambiguous: different tools have different names.
 std::string mcp_offered_name(const std::string& server, const std::string& tool);

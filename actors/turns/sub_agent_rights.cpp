@@ -35,7 +35,7 @@ std::optional<std::string> not_owned(const std::vector<std::string>& names, cons
       return o == name || (o == "exec" && goes_with_exec(name)) ||
              (is_remote_agent(o) && name == a2a_offered_name(o)) ||
              (is_remote_agent(name) && o == a2a_offered_name(name)) ||
-             (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
+             (o.starts_with("mcp:") && name.starts_with(mcp_names_of(o.substr(4))));
     });
     if (!is_owned) return name;
   }

@@ -17,7 +17,7 @@ bool wants(const agent_settings& agent, const tool_definition& tool) {
   if (tool.is_remote_agent()) return has_name(*agent.tools, tool.mcp_server) || has_name(*agent.tools, tool.offer.name);
   return has_name(*agent.tools, tool.offer.name) ||
          (!tool.mcp_server.empty() && (has_name(*agent.tools, "mcp:" + tool.mcp_server) ||
-                                       has_name(*agent.tools, "mcp__" + tool.mcp_server + "__" + tool.mcp_tool)));
+                                       has_name(*agent.tools, mcp_names_of(tool.mcp_server) + tool.mcp_tool)));
 }
 
 std::string seconds(milliseconds time) { return std::to_string((time.count() + 999) / 1000) + " s"; }
@@ -53,7 +53,7 @@ std::vector<std::string> mcp_servers_of(const turn_settings& settings, const age
   for (const auto& server : settings.mcp)
     if (std::any_of(agent.tools->begin(), agent.tools->end(), [&](const std::string& name) {
           if (is_remote_agent(server.name)) return name == server.name || name == a2a_offered_name(server.name);
-          return name == "mcp:" + server.name || name.starts_with("mcp__" + server.name + "__");
+          return name == "mcp:" + server.name || name.starts_with(mcp_names_of(server.name));
         }))
       servers.push_back(server.name);
   return servers;

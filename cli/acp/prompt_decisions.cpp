@@ -25,7 +25,7 @@ void prompt::take(const json& event) {
   const auto type = text_of(event, "type");
   if (type == "approval_resolved") {
     const auto& data = member(event, "data");
-    return tell_.take_back(text_of(data, "operation") + " " + text_of(data, "question"));
+    return tell_.take_back(question_key(text_of(data, "operation"), text_of(data, "question")));
   }
   if (type != "approval_required" || is_cancelled_) return;
   auto q = updates_->question(event, editor_);

@@ -21,6 +21,12 @@ const char* name_of(editor_request what);
 /// Whether the editor shows forms (ACP's elicitation): then what a call asks is a form, else options to choose from.
 enum class editor_shows : std::uint8_t { options, forms };
 
+/// Names the matter that a person is asked about; the event `approval_resolved` has the same. `question`: "" = whether
+/// the call may begin.
+inline std::string question_key(const std::string& operation, const std::string& question) {
+  return operation + " " + question;
+}
+
 /// A call of a tool that waits for a human.
 struct human_question {
   std::string operation; ///< of the call
@@ -32,8 +38,7 @@ struct human_question {
   /// By `optionId`: the values that it gives to the question. Others give none.
   std::map<std::string, json> values = {};
 
-  /// Also of its end, event `approval_resolved`.
-  std::string key() const { return operation + " " + question; }
+  std::string key() const { return question_key(operation, question); }
 };
 /// Without the option to allow the call for longer.
 human_question once_only(human_question q);
@@ -86,7 +91,7 @@ class shown_past {
 
  private:
   std::vector<json> updates_;
-  std::set<std::string> gone_; ///< turns whose request is no part of the conversation any more
+  std::set<std::string> gone_; ///< turns whose request the conversation no longer has
   bool any_ = false;
 };
 

@@ -31,6 +31,17 @@ struct model_world : commands_world {
     what.limits = limits;
     return what;
   }
+  /// A call of a tool, which has not begun.
+  operation_id call_of_turn() {
+    create_order o;
+    o.by = admin();
+    o.kind = kind::tool_call;
+    o.parent = turn;
+    o.call = records::call_record{};
+    const auto id = operation_id::fresh();
+    REQUIRE(done(commands::create_local{std::move(o), id}));
+    return id;
+  }
   used_by_call used(std::uint64_t tokens) const {
     model_usage usage;
     usage.output_tokens = tokens;
@@ -138,17 +149,7 @@ TEST_CASE("a task in the background is started with the end of its call in one b
     end.call = records::call_outcome{true, false, R"({"task":"x"})"};
     return commands::start_background{std::move(task.order), task.fresh, w.a, limit, call, std::move(end)};
   };
-  const auto call_of_turn = [&w] {
-    create_order o;
-    o.by = w.admin();
-    o.kind = kind::tool_call;
-    o.parent = w.turn;
-    o.call = records::call_record{};
-    const auto id = operation_id::fresh();
-    REQUIRE(w.done(commands::create_local{std::move(o), id}));
-    return id;
-  };
-  const auto first = start(1, call_of_turn());
+  const auto first = start(1, w.call_of_turn());
   const auto before = w.edges.batches.size();
   const auto began = w.done(first);
   CHECK_FALSE(began.refused);
@@ -165,7 +166,7 @@ TEST_CASE("a task in the background is started with the end of its call in one b
               [](const records::entry& e) { return std::holds_alternative<records::put_call_result>(e); }));
 
   // As many run as may at once: nothing is started, and the call goes on.
-  const auto second = start(1, call_of_turn());
+  const auto second = start(1, w.call_of_turn());
   const auto full = w.done(second);
   REQUIRE(full.refused);
   CHECK(has_code(*full.refused, failure_code::too_many_background));
@@ -182,13 +183,7 @@ TEST_CASE("a task in the background is started with the end of its call in one b
 
 TEST_CASE("no task begins in the background for a call that was stopped before", "[background]") {
   model_world w;
-  create_order o;
-  o.by = w.admin();
-  o.kind = kind::tool_call;
-  o.parent = w.turn;
-  o.call = records::call_record{};
-  const auto call = operation_id::fresh();
-  REQUIRE(w.done(commands::create_local{std::move(o), call}));
+  const auto call = w.call_of_turn();
   auto task = w.task("a");
   task.order.on_parent_end = on_parent_end::detach;
   task.order.parent = call;
