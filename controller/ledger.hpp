@@ -154,7 +154,7 @@ class ledger {
   /// All work on this worker whose dead-by is not after `now` is dead by rule: ends it with lease_expired. Returns the
   /// next remaining dead-by.
   virtual std::optional<boot_time> lease_expired(const std::string& worker,
-                                                 const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
+                                                 const std::function<boot_time(std::optional<milliseconds>)>& known_end,
                                                  moment now) = 0;
   virtual void output_counts(const operation_id& id, const quell::output_counts& counts) = 0;
 

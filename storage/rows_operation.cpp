@@ -36,9 +36,9 @@ void bind_hot(binder& to, const operation_hot& hot) {
         .time(stop->signalled_at)
         .time(stop->kill_at)
         .code(stop->how)
-        .code(stop->evidence);
+        .code(stop->how ? stop->evidence : hot.self_evidence);
   else
-    for (int i = 0; i < 7; ++i) to.nothing();
+    to.nothing().nothing().nothing().nothing().nothing().nothing().code(hot.self_evidence);
   if (hot.exit && hot.exit->code)
     to.integer(*hot.exit->code);
   else
@@ -91,6 +91,10 @@ operation_hot read_hot(columns& from) {
   auto error_message = from.text();
   if (error_code) hot.error = operation_error{std::move(*error_code), std::move(error_message)};
   hot.self_status = from.maybe_code<status>();
+  if (hot.self_status && !stop.how) {
+    hot.self_evidence = stop.evidence;
+    if (hot.stop) hot.stop->evidence.reset();
+  }
   hot.level = from.maybe_code<containment>();
   hot.pid = static_cast<std::int32_t>(from.integer());
   hot.output.stdout_bytes = from.count();

@@ -1,6 +1,6 @@
-// The outcome of a cancelled call is kept within a minute of its end, if only as `ignored`. A call without one was
-// cancelled by a life that ended too early: it is told now, again perhaps, which changes nothing for a task that is
-// over.
+// The outcome of a stopped call is kept within a minute of its end, if only as `ignored`. A call without one was
+// stopped by a life that ended too early, or interrupted by that end: it is told now, again perhaps, which changes
+// nothing for a task that is over.
 #include "actors/turns/left_stops.hpp"
 
 #include <spdlog/spdlog.h>
@@ -15,6 +15,7 @@
 #include "actors/turns/mcp_tools.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/note_call_outcome.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::controller::turns {
 
@@ -40,7 +41,7 @@ std::vector<records::operation_record> calls_of(store_reader& store, const std::
   f.ascending = true;
   f.limit = calls_per_read;
   if (!is_live) {
-    f.ended_statuses = {status::cancelled};
+    f.ended_statuses = {status::cancelled, status::failed}; // by its time or its budget, or with its turn
     f.ended_since = since;
   }
   std::vector<records::operation_record> all;
@@ -61,7 +62,10 @@ std::string reason_of(const records::operation_record& row, store_reader& store)
   return cancel && *cancel ? (*cancel)->reason : std::string();
 }
 
-bool is_untold(const records::operation_record& row) { return row.hot.stop && row.hot.late.empty(); }
+bool is_untold(const records::operation_record& row) {
+  const bool is_interrupted = row.hot.error && has_code(*row.hot.error, failure_code::interrupted);
+  return (row.hot.stop || is_interrupted) && row.hot.late.empty();
+}
 
 void tell(const std::shared_ptr<agent_runtime>& runtime, const left_task& of, const std::string& reason) {
   const auto note = [runtime, call = of.call, title = server_title(of.server)](const std::string& late) {

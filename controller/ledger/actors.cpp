@@ -73,7 +73,9 @@ bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, m
     if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
     const bool began = operations_[x].has_begun();
     // A call of an earlier life that ends without its answer tells nothing of the work elsewhere.
-    if (began && !end.how && works_elsewhere(x))
+    if (began && operations_[x].details->is_unasked)
+      end_own_work(x, stopped_end(x, receipt::cooperative, proof::internal), now);
+    else if (began && !end.how && works_elsewhere(x))
       end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     else
       end_own_work(x,

@@ -27,6 +27,7 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
       if (!stop.words->by.id.empty()) state.by = stop.words->by;
     }
     if (n.kind == quell::kind::tool_call && !n.is_over()) close_call(x, stopped_call(x, stop.cause));
+    if (n.now == status::paused && !asks(x)) details(x).is_unasked = true;
     details(x).stop = state;
   }
   if (n.now == status::paused && !n.is_over()) {
@@ -41,7 +42,9 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
 void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
   operation_node& n = operations_[x];
   if (n.is_stopped()) return;
-  if (operations_.never_sent(x)) {
+  // Since a backup that was restored, its owner can have begun what the backup knows as waiting.
+  const bool may_have_begun = n.external && n.seq < restored_below_;
+  if (operations_.never_sent(x) && !may_have_begun) {
     set_stop(x, stop, announce::no, now);
     end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
     return;
@@ -196,7 +199,8 @@ void live_ledger::finish_one(index x, moment now) {
   const bool is_unseen = !d.end_how && d.end_evidence == proof::none;
   const receipt how = d.end_how.value_or(is_unseen ? receipt::unconfirmed : receipt::already_finished);
   const proof by_itself = n.external ? proof::reported : proof::exit_status;
-  const proof evidence = is_unseen ? proof::none : d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
+  const bool is_known = d.end_how || d.end_evidence == proof::lease_expired; // dead by rule: nobody saw its exit
+  const proof evidence = is_unseen ? proof::none : is_known ? d.end_evidence.value_or(by_itself) : by_itself;
   const bool is_notified = d.end_how && how != receipt::never_started && n.self_status == status::cancelled;
   if (is_notified) announce_cancelling(x, now);
   if (d.stop) {
@@ -206,6 +210,7 @@ void live_ledger::finish_one(index x, moment now) {
   if (!set_status(x, n.self_status)) end_against_table(x, now);
   records::operation_hot hot = hot_of(x);
   hot.self_status.reset();
+  hot.self_evidence.reset();
   hot.ended_at = now.wall;
   hot.ended_seq = take_seq();
   if (n.kind == quell::kind::turn) close_tree(x, hot);

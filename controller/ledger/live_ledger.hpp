@@ -314,6 +314,9 @@ class live_ledger final : public ledger,
   // restored.cpp: gaps of a restored backup
   void doubt(index x, moment now);
   boot_time doubted_until(index x) const;
+  /// `known`: by the lease that the backup names.
+  boot_time dead_by(index x, boot_time known) const;
+  std::optional<wall_time> shown_dead_by(index x, const reachability& r, moment now) const;
   void adopt(const operation_id& id, index worker);
   void not_there(index x);
   void end_doubt(index x, moment now);

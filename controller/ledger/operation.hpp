@@ -44,6 +44,7 @@ struct operation_details {
   std::optional<containment> level;
   std::int32_t pid = 0;
   output_counts output;
+  bool is_unasked = false;      ///< a call that was stopped while a human was asked whether it may run: nobody has it
   bool works_elsewhere = false; ///< a call of an earlier life at a server or a remote agent: it may go on there
   std::string result;
   milliseconds timeout{0};

@@ -115,13 +115,13 @@ void live_ledger::resend_stops(index worker, moment now) {
 
 std::optional<boot_time>
 live_ledger::lease_expired(const std::string& worker,
-                           const std::function<boot_time(std::optional<milliseconds>)>& dead_by, moment now) {
+                           const std::function<boot_time(std::optional<milliseconds>)>& known_end, moment now) {
   const index w = known_worker(worker);
   std::optional<boot_time> next;
   for (const index x : operations_.held_by(w)) {
     const operation_node& n = operations_[x];
     if (n.phase == phase::in_doubt) continue; // another worker can have it
-    const boot_time dead = dead_by(n.details ? n.details->lease : std::nullopt);
+    const boot_time dead = dead_by(x, known_end(n.details ? n.details->lease : std::nullopt));
     if (dead > now.boot) {
       if (!next || dead < *next) next = dead;
       continue;

@@ -46,6 +46,7 @@ records::operation_hot live_ledger::hot_of(index x) const {
   hot.exit = d.exit;
   hot.error = d.error;
   hot.level = d.level;
+  if (n.is_over() && !d.end_how) hot.self_evidence = d.end_evidence;
   hot.pid = d.pid;
   hot.output = d.output;
   if (d.question)

@@ -75,7 +75,8 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   } else if (n.kind != quell::kind::task) {
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
-  if (n.kind == quell::kind::tool_call && hot.started_at && is_done_elsewhere(r.name))
+  const bool is_unasked = hot.now == status::paused && !question_in(hot); // a human was asked whether it may run
+  if (n.kind == quell::kind::tool_call && hot.started_at && !is_unasked && is_done_elsewhere(r.name))
     details(x).works_elsewhere = true;
   if (n.now == status::paused) operations_.wait_for(x, approval_reason());
   const bool has_details = hot.stop || hot.exit || hot.error || hot.self_status || hot.level || hot.deadline_at ||
@@ -109,6 +110,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
       details(x).end_how = hot.stop->how;
       details(x).end_evidence = hot.stop->evidence;
     }
+    if (hot.self_evidence) details(x).end_evidence = hot.self_evidence;
   }
   if (hot.stop) {
     operations_.mark_stopped(x);

@@ -2,6 +2,8 @@
 // and ended since, on any worker, and the worker can have forgotten it. So the task is neither placed again nor assumed
 // never to have begun. A worker that names it in its hello has it. If no worker has named it when every lease that can
 // have been granted is over, it lives nowhere: whether it ran stays unknown, and the record says so.
+#include <algorithm>
+
 #include "controller/ledger/live_ledger.hpp"
 #include "protocol/lease.hpp"
 
@@ -11,6 +13,18 @@ boot_time live_ledger::doubted_until(index x) const {
   const auto& more = operations_[x].details;
   const milliseconds own = more && more->lease ? *more->lease : milliseconds{0};
   return began_ + lease_wait(std::max({settings_.longest_lease, settings_.worker_lease, own}));
+}
+
+/// Since the backup its worker can have got a longer lease than the backup knows, such as that of a planned stop.
+boot_time live_ledger::dead_by(index x, boot_time known) const {
+  return operations_[x].seq < restored_below_ ? std::max(known, doubted_until(x)) : known;
+}
+
+std::optional<wall_time> live_ledger::shown_dead_by(index x, const reachability& r, moment now) const {
+  const auto& n = operations_[x];
+  const auto known = r.dead_by ? r.dead_by(n.details ? n.details->lease : std::nullopt) : std::nullopt;
+  if (!known || n.seq >= restored_below_) return known;
+  return std::max(*known, now.wall + std::chrono::ceil<milliseconds>(doubted_until(x) - now.boot));
 }
 
 void live_ledger::doubt(index x, moment now) {

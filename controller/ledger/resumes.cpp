@@ -152,7 +152,7 @@ void live_ledger::interrupt(index x, moment now) {
   end_own_work(x,
                {status::failed,
                 {},
-                proof::internal,
+                works_elsewhere(x) ? proof::none : proof::internal,
                 {},
                 records::own_error(failure_code::interrupted, "the controller was restarted while it ran"),
                 {},

@@ -82,7 +82,7 @@ unproven_operation live_ledger::unproven_of(const cancel_run& run, index x, mome
   }
   if (ask_) {
     const reachability r = ask_(workers_[n.worker]);
-    if (r.dead_by) u.dead_by = r.dead_by(n.details ? n.details->lease : std::nullopt);
+    u.dead_by = shown_dead_by(x, r, now);
     if (!r.reachable) {
       u.why = unproven_why::worker_unreachable;
       u.since = r.since.value_or(u.since);

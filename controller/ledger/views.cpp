@@ -38,7 +38,7 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
       v.unreachable_since = r.since.value_or(now.wall);
-      if (r.dead_by) v.dead_by = r.dead_by(n.details ? n.details->lease : std::nullopt);
+      v.dead_by = shown_dead_by(x, r, now);
     }
   }
   return v;

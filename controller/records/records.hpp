@@ -65,8 +65,9 @@ struct operation_hot {
   std::optional<stop_state> stop;
   std::optional<exit_state> exit;
   std::optional<operation_error> error;
-  std::optional<status> self_status; ///< how its own work ended while its children are still live
-  std::optional<containment> level;  ///< the containment in use, since it started
+  std::optional<status> self_status;  ///< how its own work ended while its children are still live
+  std::optional<proof> self_evidence; ///< beside `self_status`: how that end was known, unless the stop says it
+  std::optional<containment> level;   ///< the containment in use, since it started
   std::int32_t pid = 0;
   output_counts output;
   std::string result; ///< JSON text; "" = null

@@ -125,6 +125,27 @@ TEST_CASE("every kind of entry comes back from a restart as it was written") {
   CHECK(integrity(directory.path()) == "ok");
 }
 
+TEST_CASE("how an own end was known comes back, with and without a stop that came behind it") {
+  for (const bool is_stopped : {false, true}) {
+    CAPTURE(is_stopped);
+    temp_directory directory;
+    auto record = full_operation(100);
+    record.hot.ended_seq = 0;
+    record.hot.now = is_stopped ? status::cancelling : status::running;
+    record.hot.ended_at.reset();
+    record.hot.stop.reset();
+    if (is_stopped) record.hot.stop = stop_state{stop_cause::cancel, 105, cancel_id::fresh(), at(4), at(5), {}, {}};
+    record.hot.self_evidence = proof::none;
+    {
+      store s(directory.path());
+      REQUIRE_FALSE(s.write({put_operation{record}}));
+    }
+    store again(directory.path());
+    REQUIRE(again.recovered.live.size() == 1);
+    CHECK(again.recovered.live[0].hot == record.hot);
+  }
+}
+
 TEST_CASE("dropped rows are gone after a restart") {
   temp_directory directory;
   const auto token = full_token();

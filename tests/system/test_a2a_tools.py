@@ -238,6 +238,32 @@ def test_an_agent_that_a_stop_could_not_reach_is_told_by_the_next_life(world):
     assert (call["status"], call["stop"]["receipt"]) == ("cancelled", "unconfirmed") and len(agent.sent()) == 1, call
 
 
+def test_an_agent_that_a_timeout_could_not_reach_is_told_by_the_next_life(world):
+    c, agent = world
+    turn = c.ask("go", {"message": "slow", "_meta": {"timeout": 6000}})
+    until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
+    agent.close()  # it cannot be told
+    until(lambda: c.call(turn)["status"] == "failed", "the call to run out of its time")
+    c.kill_controller()
+    assert not agent.named("CancelTask")
+    agent.begin(agent.port)
+    c.start_controller()
+    agent.wait_for_call("CancelTask")
+    assert len(agent.sent()) == 1
+
+
+def test_the_task_of_a_turn_that_goes_on_no_more_is_told_to_stop(world):
+    c, agent = world
+    turn = c.ask("go", {"message": "slow"})
+    until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
+    for _ in range(4):  # a turn goes on three times
+        c.restart()
+    assert c.ended(turn)["error"]["code"] == "interrupted"
+    agent.wait_for_call("CancelTask")
+    until(lambda: [t["status"]["state"] for t in agent.tasks.values()] == ["TASK_STATE_CANCELED"], "the task to be stopped")
+    assert c.late(turn) == "done" and len(agent.sent()) == 1
+
+
 def test_a_crash_right_behind_a_stop_proves_nothing_about_the_task(world):
     """Whether the call had ended or not when quelld was killed."""
     c, agent = world

@@ -89,6 +89,8 @@ TEST_CASE("an uncancelled task that its worker does not know fails and says what
 }
 
 TEST_CASE("work that was lost unseen stays so for a cancel that comes while its children live") {
+  enum class crash { never, before_the_cancel, after_the_cancel };
+  const auto crashes = GENERATE(crash::never, crash::before_the_cancel, crash::after_the_cancel);
   world w;
   w.task("lost", in("s"));
   w.child("child", "lost", on_parent_end::cancel);
@@ -100,13 +102,17 @@ TEST_CASE("work that was lost unseen stays so for a cancel that comes while its 
   w.core->reconcile("w1", h, false, w.now);
   w.take();
   REQUIRE(w.status_of("lost") == "running"); // its child is being stopped
+  if (crashes == crash::before_the_cancel) w.restart();
   const auto c = w.cancel_scope("s");
+  w.roll_out();
+  if (crashes == crash::after_the_cancel) w.restart();
   w.roll_out();
   w.dies("child");
   w.roll_out();
   CHECK(w.row("lost").stop->how == receipt::unconfirmed);
   CHECK(w.row("lost").stop->evidence == proof::none);
   CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(w.count(c, receipt::unconfirmed) == 1);
 }
 
 TEST_CASE("a worker that is declared dead takes along what its tasks have started elsewhere") {
@@ -135,4 +141,26 @@ TEST_CASE("a worker that is declared dead takes along what its tasks have starte
   CHECK(w.status_of("elsewhere") == "cancelled");
   CHECK(w.status_of("parent") == "failed");
   CHECK(w.core->live_count() == 0);
+}
+
+TEST_CASE("work that is dead by rule stays so for a cancel that comes while its children live") {
+  const bool crashes = GENERATE(false, true);
+  world w;
+  w.task("lost", in("s"));
+  w.child("child", "lost", on_parent_end::cancel);
+  w.runs("lost", "w1");
+  w.runs("child", "w2");
+  w.core->lease_expired(
+      "w1", [&](auto) { return w.now.boot; }, w.now);
+  w.take();
+  REQUIRE(w.row("lost").self_status == status::failed);
+  if (crashes) w.restart();
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  w.dies("child");
+  w.roll_out();
+  CHECK(w.row("lost").stop->evidence == proof::lease_expired);
+  CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(w.count(c, proof::lease_expired) == 1);
+  CHECK(w.count(c, proof::exit_status) == 0);
 }

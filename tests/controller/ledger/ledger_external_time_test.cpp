@@ -39,6 +39,26 @@ TEST_CASE("a silent owner's operation ends ten seconds after its grace, unconfir
   CHECK(w.row("far").late == first);
 }
 
+TEST_CASE("work whose owner fell silent is not proven by a restart that comes while its children live") {
+  externals_world w;
+  w.external("lost", {.lease = milliseconds{5000}});
+  w.child("below", "lost");
+  w.runs("below", "w1");
+  w.waits(milliseconds{6000});
+  REQUIRE(w.row("lost").self_status == status::failed);
+  w.restart();
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  w.collect();
+  w.dies("below");
+  w.roll_out();
+  w.collect();
+  CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(how_of(w, "lost") == receipt::unconfirmed);
+  CHECK(w.row("lost").stop->evidence == proof::none);
+  CHECK(w.count(c, receipt::unconfirmed) == 1);
+}
+
 TEST_CASE("a second cancel with a smaller grace tells the owner again, one with a larger grace does not") {
   for (const bool same_target : {true, false}) {
     CAPTURE(same_target);

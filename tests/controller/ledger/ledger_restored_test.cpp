@@ -132,6 +132,39 @@ TEST_CASE("a cancel after a restore never says of what may have run that it neve
   CHECK(w.count(c, receipt::terminated) == 1);
 }
 
+TEST_CASE("a cancel after a restore tells the owner of what may have begun since, and waits for the owner",
+          "[restored]") {
+  restored_world w;
+  create_order o;
+  o.by.owner = {"alice", "Alice"};
+  o.kind = kind::external;
+  o.scope = in("s");
+  o.external.start = start_when::later;
+  const auto answers = w.next_operation(), is_silent = w.next_operation();
+  for (const auto& each : {answers, is_silent}) REQUIRE(w.core->create(o, each, w.now));
+  w.take();
+  w.restore(); // their owner has started both since
+  o.scope = in("s/fresh");
+  const auto fresh = w.next_operation();
+  REQUIRE(w.core->create(o, fresh, w.now));
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  CHECK(w.store.operations.at(fresh).hot.stop->how == receipt::never_started);
+  REQUIRE(w.core->view(answers, w.now));
+  CHECK(w.core->view(answers, w.now)->hot.now == status::cancelling);
+  const auto beat = w.core->externals()->heartbeat({{}, {answers, is_silent}, {}}, w.now);
+  CHECK(beat.cancels.size() == 2);
+  REQUIRE(w.core->externals()->end_external({answers, owner_word::stopped, {}, {}}, {}, w.now));
+  w.take();
+  const bool dies_meanwhile = GENERATE(false, true);
+  if (dies_meanwhile) w.start();
+  w.pass(milliseconds{13'000});
+  CHECK(w.store.operations.at(answers).hot.stop->evidence == proof::reported);
+  CHECK(w.store.operations.at(is_silent).hot.stop->how == receipt::unconfirmed);
+  CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(w.count(c, receipt::never_started) == 1);
+}
+
 TEST_CASE("a task with a longer lease of its own is doubted for as long", "[restored]") {
   restored_world w;
   w.task("long", {.scope = in("s"), .lease = milliseconds{600'000}});
@@ -180,4 +213,32 @@ TEST_CASE("a turn that ran at the backup does not go on: it can have gone on els
   w.restore();
   CHECK(w.core->actors()->open_turns().empty());
   CHECK(w.store.operations.at(turn).hot.error->code == "interrupted");
+}
+
+TEST_CASE("what ran at the backup is dead by rule when every lease that was granted since is over", "[restored]") {
+  restored_world w;
+  w.task("old", in("s"));
+  w.runs("old", "w1");
+  w.restore(); // a planned stop granted a handover in between
+  w.task("fresh", in("s"));
+  w.runs("fresh", "w1");
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  const auto the_known_lease_ends = [&] {
+    const auto next = w.core->lease_expired(
+        "w1", [&](auto) { return w.now.boot; }, w.now);
+    w.take();
+    return next;
+  };
+  const auto began = w.now.boot;
+  w.pass(milliseconds{11'100});
+  const auto next = the_known_lease_ends();
+  REQUIRE(next);
+  CHECK(*next == began + std::chrono::milliseconds{61'600});
+  CHECK(w.status_of("old") == "cancelling");
+  CHECK(w.status_of("fresh") == "cancelled");
+  w.pass(milliseconds{50'600});
+  CHECK_FALSE(the_known_lease_ends());
+  CHECK(w.status_of("old") == "cancelled");
+  CHECK(w.count(c, proof::lease_expired) == 2);
 }

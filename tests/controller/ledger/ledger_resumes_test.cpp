@@ -228,6 +228,24 @@ TEST_CASE("a stopped call that somebody else works on is not proven dead by a cr
     }
 }
 
+TEST_CASE("a call that was stopped while a human was asked whether it may run is nowhere") {
+  const bool crashes = GENERATE(false, true);
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("mcp__files__delete", "turn"));
+  REQUIRE(w.pause("mcp__files__delete"));
+  if (crashes) w.restart();
+  w.cancels("turn");
+  own_outcome nothing_known;
+  nothing_known.as = status::failed;
+  nothing_known.how = receipt::unconfirmed; // its agent knows only whose tool it is
+  nothing_known.evidence = proof::none;
+  CHECK_FALSE(w.core->actors()->finish_local(w.id("mcp__files__delete"), nothing_known, w.now));
+  w.roll_out();
+  CHECK(w.row("mcp__files__delete").stop->how == receipt::cooperative);
+  CHECK(w.row("mcp__files__delete").stop->evidence == proof::internal);
+}
+
 TEST_CASE("a call of an earlier life that ends without an answer of its server proves nothing") {
   actors_world w;
   w.turn("turn");
@@ -242,4 +260,23 @@ TEST_CASE("a call of an earlier life that ends without an answer of its server p
   w.roll_out();
   CHECK(w.row("mcp__files__delete").stop->how == receipt::unconfirmed);
   CHECK(w.row("mcp__files__delete").stop->evidence == proof::none);
+}
+
+TEST_CASE("what somebody else says later of a call that a restart interrupted is kept") {
+  actors_world w;
+  w.turn("exchange", "s", false, kind::exchange);
+  REQUIRE(w.agent("turn", "exchange", kind::turn));
+  for (const auto* call : {"a2a__clerk", "exec"}) {
+    REQUIRE(w.call(call, "turn"));
+    REQUIRE(w.begin(call));
+  }
+  w.restart();
+  w.roll_out();
+  for (const auto* call : {"a2a__clerk", "exec"}) {
+    CHECK(w.row(call).error->code == "interrupted");
+    w.core->actors()->note_outcome(w.id(call), R"({"server":"done"})");
+  }
+  w.take();
+  CHECK(w.row("a2a__clerk").late == R"({"server":"done"})");
+  CHECK(w.row("exec").late.empty());
 }

@@ -134,7 +134,8 @@ void model::finish_local(int x, model_end e) {
 
 void model::lose(int x, receipt how, proof evidence) {
   const auto& stop = operations[x].stop;
-  if (!stop) return finish_local(x, {status::failed, {}, proof::exit_status});
+  const bool is_by_rule = evidence == proof::lease_expired;
+  if (!stop) return finish_local(x, {status::failed, {}, is_by_rule ? evidence : proof::exit_status});
   const bool fails = stop->cause == stop_cause::timeout || stop->cause == stop_cause::worker_lost;
   finish_local(x, {fails ? status::failed : status::cancelled, how, evidence});
 }
@@ -160,7 +161,7 @@ std::string model::ended(const operation_id& id, const records::operation_hot& r
   if (row.now != o.self_status->as) return "it ended as " + std::string(name_of(row.now));
   if (row.stop.has_value() != o.stop.has_value()) return o.stop ? "its stop is not in its row" : "nobody stopped it";
   const receipt how = o.self_status->how.value_or(receipt::already_finished);
-  const proof evidence = o.self_status->how ? o.self_status->evidence : proof::exit_status;
+  const proof evidence = o.self_status->evidence;
   if (o.stop) {
     if (row.stop->cause != o.stop->cause || row.stop->cancel != o.stop->cancel)
       return "another stop stands in its row: " + std::string(name_of(row.stop->cause)) + ", not " +
