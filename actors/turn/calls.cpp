@@ -131,8 +131,25 @@ void turn::after_answers(boot_time now) {
     older_calls_.erase(older_calls_.begin(), older_calls_.end() - static_cast<std::ptrdiff_t>(remembered));
   messages_.emplace_back(std::move(results));
   put_slots();
+  shorten_old_results();
   move_to(turn_phase::asking);
   ask(now);
+}
+
+/// A turn of many rounds with large results must not hold all of them: no request has room for them.
+void turn::shorten_old_results() {
+  std::size_t bytes = 0;
+  bool is_newest = true;
+  for (auto entry = messages_.rbegin(); entry != messages_.rend(); ++entry) {
+    auto* results = std::get_if<tool_results>(&*entry);
+    if (!results) continue;
+    for (auto& one : results->results) {
+      if (!is_newest && bytes + one.result.size() > limits_.old_result_bytes)
+        one.result = texts_.shortened(one.result, one.ok);
+      if (!is_newest) bytes += one.result.size();
+    }
+    is_newest = false;
+  }
 }
 
 tool_result turn::result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const {

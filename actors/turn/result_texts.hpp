@@ -32,6 +32,8 @@ class result_texts {
   std::string failed(failure_code code, const std::string& message) const {
     return failed(std::string(name_of(code)), message);
   }
+  /// A few KiB of a result, its beginning and its end; shorter ones as they are.
+  virtual std::string shortened(const std::string& result, bool ok) const = 0;
   /// `result` with a note of quell for the model.
   virtual std::string noted(const std::string& result, const std::string& note) const = 0;
 };

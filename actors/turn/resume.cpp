@@ -25,6 +25,7 @@ std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<too
     model_calls_ = std::max<std::uint32_t>(model_calls_, 1);
   }
   recall_calls();
+  shorten_old_results();
   if (last) move_to(last->calls.empty() ? turn_phase::streaming : turn_phase::calling);
   const tool_call* repeated = nullptr;
   for (const auto& c : answer_.calls)

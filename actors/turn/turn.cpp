@@ -77,6 +77,10 @@ std::vector<turn_effect> turn::on_model_event(std::uint32_t number, model_event 
   } else if (auto* end = std::get_if<model_events::finished>(&what)) {
     usage_ += end->usage;
     if (!answer_.calls.empty()) {
+      // The limit of the answer, or a filter, can cut its last call before the first byte of its input. Nobody knows
+      // the input that the model wanted; an empty one would run the tool with its defaults.
+      const bool is_whole = end->why == model_events::stop::calls || end->why == model_events::stop::end;
+      if (auto& last = answer_.calls.back(); !is_whole && last.input == "{}") last.input = "{";
       take_calls(now);
     } else {
       move_to(turn_phase::streaming);

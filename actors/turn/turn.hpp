@@ -43,6 +43,8 @@ struct turn_limits {
   std::uint32_t model_calls = 100;      ///< 0 = no limit of its own
   std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
+  /// Of the results before the newest round, in memory: more than any model reads. All of them are stored whole.
+  std::size_t old_result_bytes = 16 << 20;
   repetition_limits repetition{};
   milliseconds end_timeout{12'000};     ///< how long to wait for the end of a call that has its result
   milliseconds progress{5'000};         ///< a running call says so after this long, and each time after it
@@ -253,6 +255,7 @@ class turn {
   void hear_note(model_note what);
   void keep_partial_answer(boot_time now);
   void close_calls(abort_reason why, boot_time now);
+  void shorten_old_results();
   void finish(std::optional<abort_reason> aborted, std::optional<fault> error);
   tool_result result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const;
   std::vector<turn_effect> take() { return std::exchange(out_, {}); }

@@ -110,6 +110,11 @@ std::string json_result_texts::failed(const std::string& code, const std::string
   return json_text({{"ok", false}, {"error", {{"code", code}, {"message", message}}}});
 }
 
+std::string json_result_texts::shortened(const std::string& result, bool ok) const {
+  constexpr std::size_t most = 2 << 10;
+  return bounded_result(result, most, ok);
+}
+
 std::string json_result_texts::noted(const std::string& result, const std::string& note) const {
   auto value = json::parse(result, nullptr, false);
   if (!value.is_object()) value = {{"result", value.is_discarded() ? json(repaired(result)) : std::move(value)}};

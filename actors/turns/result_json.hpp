@@ -25,6 +25,7 @@ class json_result_texts final : public actors::result_texts {
   std::string undecided(const std::string& reason) const override;
   using result_texts::failed;
   std::string failed(const std::string& code, const std::string& message) const override;
+  std::string shortened(const std::string& result, bool ok) const override;
   /// A JSON object gets the member `note`; anything else goes into an object beside it.
   std::string noted(const std::string& result, const std::string& note) const override;
   /// The result of a call that a restart of the controller ended.

@@ -363,17 +363,6 @@ TEST_CASE("a stop while the model thinks, waits or is asked again ends the turn 
   }
 }
 
-TEST_CASE("a turn that completes says how its last answer ended", "[turn]") {
-  for (const auto why : {model_events::stop::end, model_events::stop::length, model_events::stop::content_filter}) {
-    turn_world w;
-    w.begin();
-    w.says("a");
-    w.hears(model_events::finished{why, {}});
-    CHECK_FALSE(w.ended.at(0).aborted);
-    CHECK(w.ended.at(0).why == why);
-  }
-}
-
 TEST_CASE("a message that steers is read by the model that is asked now, and by all later ones", "[turn]") {
   turn_world w;
   w.begin();

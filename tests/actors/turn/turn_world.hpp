@@ -23,6 +23,7 @@ struct plain_texts final : result_texts {
   std::string denied(const std::string& reason) const override { return "\"denied " + reason + "\""; }
   std::string undecided(const std::string& reason) const override { return "\"undecided " + reason + "\""; }
   std::string failed(const std::string& code, const std::string&) const override { return "\"" + code + "\""; }
+  std::string shortened(const std::string& result, bool) const override { return result.substr(0, 10); }
   std::string noted(const std::string& result, const std::string& note) const override {
     return result + " [quell: " + note + "]";
   }
@@ -57,9 +58,10 @@ class turn_world {
   void breaks() {
     perform(turn_.on_model_event(model_call_number, model_events::failed{{"model_broken", "cut", {}}, {}}, now_));
   }
-  void ends(call_number n, bool ok = true) {
+  void ends(call_number n, bool ok = true) { ends(n, ok, "\"result " + std::to_string(n) + "\""); }
+  void ends(call_number n, bool ok, const std::string& result) {
     running.erase(n);
-    perform(turn_.tool_ended(n, ok, "\"result " + std::to_string(n) + "\"", now_));
+    perform(turn_.tool_ended(n, ok, result, now_));
   }
   void decide(call_number n, bool yes) { decide(n, approved_or_denied(yes)); }
   void decide(call_number n, approval_outcome how) { perform(turn_.human_decided(n, how, "no", now_)); }
