@@ -43,7 +43,14 @@ const tree_costs::account& tree_costs::begin_call(const operation_id& turn, cons
   account& of = accounts_[turn];
   of.limits = limits;
   ++of.calls;
+  ++of.open;
   return of;
+}
+
+const tree_costs::account& tree_costs::end_call(const operation_id& turn, const model_usage& used) {
+  account& of = accounts_[turn];
+  if (of.open > 0) --of.open;
+  return add(turn, used);
 }
 
 const tree_costs::account& tree_costs::add(const operation_id& turn, const model_usage& used) {

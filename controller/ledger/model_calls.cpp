@@ -105,9 +105,9 @@ closed_model_call live_ledger::close_model_call(const model_call_end& end, momen
   }
   // The account ends with the turn: a call that its turn did not wait for counts for the day alone.
   if (find(end.turn) != none) {
-    const auto& of = tree_costs_.add(end.turn, all);
+    const auto& of = tree_costs_.end_call(end.turn, all);
     answer.tree = {of.calls, of.used};
-    effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.calls, of.used}});
+    effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.kept_calls(), of.used}});
     if (end.reported) {
       auto event = *end.reported;
       event.data = with_member(event.data, "tree", usage_text(of));
@@ -156,7 +156,7 @@ void live_ledger::charge_cut_call(const records::operation_record& call, moment 
   while (turn != none && operations_[turn].kind != quell::kind::turn) turn = operation_parent(turn);
   if (turn == none || operations_[turn].is_over()) return; // a summary that a person asked for
   const auto& of = tree_costs_.add(operations_[turn].id, expected->usage);
-  effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.calls, of.used}});
+  effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.kept_calls(), of.used}});
 }
 
 } // namespace quell::controller::live

@@ -14,7 +14,7 @@ namespace {
 struct asking_world : actors_world {
   /// Lets a model call in, with an input of so many tokens that cost 3 billionths each; 0: nothing is known.
   bool asks_model(const std::string& name, const std::string& above, const std::string& top, std::uint64_t tokens,
-                  std::uint64_t most_tokens = 0) {
+                  std::uint64_t most_tokens = 0, std::uint64_t most_calls = 0) {
     create_order o;
     o.by.owner = {"alice", "Alice"};
     o.kind = kind::model_call;
@@ -23,6 +23,7 @@ struct asking_world : actors_world {
     if (tokens > 0) o.kind_data = costs::text_of_expected({"main", {.input_tokens = tokens, .cost_nanos = 3 * tokens}});
     costs::tree_limits limits;
     limits.tokens = most_tokens;
+    limits.model_calls = most_calls;
     const auto made = core->costs()->open_model_call(o, next_operation(), id(top), limits, now);
     if (made) names[name] = made->id;
     take();
@@ -77,6 +78,29 @@ TEST_CASE("a cut call below a sub-agent uses the budget of its turn, which stops
   w.restart();
   REQUIRE(w.goes_on("turn"));
   CHECK_FALSE(w.asks_model("again", "agent", "turn", 10, 1'000));
+  REQUIRE(w.row("turn").stop);
+  CHECK(w.row("turn").stop->cause == stop_cause::budget);
+}
+
+TEST_CASE("a cut call is none of the calls that its turn may make, also if another one has ended beside it") {
+  asking_world w;
+  w.turn("turn");
+  for (const auto* spawn : {"left", "right"}) {
+    REQUIRE(w.call(spawn, "turn"));
+    REQUIRE(w.begin(spawn));
+    REQUIRE(w.agent(std::string(spawn) + " agent", spawn));
+  }
+  REQUIRE(w.asks_model("first", "left agent", "turn", 10, 0, 3));
+  REQUIRE(w.asks_model("cut", "right agent", "turn", 10, 0, 3));
+  w.answered("first", "turn", 20);
+  for (int i = 0; i < 2; ++i) {
+    w.restart();
+    REQUIRE(w.goes_on("turn"));
+    REQUIRE(w.asks_model("again", "right agent", "turn", 10, 0, 3)); // the second of three; cut once more
+  }
+  w.answered("again", "turn", 20);
+  REQUIRE(w.asks_model("third", "left agent", "turn", 10, 0, 3));
+  CHECK_FALSE(w.asks_model("fourth", "right agent", "turn", 10, 0, 3));
   REQUIRE(w.row("turn").stop);
   CHECK(w.row("turn").stop->cause == stop_cause::budget);
 }
