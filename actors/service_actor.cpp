@@ -159,9 +159,9 @@ class actor_service final : public service {
   }
 
   void drop_old(old_things what, reply<bool> done) override {
-    give(
-        commands::drop_old_rows{std::move(what.operations), std::move(what.cancels), what.events_up_to, what.gives_way},
-        std::move(done));
+    give(commands::drop_old_rows{std::move(what.operations), std::move(what.cancels), what.events_up_to, what.gives_way,
+                                 std::move(what.endings)},
+         std::move(done));
   }
 
   void on_event(std::function<void(const committed_event&)> listener) override {

@@ -14,6 +14,7 @@
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 #include "controller/output_reader.hpp"
+#include "controller/records/entries.hpp"
 #include "controller/tree_page.hpp"
 
 namespace quell::controller {
@@ -88,6 +89,8 @@ class service {
     std::vector<cancel_id> cancels;
     std::uint64_t events_up_to = 0; ///< 0 = none
     gives_way_to gives_way = gives_way_to::all_work;
+    /// Of turns among the operations: their conversations stay, and the rows that said how they ended go.
+    std::vector<records::put_turn_ending> endings = {};
   };
   virtual void drop_old(old_things what, reply<bool> done) = 0;
 

@@ -6,6 +6,9 @@
 // idempotent. A cancel is dropped when it settled before the limit, no kept operation was stopped by it, and no cutoff
 // or tombstone names it. Cutoffs and tombstones have their own time (controller/ledger/clock.cpp).
 //
+// A conversation outlives the rows of its turns, so the message of a turn that did not complete is told how it ended,
+// in the transaction that drops the turn: a request that somebody cancelled a month ago stays a cancelled one.
+//
 // The race with new work: nothing new can refer to a dropped row. A child of an ended parent is refused, an ended
 // operation never changes, and no cancel joins a settled one.
 #include "quelld/retention.hpp"
@@ -19,7 +22,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "actors/turns/endings.hpp"
 #include "protocol/duration.hpp"
+#include "storage/queries.hpp"
 
 namespace quell::controller {
 
@@ -47,10 +52,10 @@ bool rest(std::chrono::nanoseconds how_long, const std::stop_token& stop) {
 
 class pass {
  public:
-  pass(storage::old_rows& rows, service& controller, output_store& output, wall_time now, milliseconds keep,
-       const std::stop_token& stop)
-      : rows_(rows), controller_(controller), output_(output), before_(now - keep), id_before_(now - id_window),
-        stop_(stop) {}
+  pass(storage::old_rows& rows, store_reader& store, service& controller, output_store& output, wall_time now,
+       milliseconds keep, const std::stop_token& stop)
+      : rows_(rows), store_(store), controller_(controller), output_(output), before_(now - keep),
+        id_before_(now - id_window), stop_(stop) {}
 
   result<dropped_counts> run() {
     for (const auto part : {&pass::events, &pass::operations, &pass::cancels}) {
@@ -94,6 +99,8 @@ class pass {
           if (o.stopped_by) needed_.insert(*o.stopped_by);
           continue;
         }
+        if (o.kind == kind::turn)
+          if (auto unread = note_ending(o.id, slice)) return tl::unexpected(*unread);
         if (o.parent) ++going[*o.parent];
         slice.operations.push_back(o.id);
         if (slice.operations.size() == most_per_slice) break;
@@ -105,6 +112,17 @@ class pass {
       if (!slice.operations.empty() ? !drop(std::move(slice)) : !rest(pause_at_least, stop_)) return false;
     }
     return true;
+  }
+
+  /// A fault: the row cannot be read, so it must not go.
+  std::optional<fault> note_ending(const operation_id& turn, service::old_things& slice) {
+    const auto row = store_.operation(turn);
+    if (!row) return row.error();
+    if (!*row) return std::nullopt;
+    const auto ending =
+        turns::ending_in_conversation(**row, [this](const operation_id& id) { return store_.operation(id); });
+    if (auto text = turns::ending_text(ending); !text.empty()) slice.endings.push_back({turn, std::move(text)});
+    return std::nullopt;
   }
 
   result<bool> cancels() {
@@ -159,6 +177,7 @@ class pass {
   }
 
   storage::old_rows& rows_;
+  store_reader& store_;
   service& controller_;
   output_store& output_;
   const wall_time before_, id_before_;
@@ -169,8 +188,9 @@ class pass {
 
 class retention_thread final : public retention {
  public:
-  retention_thread(options o, std::unique_ptr<storage::old_rows> rows, service& controller, output_store& output)
-      : options_(std::move(o)), rows_(std::move(rows)),
+  retention_thread(options o, std::unique_ptr<storage::old_rows> rows, std::unique_ptr<store_reader> store,
+                   service& controller, output_store& output)
+      : options_(std::move(o)), rows_(std::move(rows)), store_(std::move(store)),
         thread_([this, &controller, &output](const std::stop_token& stop) { run(controller, output, stop); }) {}
 
  private:
@@ -181,7 +201,7 @@ class retention_thread final : public retention {
     while (rest(next, stop)) {
       next = interval;
       const auto now = std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now());
-      const auto done = drop_old_things(*rows_, controller, output, now, options_.keep, stop);
+      const auto done = drop_old_things(*rows_, *store_, controller, output, now, options_.keep, stop);
       if (!done)
         spdlog::warn("old operations are kept for now: {}", done.error().detail);
       else if (done->operations + done->cancels > 0)
@@ -192,20 +212,24 @@ class retention_thread final : public retention {
 
   options options_;
   std::unique_ptr<storage::old_rows> rows_;
+  std::unique_ptr<store_reader> store_;
   std::jthread thread_; // last: it uses all of the above
 };
 
 } // namespace
 
-result<dropped_counts> drop_old_things(storage::old_rows& rows, service& controller, output_store& output,
-                                       wall_time now, milliseconds keep, const std::stop_token& stop) {
-  return pass(rows, controller, output, now, keep, stop).run();
+result<dropped_counts> drop_old_things(storage::old_rows& rows, store_reader& store, service& controller,
+                                       output_store& output, wall_time now, milliseconds keep,
+                                       const std::stop_token& stop) {
+  return pass(rows, store, controller, output, now, keep, stop).run();
 }
 
 result<std::unique_ptr<retention>> retention::start(options o, service& controller, output_store& output) {
   auto rows = storage::old_rows::open(o.state_directory);
   if (!rows) return tl::unexpected(rows.error());
-  return std::make_unique<retention_thread>(std::move(o), std::move(*rows), controller, output);
+  auto store = storage::open_reader(o.state_directory);
+  if (!store) return tl::unexpected(store.error());
+  return std::make_unique<retention_thread>(std::move(o), std::move(*rows), std::move(*store), controller, output);
 }
 
 } // namespace quell::controller

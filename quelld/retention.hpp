@@ -7,6 +7,7 @@
 #include <string>
 
 #include "controller/service.hpp"
+#include "controller/store_reader.hpp"
 #include "protocol/fault.hpp"
 #include "storage/old_rows.hpp"
 
@@ -18,9 +19,11 @@ struct dropped_counts {
 
 /// One pass over the rows that were in the store before `now - keep`. Every slice is one small transaction that leaves
 /// the store consistent: children go before their parents, output before its row, cancels after everything that names
-/// them. Ends early, without a fault, if `stop` requests it or if the controller has had no room for a minute.
-result<dropped_counts> drop_old_things(storage::old_rows& rows, service& controller, output_store& output,
-                                       wall_time now, milliseconds keep, const std::stop_token& stop);
+/// them, and a turn that did not complete leaves its ending in its conversation. Ends early, without a fault, if `stop`
+/// requests it or if the controller has had no room for a minute.
+result<dropped_counts> drop_old_things(storage::old_rows& rows, store_reader& store, service& controller,
+                                       output_store& output, wall_time now, milliseconds keep,
+                                       const std::stop_token& stop);
 
 /// Runs passes repeatedly on its own thread.
 class retention {

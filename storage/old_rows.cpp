@@ -19,7 +19,7 @@ class sqlite_old_rows final : public old_rows {
       : directory_(std::move(directory)), database_(std::move(database)),
         operation_from_(*database_, "SELECT seq, created_at FROM operation WHERE seq >= ? ORDER BY seq LIMIT 1"),
         event_from_(*database_, "SELECT id, at FROM event WHERE id >= ? ORDER BY id LIMIT 1"),
-        operations_(*database_, "SELECT seq, id, parent, ended_at,"
+        operations_(*database_, "SELECT seq, id, kind, parent, ended_at,"
                                 " CASE WHEN root IS NULL THEN ended_at"
                                 " ELSE (SELECT r.ended_at FROM operation r WHERE r.id = operation.root) END,"
                                 " stop_cancel, (SELECT count(*) FROM operation c INDEXED BY operation_parent"
@@ -42,6 +42,7 @@ class sqlite_old_rows final : public old_rows {
         old_operation o;
         o.seq = from.count();
         o.id = from.id<operation_id>();
+        o.kind = from.code<quell::kind>();
         o.parent = from.maybe_id<operation_id>();
         o.ended_at = from.maybe_time();
         o.root_ended_at = from.maybe_time();

@@ -16,6 +16,7 @@ namespace quell::storage {
 struct old_operation {
   std::uint64_t seq = 0;
   operation_id id;
+  quell::kind kind = quell::kind::task;
   std::optional<operation_id> parent;
   std::optional<wall_time> ended_at;      ///< nullopt: live
   std::optional<wall_time> root_ended_at; ///< nullopt: its tree is live

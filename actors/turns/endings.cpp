@@ -51,6 +51,18 @@ turn_ending ending_of(const records::operation_record& turn) {
   return {how::cancelled, {}};
 }
 
+/// Nobody heard the answer of a cancelled exchange to its end. A lost connection takes nothing back.
+turn_ending ending_in_conversation(const records::operation_record& turn, const row_source& row_of) {
+  auto e = ending_of(turn);
+  if (e.as == turn_ending::how::unfinished || !turn.parent) return e;
+  const auto above = row_of(*turn.parent);
+  if (!above || !*above || (*above)->kind != kind::exchange) return e;
+  const auto& stop = (*above)->hot.stop;
+  if (stop && stop->cause != stop_cause::cancel) return e;
+  if (ending_of(**above).as == turn_ending::how::cancelled) return turn_ending{turn_ending::how::cancelled, "unheard"};
+  return e;
+}
+
 std::string ending_text(const turn_ending& ending) {
   if (ending.as == turn_ending::how::completed) return {};
   const bool is_cancelled = ending.as == turn_ending::how::cancelled;
@@ -99,19 +111,6 @@ history_facts facts_of(const std::vector<records::kept_message>& kept, const ope
     if (const auto newer = known.find(id); row && *row && newer != known.end()) (*row)->hot = newer->second;
     return row;
   };
-  // If its voice exchange was cancelled, a turn counts as cancelled, and nobody heard its answer to the end. A lost
-  // connection takes nothing back.
-  const auto ending = [&](const records::operation_record& turn) {
-    auto e = ending_of(turn);
-    if (e.as == turn_ending::how::unfinished || !turn.parent) return e;
-    const auto above = row_of(*turn.parent);
-    if (!above || !*above || (*above)->kind != kind::exchange) return e;
-    const auto& stop = (*above)->hot.stop;
-    if (stop && stop->cause != stop_cause::cancel) return e;
-    if (ending_of(**above).as == turn_ending::how::cancelled)
-      return turn_ending{turn_ending::how::cancelled, "unheard"};
-    return e;
-  };
   history_facts facts;
   for (const auto& m : kept) {
     if (m.message.discarded || !m.message.turn) continue;
@@ -119,7 +118,7 @@ history_facts facts_of(const std::vector<records::kept_message>& kept, const ope
     if (auto known = ending_in(m.message.decision); known && m.message.role == records::message_role::user)
       facts.turns.insert_or_assign(turn, std::move(*known));
     else if (turn != own && !facts.turns.contains(turn))
-      if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending(**row));
+      if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending_in_conversation(**row, row_of));
     if (m.message.role != records::message_role::tool) continue;
     for (const auto& call : m.calls) {
       if (!call.outcome || call.outcome->ok) continue;

@@ -2,6 +2,7 @@
 // that a failure or a restart ended is unfinished, and the outcome of some calls is unknown.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +26,9 @@ struct history_facts {
 };
 
 turn_ending ending_of(const records::operation_record& turn);
+using row_source = std::function<result<std::optional<records::operation_record>>(const operation_id&)>;
+/// As the conversation tells it: if its voice exchange was cancelled, a turn counts as cancelled.
+turn_ending ending_in_conversation(const records::operation_record& turn, const row_source& row_of);
 /// True if the call began, did not run to its end, and has no proof of its outcome.
 bool is_outcome_unknown(const records::operation_record& call);
 

@@ -18,6 +18,7 @@ struct drop_old_rows {
   std::vector<cancel_id> cancels;
   std::uint64_t events_up_to = 0; ///< 0 = none
   gives_way_to gives_way = gives_way_to::all_work;
+  std::vector<records::put_turn_ending> endings = {}; ///< of turns among the operations
 };
 
 drop_old_rows::answer apply(const drop_old_rows& command, const context& with);

@@ -287,6 +287,7 @@ void fake_controller::audit(std::string action, std::string target, caller, std:
 void fake_controller::drop_old(old_things what, reply<bool> done) {
   post([this, what = std::move(what), done = std::move(done)] {
     std::vector<records::entry> batch;
+    for (const auto& one : what.endings) batch.emplace_back(one);
     for (const auto& id : what.operations) batch.emplace_back(records::drop_operation{id});
     for (const auto& id : what.cancels) batch.emplace_back(records::drop_cancel{id});
     if (what.events_up_to > 0) batch.emplace_back(records::drop_events{what.events_up_to});

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "actors/turns/endings.hpp"
 #include "quelld/retention.hpp"
 #include "storage/journal.hpp"
 #include "storage/queries.hpp"
@@ -112,6 +113,9 @@ struct sweeper {
     auto found = storage::old_rows::open(path);
     REQUIRE(found);
     rows = std::move(*found);
+    auto reader = storage::open_reader(path);
+    REQUIRE(reader);
+    store = std::move(*reader);
   }
 
   struct breaking final : test::fake_controller {
@@ -135,7 +139,7 @@ struct sweeper {
   };
 
   dropped_counts pass() {
-    auto done = drop_old_things(*rows, *controller, output, now, keep, controller->stop.get_token());
+    auto done = drop_old_things(*rows, *store, *controller, output, now, keep, controller->stop.get_token());
     REQUIRE(done);
     return *done;
   }
@@ -143,6 +147,7 @@ struct sweeper {
   std::string directory;
   std::unique_ptr<breaking> controller;
   std::unique_ptr<storage::old_rows> rows;
+  std::unique_ptr<store_reader> store;
   folders output;
 };
 
@@ -187,6 +192,51 @@ TEST_CASE("a tree goes when all of it ended before the limit, with its output, c
   CHECK(w.output.dropped == std::vector<operation_id>{child.id, root.id});
   CHECK(w.rows->events_before(now + 1h)->oldest == 2'501);
   CHECK(w.pass().operations == 0);
+}
+
+TEST_CASE("a conversation still says how its turns ended when their rows are gone") {
+  old_store s;
+  const auto ask = [&s](const char* text) -> records::operation_record& {
+    auto& turn = s.add();
+    turn.kind = kind::turn;
+    records::message_record m;
+    m.id = message_id::fresh();
+    m.seq = ++s.seq;
+    m.scope = turn.scope;
+    m.at = long_ago;
+    m.turn = turn.id;
+    m.text = text;
+    s.rows.emplace_back(records::put_message{std::move(m)});
+    return turn;
+  };
+  const auto cancel = s.add_cancel();
+  auto& cancelled = ask("delete the old backups");
+  auto& failed = ask("build it");
+  auto& completed = ask("hello");
+  old_store::end(cancelled, long_ago + 1h, cancel);
+  old_store::end(failed);
+  failed.hot.now = status::failed;
+  failed.hot.error = records::operation_error{"timeout", "too long"};
+  old_store::end(completed);
+  s.write();
+
+  sweeper w(s.directory.path());
+  CHECK(w.pass().operations == 3);
+  CHECK(all_operations(w.directory).empty());
+  const auto reader = storage::open_reader(w.directory);
+  REQUIRE(reader);
+  records::message_filter f;
+  f.scope = *scope_path::parse("team/old");
+  const auto kept = (*reader)->messages(f);
+  REQUIRE(kept);
+  REQUIRE(kept->size() == 3);
+  const auto facts = turns::facts_of(*kept, operation_id::fresh(), **reader);
+  REQUIRE(facts.turns.contains(cancelled.id));
+  CHECK(facts.turns.at(cancelled.id).as == turns::turn_ending::how::cancelled);
+  REQUIRE(facts.turns.contains(failed.id));
+  CHECK(facts.turns.at(failed.id).as == turns::turn_ending::how::unfinished);
+  CHECK(facts.turns.at(failed.id).why == "it ran out of its time");
+  CHECK_FALSE(facts.turns.contains(completed.id));
 }
 
 TEST_CASE("what lives, what is young and what something kept needs stays") {

@@ -51,8 +51,11 @@ TEST_CASE("old rows are dropped in the order in which they are given") {
   what.operations = {operation_id::fresh(), operation_id::fresh()};
   what.cancels = {cancel_id::fresh()};
   what.events_up_to = 7;
+  what.endings = {{what.operations[0], "{}"}};
   CHECK(apply(what, w.with()));
-  REQUIRE(w.rows.size() == 4);
+  REQUIRE(w.rows.size() == 5);
+  CHECK(std::get<records::put_turn_ending>(w.rows[0]).turn == what.operations[0]);
+  w.rows.erase(w.rows.begin());
   CHECK(std::get<records::drop_operation>(w.rows[0]).id == what.operations[0]);
   CHECK(std::get<records::drop_operation>(w.rows[1]).id == what.operations[1]);
   CHECK(std::holds_alternative<records::drop_cancel>(w.rows[2]));
