@@ -1,5 +1,4 @@
 """Settings of a place: its agents, its open channels and its words, changed by a reload while work runs there."""
-import os
 import subprocess
 
 from harness import processes
@@ -13,11 +12,7 @@ GUILD = '\n[[place]]\nscope = "discord/9"\n'
 
 
 def reload_with(c, place):
-    with open(c.config) as f:
-        text = f.read()
-    with open(c.config + ".new", "w") as f:
-        f.write(text.split("\n[[place]]")[0] + place)
-    os.rename(c.config + ".new", c.config)
+    c.configure(c.configuration().split("\n[[place]]")[0] + place)
     c.quell("reload", check=0)
 
 

@@ -25,17 +25,10 @@ def world():
     player = Player()
     try:
         with TurnCluster([{"text": "You said {{text}}."}], FIRST.replace("URL", player.url)) as c:
-            with open(c.config) as f:
-                c.first = f.read()
+            c.first = c.configuration()
             yield c, player
     finally:
         player.close()
-
-
-def write(c, text):
-    with open(c.config + ".new", "w") as f:
-        f.write(text)
-    os.rename(c.config + ".new", c.config)
 
 
 def reload(c):
@@ -57,7 +50,7 @@ def test_what_begins_after_a_reload_has_the_new_settings_and_what_runs_keeps_its
     assert "Be brief." in answered(c, player, "chat/a", "one")
     running = c.say("chat/b", "hold this", agent="worker")
     until(lambda: player.of("hold this"), "the model to be asked")
-    write(c, c.first.replace("Be brief.", "Be long."))
+    c.configure(c.first.replace("Be brief.", "Be long."))
     assert reload(c) == ["agents.worker.instructions"]
     assert reload(c) == []
     assert "Be long." in answered(c, player, "chat/a", "two")
@@ -74,7 +67,7 @@ def test_what_begins_after_a_reload_has_the_new_settings_and_what_runs_keeps_its
 
 def test_a_wrong_configuration_changes_nothing_and_says_where_it_is_wrong(world):
     c, player = world
-    write(c, c.first.replace("Be brief.", "Be long.") + '\n[[agents]]\nname = "x"\nmodel = "nobody"\n')
+    c.configure(c.first.replace("Be brief.", "Be long.") + '\n[[agents]]\nname = "x"\nmodel = "nobody"\n')
     done = c.quell("reload")
     assert done.returncode != 0 and b"nobody" in done.stderr and b"quelld.toml" in done.stderr, done.stderr
     answer = c.api("POST", "/v1/config/reload", {})
@@ -84,13 +77,13 @@ def test_a_wrong_configuration_changes_nothing_and_says_where_it_is_wrong(world)
 
 def test_settings_that_need_a_restart_refuse_the_whole_reload(world):
     c, player = world
-    write(c, c.first.replace("Be brief.", "Be long.") + '\n[limits]\noperations = 77\n\n[store]\nkeep_events = 5000\n')
+    c.configure(c.first.replace("Be brief.", "Be long.") + '\n[limits]\noperations = 77\n\n[store]\nkeep_events = 5000\n')
     answer = c.api("POST", "/v1/config/reload", {})
     assert (answer.status, answer.json["code"]) == (409, "needs_restart"), answer.body
     assert "limits.operations" in answer.json["detail"] and "store.keep_events" in answer.json["detail"]
     assert "agents" not in answer.json["detail"]
     assert "Be brief." in answered(c, player, "chat/a", "one")
-    write(c, c.first)
+    c.configure(c.first)
     assert reload(c) == []
 
 
@@ -98,7 +91,7 @@ def test_sighup_reloads_cancel_words_and_the_next_one_stops(world):
     c, player = world
     running = c.say("chat/b", "hold this", agent="worker")
     until(lambda: player.of("hold this"), "the model to be asked")
-    write(c, c.first + '\n[chat]\ncancel_words = ["basta"]\n')
+    c.configure(c.first + '\n[chat]\ncancel_words = ["basta"]\n')
     c.controller.send_signal(signal.SIGHUP)
     log = os.path.join(c.directory, "quelld.log")
     until(lambda: b"reloaded; changed: chat.cancel_words" in read(log), "the reload in the log")
@@ -113,7 +106,7 @@ def test_a_turn_that_waits_for_an_agent_that_is_gone_ends_and_the_scope_goes_on(
     until(lambda: player.of("hold this"), "the model to be asked")
     waiting = c.say("chat/b", "and then", agent="helper")
     later = c.say("chat/b", "at last", agent="worker")
-    write(c, c.first.replace(c.first[c.first.index('[[agents]]\nname = "helper"'):], ""))
+    c.configure(c.first.replace(c.first[c.first.index('[[agents]]\nname = "helper"'):], ""))
     assert reload(c) == ["agents.helper"]
     assert c.post("chat/c", "hello", agent="helper").json["code"] == "invalid_field"
     c.api("POST", f"/v1/operations/{running}/cancel", {})
@@ -128,7 +121,7 @@ def test_reloads_beside_turns_lose_none(world):
     turns = []
     for i in range(12):
         turns += [c.say(f"chat/{i}/{n}", f"tool {i} {n}", agent="worker") for n in range(3)]
-        write(c, c.first.replace("Be brief.", f"Be number {i}."))
+        c.configure(c.first.replace("Be brief.", f"Be number {i}."))
         assert reload(c) == ["agents.worker.instructions"]
     assert [c.ended(t)["status"] for t in turns] == ["completed"] * len(turns)
 

@@ -15,15 +15,8 @@ WAITS = [("exec", {"command": "while [ ! -e go ]; do sleep 0.05; done"})]
 @pytest.fixture(scope="module")
 def c():
     with RecordedCluster(AGENT) as cluster:
-        with open(cluster.config) as f:
-            cluster.first = f.read()
+        cluster.first = cluster.configuration()
         yield cluster
-
-
-def write(c, text):
-    with open(c.config + ".new", "w") as f:
-        f.write(text)
-    os.rename(c.config + ".new", c.config)
 
 
 def system_of(request):
@@ -34,7 +27,7 @@ def test_a_turn_that_runs_keeps_its_instructions_and_tools(c):
     c.model.plan["work"] = [WAITS, [("list", {"path": "."})]]
     turn = c.say("s", "work", agent="rec")
     until(lambda: c.below(turn, kind="task", status="running"), "its command to run")
-    write(c, c.first.replace("Be brief.", "Be long.").replace('"exec", "list"', '"exec"'))
+    c.configure(c.first.replace("Be brief.", "Be long.").replace('"exec", "list"', '"exec"'))
     c.quell("reload", check=0)
     open(os.path.join(c.workspace, "go"), "w").close()
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
@@ -49,7 +42,7 @@ def test_a_turn_that_runs_keeps_its_instructions_and_tools(c):
 def test_a_hang_up_with_a_wrong_file_changes_nothing_and_is_said(c):
     c.next_message_is_taken("t", agent="rec")
     before = system_of(c.model.requests[-1])
-    write(c, c.first.replace("Be brief.", "Be loud.") + "\n[[agents]]\nname = 7\n")
+    c.configure(c.first.replace("Be brief.", "Be loud.") + "\n[[agents]]\nname = 7\n")
     c.controller.send_signal(signal.SIGHUP)
     log = os.path.join(c.directory, "quelld.log")
     until(lambda: b"the configuration was not reloaded" in read(log), "the refusal in the log")

@@ -1,5 +1,4 @@
 """Approvals that stand: one exact call in one place, listed, revoked, over restarts; rules that deny, and questions that expire."""
-import os
 import threading
 
 import pytest
@@ -72,11 +71,7 @@ def allowed(c, scope="always/a", for_ms=3_600_000, **body):
 
 def rewrite(c, change):
     """Reloads the configuration as `change` makes it."""
-    with open(c.config) as f:
-        text = f.read()
-    with open(c.config + ".new", "w") as f:
-        f.write(change(text))
-    os.rename(c.config + ".new", c.config)
+    c.configure(change(c.configuration()))
     c.quell("reload", check=0)
 
 

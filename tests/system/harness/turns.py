@@ -30,6 +30,16 @@ class TurnCluster(Cluster):
     def start_controller(self, flags=(), **options):
         return super().start_controller(["--config", self.config, *flags], **options)
 
+    def configuration(self):
+        with open(self.config) as f:
+            return f.read()
+
+    def configure(self, text):
+        """Replaces the configuration whole, so that nobody reads half of it; it holds from the next start or reload on."""
+        with open(self.config + ".new", "w") as f:
+            f.write(text)
+        os.rename(self.config + ".new", self.config)
+
     def restart(self):
         self.kill_controller()
         self.start_controller()
