@@ -1,6 +1,7 @@
 """Budgets of every kind end a turn: money, what a message asks for, a place's, those of a day by child and by author; and limits hold for the whole tree."""
 import json
 import os
+import threading
 
 import pytest
 
@@ -21,6 +22,12 @@ max_tokens = 1000
 [[budgets]]
 scope = "folk"
 per = "author"
+max_tokens = 1000
+[[budgets]]
+scope = "again"
+max_tokens = 1000
+[[budgets]]
+scope = "line"
 max_tokens = 1000
 [[budgets]]
 scope = "coins"
@@ -96,6 +103,35 @@ def test_a_budget_of_a_day_is_by_child_by_author_or_of_all_in_tokens_or_money(c,
     answer = post(goes_on)
     assert answer.status == 202, answer.body
     assert c.ended(answer.json["turn"]["id"])["status"] == "completed"
+
+
+def test_a_budget_that_is_used_up_lets_nobody_ask_again_or_compact(c):
+    first, second = marker("cheap"), marker("dear")
+    c.model.plan.update({first: [(1, "said")], second: [(1100, "said")]})
+    for text in (first, second):
+        assert c.ended(c.say("again/x", text, agent="free"))["status"] == "completed"
+    asked = len(c.model.asked)
+    rows = c.messages("again/x")
+    for action in ("regenerate", "compact"):
+        answer = c.api("POST", "/v1/history", {"scope": "again/x", "action": action})
+        assert answer.status == 429 and answer.json["code"] == "budget", (action, answer.body)
+    assert len(c.model.asked) == asked and c.messages("again/x") == rows, "nothing was asked or changed"
+    # The scope was let go: what costs nothing is still done.
+    assert c.api("POST", "/v1/history", {"scope": "again/x", "action": "clear"}).status == 200
+
+
+def test_a_message_that_waited_until_the_budget_of_the_day_was_used_up_is_not_asked(c):
+    first, second = marker("eats"), marker("waits")
+    c.model.plan.update({first: [(1100, "said")], second: [(1, "never said")]})
+    gate = c.model.held[first] = threading.Event()
+    turns = [c.say("line/x", text, agent="free") for text in (first, second)]
+    until(lambda: (first, 0) in c.model.asked, "the model to be asked")
+    gate.set()
+    assert c.ended(turns[0])["status"] == "completed"
+    end = c.ended(turns[1])
+    assert end["status"] == "failed" and end["error"]["code"] == "budget" and end["stop"]["cause"] == "budget", end
+    assert (second, 0) not in c.model.asked
+    c.check_scope("line/x")
 
 
 def spawn(task):
