@@ -10,10 +10,10 @@ DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic
 
 
 class Cutting(Player):
-    """`cut at X`: an answer with a call of `list`, whose input ends behind X of `{"path": "sub"}`."""
+    """`clip at X`: an answer with a call of `list`, whose input ends behind X of `{"path": "sub"}`."""
 
     def play(self, to, dialect, text, is_result, size):
-        if not text.startswith("cut at ") or is_result:
+        if not text.startswith("clip at ") or is_result:
             return super().play(to, dialect, text, is_result, size)
         to.send_response(200)
         to.send_header("Content-Type", "text/event-stream")
@@ -40,7 +40,7 @@ def world():
 @pytest.mark.parametrize("length", [0, 5])
 def test_a_call_that_the_limit_cut_does_not_run_and_the_model_is_told(world, dialect, length):
     c, player = world
-    scope, text = f"cut-{dialect}-{length}", f"cut at {length} {dialect}"
+    scope, text = f"cut-{dialect}-{length}", f"clip at {length} {dialect}"
     turn = c.say(scope, text, agent=dialect)
     assert c.ended(turn)["status"] == "completed", c.ended(turn)
     [result] = c.results(scope, turn)
