@@ -183,6 +183,24 @@ def test_a_stop_at_any_moment_leaves_either_a_handle_or_nothing(world):
         assert not processes.marked(m)
 
 
+def test_a_crash_at_any_moment_leaves_either_a_handle_or_nothing(world):
+    """quelld is killed while it starts a command in the background: the conversation has the handle of what runs, and nothing else runs."""
+    for moment in ("message", "tool_call", "task"):
+        scope, m = f"crashes/{moment}", marker()
+        turn = world.ask(f"crash at {moment}", [shell(f"sleep 1000; : {m}", background=True)], scope=scope)
+        if moment != "message":
+            until(lambda: world.below(turn, kind=moment), f"the {moment}")
+        world.restart()
+        until(lambda: world.worker("w1")["status"] == "ready", "the worker to be back")
+        assert world.ended(turn)["status"] == "completed", world.operation(turn)
+        tasks = [o["id"] for o in world.operations(scope=scope, kind="task", status="live")]
+        assert tasks == [r["result"]["task"] for r in world.results_of(turn, scope) if r["ok"]], (tasks, world.results_of(turn, scope))
+        world.check_scope(scope)
+        for task in tasks:
+            assert world.cancel(operation=task)["report"]["proven"]
+        assert not processes.marked(m)
+
+
 def test_foreign_and_unknown_ids_get_the_same_answer(world, mark):
     ours = world.in_background(f"sleep 1000; : {mark}", "mine")
     plain = world.start("sleep", "1000", scope="theirs")["id"]
@@ -290,6 +308,8 @@ def test_progress_after_five_seconds_and_live_output(world):
     assert told["elapsed_ms"] >= 5000 and told["stdout_bytes"] == 6 and told["last_line"] == "early", told
     world.go("go-on")
     until(lambda: [d for k, d in stream.read() if k == "tool_output" and "late" in d["data"]["text"]], "the second line")
+    again = until(lambda: [d["data"] for k, d in stream.read() if k == "tool_progress"][1:], "word of it five seconds later")[0]
+    assert again["elapsed_ms"] >= 10000 and again["last_line"] == "late", again
     world.go("end")
     events = stream.to_end()
     assert "".join(d["data"]["text"] for k, d in events if k == "tool_output") == "early\nlate\n", events

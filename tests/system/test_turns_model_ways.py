@@ -15,6 +15,11 @@ DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic
             "responses": 'provider = "openai"\napi = "responses"\neffort = "low"'}
 OTHER = {"openai": "anthropic", "anthropic": "responses", "responses": "openai"}
 every = pytest.mark.parametrize("dialect", DIALECTS)
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": False}
+#: How models are to answer: each setting in at least one dialect.
+SET = {"openai": f'provider = "openai"\ntop_p = 0.5\ntool_choice = "any"\neffort = "low"\nresponse_schema = \'{json.dumps(SCHEMA)}\'',
+       "anthropic": f'provider = "anthropic"\ntool_choice = "exec"\neffort = "low"\nresponse_schema = \'{json.dumps(SCHEMA)}\'',
+       "responses": 'provider = "openai"\napi = "responses"\ntop_p = 0.5\ntool_choice = "exec"\nresponse_format = "json"'}
 
 
 def model(name, kind, url, more=""):
@@ -33,6 +38,10 @@ def world():
         config += "".join(model(f"broke-{name}", kind, player.url, f'fallback = ["{OTHER[name]}"]') for name, kind in DIALECTS.items())
         config += "".join(model(f"small-{name}", kind.replace("2000", "1024"), player.url, "context = 6000\nmax_tokens = 1500") for name, kind in DIALECTS.items())
         config += model("patient", DIALECTS["openai"], player.url, 'idle_timeout = "5s"\nfirst_event_timeout = "5s"')
+        config += model("rated", DIALECTS["openai"], player.url, "rate = 1")
+        config += "".join(model(f"set-{name}", kind, player.url, "temperature = 0.25") +
+                          f'[[agents]]\nname = "own-{name}"\nmodel = "set-{name}"\nworkspace = "WORKSPACE"\ntools = ["exec"]\n'
+                          'temperature = 0.75\ntool_choice = "auto"\n' for name, kind in SET.items())
         with TurnCluster([{"text": "You said {{text}}."}], config) as c:
             yield c, player
     finally:
@@ -95,6 +104,37 @@ def test_cached_tokens_and_their_price_are_shown(world, dialect):
     [request] = player.of(f"cost {dialect}")
     marks = str(request["body"]).count("'cache_control'")
     assert marks == (3 if dialect == "anthropic" else 0), request["body"]
+
+
+def forced(dialect, body):
+    """The tool that the model must call; "any" = some tool; None = it may choose."""
+    choice = body.get("tool_choice")
+    if choice is None or isinstance(choice, str):
+        return {"required": "any", None: None}[choice]
+    return choice["function"]["name"] if dialect == "openai" else choice["name"]
+
+
+@every
+def test_a_provider_is_sent_the_settings_of_its_model_and_the_agents_before_them(world, dialect):
+    c, player = world
+    text = f"use a tool, set {dialect}"
+    assert c.ended(c.say(f"set-{dialect}", text, agent=f"set-{dialect}"))["status"] == "completed"
+    first, second = (r["body"] for r in player.of(text))
+    for body in (first, second):
+        assert body["temperature"] == 0.25 and body.get("top_p") == (None if dialect == "anthropic" else 0.5), body
+    if dialect == "openai":
+        assert first["reasoning_effort"] == "low" and first["response_format"]["json_schema"]["schema"] == SCHEMA, first
+    elif dialect == "anthropic":
+        assert first["output_config"] == {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}}, first
+    else:
+        assert first["text"]["format"] == {"type": "json_object"}, first
+    # A tool is forced once for each message, or the model could never answer.
+    assert forced(dialect, first) == ("any" if dialect == "openai" else "exec") and forced(dialect, second) is None, (first, second)
+    text = f"plain, my way {dialect}"
+    assert c.ended(c.say(f"own-{dialect}", text, agent=f"own-{dialect}"))["status"] == "completed"
+    [request] = player.of(text)
+    choice = request["body"]["tool_choice"]
+    assert request["body"]["temperature"] == 0.75 and choice == ({"type": "auto"} if dialect == "anthropic" else "auto"), request["body"]
 
 
 @every
@@ -243,6 +283,17 @@ def test_a_turn_waits_visibly_for_its_model_and_can_be_stopped_there(world):
     assert not player.of("wants it, too")
     for scope in ("narrow-1", "narrow-2", "narrow-3"):
         c.check_scope(scope)
+
+
+def test_a_request_beyond_the_rate_waits_visibly_and_a_stop_ends_the_wait(world):
+    c, player = world
+    assert c.ended(c.say("rated", "first of this minute", agent="rated"))["status"] == "completed"
+    turn = c.say("rated", "second of this minute", agent="rated")
+    assert c.wait_event(turn, "model_queued")[0]["data"]["model"] == "rated"
+    done = c.cancel(operation=turn)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    assert not player.of("second of this minute")
+    c.check_scope("rated")
 
 
 def test_a_flood_of_one_guild_lets_the_call_of_another_come_next(world):
