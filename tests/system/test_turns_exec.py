@@ -163,6 +163,20 @@ def test_a_stop_by_message_ends_it(world, mark):
     assert not processes.marked(mark)
 
 
+def test_a_stop_while_the_agent_waits_for_a_command_ends_the_wait_alone(world, mark):
+    scope = "awaits"
+    task = world.in_background(f"sleep 1000; : {mark}", scope)
+    until(lambda: processes.marked(mark), "the command to run")
+    turn = world.ask("wait for it", [tool("task_wait", task, timeout_ms=60000)], scope=scope)
+    world.call(turn, "task_wait", "running")
+    done = world.cancel(operation=turn)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    waited, = world.results_of(turn, scope)
+    assert waited["cancelled"] and world.operation(task)["status"] == "running", waited
+    world.check_scope(scope)
+    assert world.cancel(operation=task)["report"]["proven"] and not processes.marked(mark)
+
+
 def test_a_stop_at_any_moment_leaves_either_a_handle_or_nothing(world):
     """The turn is stopped while it starts a command in the background: the result has the handle, or nothing was started."""
     for i in range(12):
