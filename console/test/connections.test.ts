@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import './fast_time.ts';
 import { page } from './played_page.ts';
 import { until } from './waiting.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import './fast_time.ts';
 import './played_page.ts';
 import { closing, until } from './waiting.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
+import './fast_time.ts';
 import './played_page.ts';
 import { until } from './waiting.ts';
 import { failed_words, left_words, waiting_words } from '../src/model/unanswered.ts';

@@ -334,9 +334,11 @@ def test_every_view_stands_on_a_phone_in_the_dark_and_in_the_light(cluster, brow
     assert cluster.ended(cluster.say("views", "hello"))["status"] == "completed"
     browser.sign_in(cluster)
     browser("await page.setViewportSize({ width: 390, height: 844 })")
+    browser.go("/")
+    browser.sees("", "#main h1")
     for path in ("/", "/tree", "/tree?q=scope:views", "/cancels", f"/cancels/{stop['id']}", "/ended?q=scope:views", f"/operations/{op['id']}", "/conversation", "/conversation?scope=views", "/workers", "/cluster", "/cost", "/audit",
                  "/tokens"):
-        browser.go(path)
+        browser.walk(path)
         browser.sees("", "#main h1")
         browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
         assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), path

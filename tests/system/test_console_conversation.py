@@ -1,4 +1,4 @@
-"""A conversation in the web console: approvals, a message that takes the place of an answer, older messages, and answers that are drawn as the Markdown that they are, also while they are written."""
+"""A conversation in the web console: approvals, with all of the input that they would let begin, also a changed one, a message that takes the place of an answer, older messages, and answers that are drawn as the Markdown that they are, also while they are written."""
 import os
 
 import pytest
@@ -28,13 +28,16 @@ See [the docs](https://example.org/ports)."""
 DRAWN = [
     {"when": {"user": "grows"}, "steps": [{"text": "# Begins\n\nFirst **words**.\n\n"}, {"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
     {"when": {"user": "whole"}, "text": ANSWER},
+    {"when": {"user": "erase", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo original >> ran"}}]}]},
+    {"when": {"user": "hidden", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./a\u202etxt.b", "cwd": "elsewhere", "env": {"LD_PRELOAD": "/tmp/x.so"}}}]}]},
 ]
+DENIES = '[[approval]]\ntool = "exec"\nmatch = "rm -rf /*"\naction = "deny"\n'
 LAST = "page.locator('.message.of-assistant .said').last()"
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with TurnCluster(DRAWN + SCRIPT, config=ASKS) as c:
+    with TurnCluster(DRAWN + SCRIPT, config=ASKS + DENIES) as c:
         yield c
 
 
@@ -212,3 +215,69 @@ def test_what_stands_in_a_growing_answer_is_not_drawn_anew(cluster, browser):
     cluster.cancel(operation=turn)
     browser.sees("interrupted", ".message header")
     browser.sees("Begins", ".said [role=heading]")
+
+
+def asked(c, scope, words="erase"):
+    turn = c.say(scope, words)
+    call, = until(lambda: c.below(turn, status="paused"), "a call to wait for a human")
+    return turn, call["id"]
+
+
+def type_input(browser, text):
+    browser("await page.getByLabel('Input', { exact: true }).fill(args.text)", text=text)
+
+
+def test_an_input_is_changed_and_what_is_wrong_is_said(cluster, browser):
+    turn, call = asked(cluster, "console/changed")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{call}")
+    browser.sees("rm -f ./nothing", ".approval")
+    browser.press("Change…", ".approval")
+    assert browser.flaws() == []
+    type_input(browser, "{")
+    browser.press("Approve changed", ".approval")
+    browser.sees("This is not JSON", ".approval [role=alert]")
+    type_input(browser, "[]")
+    browser.press("Approve changed", ".approval")
+    browser.sees("one JSON object", ".approval [role=alert]")
+    type_input(browser, '{"command": "ls", "colour": "red"}')
+    browser.press("Approve changed", ".approval")
+    browser.sees("colour", ".approval [role=alert]")
+    type_input(browser, '{"command": "rm -rf /srv"}')
+    browser.press("Approve changed", ".approval")
+    browser.sees("denies", ".approval [role=alert]")
+    assert browser.flaws() == []
+    assert cluster.operation(call)["status"] == "paused"
+    type_input(browser, '{"command": "echo changed >> ran"}')
+    browser.press("Approve changed", ".approval")
+    assert cluster.ended(turn)["status"] == "completed"
+    assert open(os.path.join(cluster.workspace, "ran")).read().split() == ["changed"]
+    browser.sees("Input that it ran with", "h2")
+    browser.sees("echo changed", "pre")
+
+
+def test_a_change_is_taken_back(cluster, browser):
+    turn, call = asked(cluster, "console/same")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{call}")
+    browser.press("Change…", ".approval")
+    type_input(browser, '{"command": "echo never >> ran"}')
+    browser.press("Leave as it is", ".approval")
+    browser.sees("rm -f ./nothing", ".approval pre")
+    browser.press("Deny", ".approval")
+    assert cluster.ended(turn)["status"] == "completed" and "changed" not in cluster.operation(call)["tool"]
+
+
+def test_whoever_decides_sees_all_of_the_input_and_what_hides_in_it(cluster, browser):
+    turn, call = asked(cluster, "console/hidden", "hidden")
+    browser.sign_in(cluster)
+    for path, where in (("/", ".need"), (f"/operations/{call}", ".approval"), ("/conversation?scope=console/hidden", ".talk .approval")):
+        browser.go(path)
+        for words in ("rm -f ./a⟨U+202E⟩txt.b", "LD_PRELOAD", "/tmp/x.so", "elsewhere"):
+            browser.sees(words, where)
+    assert browser.flaws() == []
+    browser.press("Change…", ".approval")
+    assert "\\u202e" in browser("return await page.getByLabel('Input', { exact: true }).inputValue()"), "also where it is edited"
+    browser.press("Leave as it is", ".approval")
+    browser.press("Deny", ".approval")
+    assert cluster.ended(turn)["status"] == "completed"

@@ -119,6 +119,57 @@ def test_an_answer_is_stopped_and_its_call_approved_beside_a_large_swarm(cluster
     assert answer.status == 200 and all(r["status"] == 200 for r in answer.json["results"]), answer.body
 
 
+MANY = 10_000
+PLACE = "return await page.locator('.virtual').first().evaluate((el) => [el.scrollTop, el.scrollHeight])"
+
+
+def test_ten_thousand_operations_are_scrolled_and_stopped(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=crowd")
+    browser.sees("Nothing lives here")
+    ids = []
+    for begin in range(0, MANY, 1000):
+        batch = [{"kind": "external", "scope": "crowd", "title": f"number {begin + i}", "grace_ms": 600_000, "external": {"lease_ms": 0}} for i in range(1000)]
+        answer = cluster.api("POST", "/v1/operations/batch", {"operations": batch})
+        assert answer.status == 200, answer.body
+        ids += [r["operation"]["id"] for r in answer.json["results"]]
+    browser.sees("10,000 live", ".tree-count")
+    # Rows are read as they are scrolled to: at the end of those that are there, the next ones come.
+    browser("""const box = page.locator('.virtual').first();
+        await box.evaluate(async (el, until) => {
+          const row = 34, place = 9000 * row;
+          while (el.scrollHeight < place + el.clientHeight && Date.now() < until) {
+            el.scrollTop = el.scrollHeight;
+            await new Promise((next) => (requestAnimationFrame(next), setTimeout(next, 1000)));
+          }
+          el.scrollTop = place - 5 * row;
+        }, Date.now() + 120_000);
+        await page.getByText('number 9000', { exact: true }).waitFor();""")
+    assert browser("return await page.locator('[role=treeitem]').count()") < 200, "only what is in view is in the page"
+    place = browser(PLACE)
+    # An answer that the kill cuts short is none.
+    browser("""const is_last = (r) => r.json().then((page) => page.next_cursor === null, () => false);
+        void (globalThis.read_again = page.waitForResponse(async (r) => r.url().includes('/v1/tree?') && r.ok() && await is_last(r), { timeout: 150_000 })).catch(() => {})""")
+    cluster.kill_controller()
+    cluster.start_controller()
+    browser("await globalThis.read_again; await page.getByText('number 9000', { exact: true }).waitFor()")
+    top, height = browser(PLACE)
+    assert top == place[0] and height >= place[1], "what is read again keeps its place"  # below it, rows that nobody had scrolled to can have come
+    browser.press("Stop crowd…")
+    browser.sees("10,000 operations, at least 1,000 of them external", ".preview")
+    confirm(browser)
+    browser.sees("Stopping: 0 of 10,000 operations proven", "[data-verdict=under_way]")
+    assert "stopped" not in browser.text("dialog").lower().replace("nothing stopped", "")
+    for begin in range(0, MANY, 1000):
+        answer = cluster.api("POST", "/v1/operations/end", {"items": [{"id": id, "stopped": {}} for id in ids[begin:begin + 1000]]})
+        assert answer.status == 200, answer.body
+    browser.sees("Stopped: 10,000 operations, each with proof", "[data-verdict=proven]")
+    browser.sees("reported by its owner", "dialog .report")
+    browser.press("Close", "dialog")
+    browser.sees_go()
+    browser.sees("Nothing lives here")
+
+
 AHEAD_MS = 2 * 3_600_000
 NEWER = 110  # more than one look reads
 

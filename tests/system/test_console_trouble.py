@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from harness.browser import Browser
 from harness.cluster import free_ports
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -48,34 +47,22 @@ def test_the_api_says_what_is_in_trouble(cluster):
     assert scoped["store"] is None and scoped["chat_services"] is None
 
 
-def test_what_is_in_trouble_needs_somebody(cluster, browser):
+@pytest.fixture(scope="module")
+def watched(cluster, one_browser):
+    """A page that stays open: a chat service needs somebody after ten seconds, and what else it shows is read meanwhile."""
     turn = cluster.say("chat/doomed", "hello")
     assert cluster.ended(turn) is not None
-    trouble = until(lambda: cluster.api("GET", "/v1/mcp").json["servers"][0]["trouble"], "the MCP server's trouble to be known")
-    assert "gone" in trouble
-    browser.sign_in(cluster)
-    browser.go("/")
-    browser.sees("Model dead fails", ".need")
-    browser.sees("MCP server gone", ".need")
-    browser.sees("The disk is nearly full", ".need")
-    browser.sees("Chat service irc does not work", ".need")
-    browser.sees("4 things need you", "h1")
-    browser("await page.waitForFunction(() => document.title.startsWith('(4) '))")
-    assert browser.flaws() == []
-    # That quelld cannot say how the MCP servers are does not make them well.
-    browser("""await page.route('**/v1/mcp*', (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body: '{"code":"internal","title":"No","detail":"Not now."}' }));
-        const asked = page.waitForResponse((one) => one.url().includes('/v1/mcp'));
-        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-        await asked;""")
-    browser.sees("Not now.", ".trouble")
-    browser.sees("MCP server gone", ".need")
-    browser("await page.unroute('**/v1/mcp*')")
+    one_browser.forget()
+    one_browser.sign_in(cluster)
+    one_browser.go("/")
+    one_browser.sees("Model dead fails", ".need")
+    return one_browser
 
 
-def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, browser):
+def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, watched):
+    browser = watched
     cluster.cancel(scope="nothing/here")
-    browser.sign_in(cluster)
-    browser.go("/cluster")
+    browser.walk("/cluster")
     browser.sees("irc: retrying", ".findings")
     browser.sees("gone: ", ".findings")
     browser.sees("w1: ready, containment", ".findings .level-ok")
@@ -100,7 +87,7 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
     assert browser.flaws() == []
     browser("await page.setViewportSize({ width: 390, height: 844 })")
     # The charts take their width with the next frame.
-    browser("await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { polling: 100 })")
+    browser("await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { polling: 100 }); await page.setViewportSize({ width: 1360, height: 860 })")
 
 
 # How many pixels of a chart have what is this colour of the page now.
@@ -117,10 +104,10 @@ PIXELS = """return await page.locator('.chart', { hasText: args.of ?? '' }).firs
 }, args.colour)"""
 
 
-def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(cluster, browser):
+def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(watched):
+    browser = watched
     browser("await page.mouse.move(1, 1)")  # wherever another test left it
-    browser.sign_in(cluster)
-    browser.go("/cluster")
+    browser.walk("/cluster")
     browser("await page.locator('.chart canvas').first().waitFor()")
     until(lambda: browser(PIXELS, of="Live operations", colour="--c-run") > 0, "what is live to be drawn")
     assert browser("return await page.locator('.chart time').count()") == 0
@@ -131,6 +118,29 @@ def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(clus
     until(lambda: browser(PIXELS, colour="--line") > 50, "the grid to be drawn in the light")
     browser("await page.emulateMedia({ colorScheme: 'dark' })")
     until(lambda: browser(PIXELS, colour="--line") > 50, "the grid to be drawn in the dark")
+    browser("await page.emulateMedia({ colorScheme: 'light' })")
+
+
+def test_what_is_in_trouble_needs_somebody(cluster, watched):
+    browser = watched
+    trouble = until(lambda: cluster.api("GET", "/v1/mcp").json["servers"][0]["trouble"], "the MCP server's trouble to be known")
+    assert "gone" in trouble
+    browser.walk("/")
+    browser.sees("Model dead fails", ".need")
+    browser.sees("MCP server gone", ".need")
+    browser.sees("The disk is nearly full", ".need")
+    browser.sees("Chat service irc does not work", ".need")
+    browser.sees("4 things need you", "h1")
+    browser("await page.waitForFunction(() => document.title.startsWith('(4) '))")
+    assert browser.flaws() == []
+    # That quelld cannot say how the MCP servers are does not make them well.
+    browser("""await page.route('**/v1/mcp*', (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body: '{"code":"internal","title":"No","detail":"Not now."}' }));
+        const asked = page.waitForResponse((one) => one.url().includes('/v1/mcp'));
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        await asked;""")
+    browser.sees("Not now.", ".trouble")
+    browser.sees("MCP server gone", ".need")
+    browser("await page.unroute('**/v1/mcp*')")
 
 
 def test_the_configuration_is_not_for_everybody(cluster, browser):
