@@ -119,6 +119,34 @@ def test_the_list_of_a_search_is_live_also_over_a_restart(cluster, browser):
         end(cluster, id)
 
 
+def test_only_what_i_see_is_offered_once_something_was_shown(cluster, browser):
+    op = register(cluster, "shown", title="is shown", external={"lease_ms": 0})
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.press("Stop everything…")
+    assert browser(SEEN) is True
+    browser.press("Keep it running", "dialog")
+    browser.go("/tree?scope=shown")
+    browser.sees("is shown", "[role=treeitem]")
+    browser.press("Stop shown…")
+    assert browser(SEEN) is False
+    browser.press("Keep it running", "dialog")
+    end(cluster, op)
+
+
+def test_no_page_says_stopped_before_the_proof(cluster, browser, unproven, request):
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("Not proven yet: scope far", ".need")
+    assert "every stop is proven" not in browser.text("main").lower()
+    browser.go("/cancels?open=1")
+    browser.sees("Stopping: 0 of 1 operation", ".cancels")
+    request.getfixturevalue("settling")
+    stop, lost = unproven
+    paths = ["/", "/cancels", f"/cancels/{stop}", f"/operations/{lost}", "/ended?q=scope:far", "/tree", "/tree?q=scope:far", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"]
+    assert browser(SAY_STOPPED, paths=paths) == []
+
+
 def test_a_tree_by_parent_is_kept_as_a_view(cluster, browser):
     lead = register(cluster, "kin", title="kin lead", external={"lease_ms": 0})
     child = register(cluster, "kin", title="kin child", parent=lead, external={"lease_ms": 0})
@@ -138,34 +166,6 @@ def test_a_tree_by_parent_is_kept_as_a_view(cluster, browser):
     browser("await page.getByRole('link', { name: 'my kin', exact: true }).waitFor({ state: 'detached' })")
     for id in (child, lead):
         end(cluster, id)
-
-
-def test_no_page_says_stopped_before_the_proof(cluster, browser, unproven, request):
-    browser.sign_in(cluster)
-    browser.go("/")
-    browser.sees("Not proven yet: scope far", ".need")
-    assert "every stop is proven" not in browser.text("main").lower()
-    browser.go("/cancels?open=1")
-    browser.sees("Stopping: 0 of 1 operation", ".cancels")
-    request.getfixturevalue("settling")
-    stop, lost = unproven
-    paths = ["/", "/cancels", f"/cancels/{stop}", f"/operations/{lost}", "/ended?q=scope:far", "/tree", "/tree?q=scope:far", "/conversation", "/workers", "/cluster", "/cost", "/audit", "/tokens"]
-    assert browser(SAY_STOPPED, paths=paths) == []
-
-
-def test_only_what_i_see_is_offered_once_something_was_shown(cluster, browser):
-    op = register(cluster, "shown", title="is shown", external={"lease_ms": 0})
-    browser.sign_in(cluster)
-    browser.go("/")
-    browser.press("Stop everything…")
-    assert browser(SEEN) is True
-    browser.press("Keep it running", "dialog")
-    browser.go("/tree?scope=shown")
-    browser.sees("is shown", "[role=treeitem]")
-    browser.press("Stop shown…")
-    assert browser(SEEN) is False
-    browser.press("Keep it running", "dialog")
-    end(cluster, op)
 
 
 def test_a_token_is_created_shown_once_and_revoked(cluster, browser):
@@ -224,6 +224,35 @@ def test_an_operation_is_replayed_downloaded_and_copied(cluster, browser):
     copied = browser("return await (await page.waitForFunction(() => window.copied)).jsonValue()")
     again = subprocess.run(["bash", "-c", copied], env=cluster.environment(), capture_output=True, timeout=90)
     assert (again.returncode, again.stdout) == (0, b"one\ntwo  three\n"), (copied, again)
+
+
+NOTIFICATIONS = """window.told = [];
+    window.Notification = class {
+      static permission = 'default';
+      static async requestPermission() { return (this.permission = 'granted'); }
+      constructor(title) { if (!CAN_SHOW) throw new TypeError('Illegal constructor'); window.told.push(title); }
+    };"""
+
+
+def test_notifications_are_wanted_or_not(cluster, browser):
+    browser.sign_in(cluster)
+    browser("""const p = await context.newPage();
+        await p.addInitScript(args.play);
+        await p.goto(args.url + '/');
+        const button = (name) => p.getByRole('button', { name, exact: true });
+        await button('Notify me').click();
+        await button('Notifying you').click();
+        await button('Notify me').click();
+        await button('Notifying you').waitFor();
+        await p.waitForFunction(() => window.told.join() === 'quell,quell');
+        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "true"))
+    # Browsers of phones give the permission, but show nothing that a page alone announces.
+    browser("""const p = await context.newPage();
+        await p.addInitScript(args.play);
+        await p.goto(args.url + '/');
+        await p.getByRole('button', { name: 'Notify me', exact: true }).click();
+        await p.getByRole('button', { name: /^Notify/ }).waitFor({ state: 'detached' });
+        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "false"))
 
 
 def test_what_settles_without_proof_is_not_well_until_it_is_seen(cluster, browser, settling):
@@ -303,35 +332,6 @@ def test_a_need_that_comes_back_is_announced_again(cluster, browser):
         await p.unrouteAll({ behavior: 'ignoreErrors' });
         await p.close();
         if (told.some((words) => words !== 'Worker w1 is lost')) throw new Error(told.join());""")
-
-
-NOTIFICATIONS = """window.told = [];
-    window.Notification = class {
-      static permission = 'default';
-      static async requestPermission() { return (this.permission = 'granted'); }
-      constructor(title) { if (!CAN_SHOW) throw new TypeError('Illegal constructor'); window.told.push(title); }
-    };"""
-
-
-def test_notifications_are_wanted_or_not(cluster, browser):
-    browser.sign_in(cluster)
-    browser("""const p = await context.newPage();
-        await p.addInitScript(args.play);
-        await p.goto(args.url + '/');
-        const button = (name) => p.getByRole('button', { name, exact: true });
-        await button('Notify me').click();
-        await button('Notifying you').click();
-        await button('Notify me').click();
-        await button('Notifying you').waitFor();
-        await p.waitForFunction(() => window.told.join() === 'quell,quell');
-        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "true"))
-    # Browsers of phones give the permission, but show nothing that a page alone announces.
-    browser("""const p = await context.newPage();
-        await p.addInitScript(args.play);
-        await p.goto(args.url + '/');
-        await p.getByRole('button', { name: 'Notify me', exact: true }).click();
-        await p.getByRole('button', { name: /^Notify/ }).waitFor({ state: 'detached' });
-        await p.close();""", play=NOTIFICATIONS.replace("CAN_SHOW", "false"))
 
 
 def receipt_of_declared(cluster, browser):

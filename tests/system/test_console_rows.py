@@ -293,6 +293,38 @@ def test_back_to_a_tree_finds_its_branches_open_and_its_place(cluster, browser, 
     browser("await page.locator('[role=treeitem][aria-expanded=true]', { hasText: 'branch' }).waitFor()")
 
 
+# Scrolls far at once and looks at each frame, until every row is whole: how many were brief at first, and each title's place in all that frames have shown.
+FAR = """return await page.locator('.virtual').first().evaluate(async (el, until) => {
+  const places = {};
+  let brief = -1;
+  el.scrollTop = 34 * 150;
+  for (;;) {
+    await new Promise((next) => requestAnimationFrame(next));
+    const rows = [...el.querySelectorAll('.row-op')], left = rows.filter((row) => !row.querySelector('.col')).length;
+    if (!el.textContent.includes('number 100') && !el.textContent.includes('number 150')) continue;
+    if (brief < 0) brief = left;
+    for (const row of rows) {
+      const title = row.querySelector('.row-title');
+      (places[title.textContent] ??= []).push(Math.round(title.getBoundingClientRect().left));
+    }
+    if (left === 0) return { brief, places, stops: rows.filter((row) => row.querySelector('.stop')).length, rows: rows.length };
+    if (Date.now() > until) throw new Error(`${left} rows stay brief`);
+  }
+}, Date.now() + 60_000)"""
+
+
+@pytest.mark.parametrize("path, first", [("/tree?scope=back/branch", "number 0"), ("/tree?q=scope:back", f"number {BRANCH - 1}")])
+def test_rows_that_are_scrolled_past_are_brief_and_then_whole(cluster, browser, branch, path, first):
+    browser.sign_in(cluster)
+    browser.go(path)
+    browser.sees(first, ".row-op .row-title")
+    browser("await page.waitForFunction(() => document.querySelector('.virtual').scrollHeight > 34 * 190, null, { polling: 100 })")
+    found = browser(FAR)
+    assert found["brief"] > 0 and found["stops"] == found["rows"] > 10, found
+    moved = {title: sorted(set(places)) for title, places in found["places"].items() if len(set(places)) > 1}
+    assert moved == {}
+
+
 def test_back_to_a_list_finds_as_much_of_it_and_its_place(cluster, browser, branch):
     browser.sign_in(cluster)
     browser.go("/tree?q=scope:back")

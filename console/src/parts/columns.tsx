@@ -14,6 +14,11 @@ export function choose_box(op: Operation, is_chosen: boolean, choose: () => void
   return <input type="checkbox" tabIndex={-1} class="choose" aria-label={`Choose ${op_title(op)}`} checked={is_chosen} onChange={choose} />;
 }
 
+/** So wide is in a row of an operation what stands before its title: the box and the dot. In a tree the twist takes 32 more. */
+export function brief_room(can_choose: boolean): number {
+  return can_choose ? 33 : 8;
+}
+
 /** `when`: the time of its end, or its beginning, has a column. `stop`: null where nothing lives. */
 export function operation_columns({ op, when = false, stop }: { op: Operation; when?: boolean; stop: (() => void) | null }) {
   return (

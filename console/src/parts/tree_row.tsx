@@ -4,7 +4,7 @@ import { plain } from '../model/format.ts';
 import { outcome_words } from '../model/outcome.ts';
 import { link, operation_link } from '../model/route.ts';
 import { beside, is_terminal, type TreeNode } from '../model/tree.ts';
-import { choose_box, operation_columns, stop_button } from './columns.tsx';
+import { brief_room, choose_box, operation_columns, stop_button } from './columns.tsx';
 import { Dot, op_title } from './small.tsx';
 
 interface RowProps {
@@ -26,15 +26,15 @@ export function row_id(key: string): string {
   return `row-${key}`;
 }
 
-/** `is_chosen`: undefined for what nobody can choose. */
-function row({ node, is_focused, is_chosen, classes }: { node: TreeNode; is_focused: boolean; is_chosen?: boolean; classes: string }, children: ComponentChildren) {
+/** `is_chosen`: undefined for what nobody can choose. `room`: before its children, for what does not stand there. */
+function row({ node, is_focused, is_chosen, classes, room = 0 }: { node: TreeNode; is_focused: boolean; is_chosen?: boolean; classes: string; room?: number }, children: ComponentChildren) {
   const has_more = !node.operation || node.children > 0 || node.nodes.length > 0;
   return (
     <div
-      id={row_id(node.key)} class={`row ${classes}${is_focused ? ' focused' : ''}`} role="treeitem" aria-level={node.depth + 1} aria-setsize={beside(node)} aria-posinset={node.place}
+      key={node.key} id={row_id(node.key)} class={`row ${classes}${is_focused ? ' focused' : ''}`} role="treeitem" aria-level={node.depth + 1} aria-setsize={beside(node)} aria-posinset={node.place}
       {...(is_chosen === undefined ? {} : { 'aria-selected': is_chosen })} {...(has_more ? { 'aria-expanded': node.is_open } : {})}
     >
-      <span class="indent" style={{ width: `${Math.min(node.depth, 24) * 18}px` }} />
+      <span class="indent" style={{ width: `${Math.min(node.depth, 24) * 18 + room}px` }} />
       {children}
     </div>
   );
@@ -52,6 +52,12 @@ export function ScopeRow({ node, is_focused, toggle, stop }: RowProps) {
       {stop_button(`scope ${node.scope}`, stop)}
     </>
   ));
+}
+
+/** While it is scrolled past: its title, in its place. */
+export function brief_row(node: TreeNode, is_focused: boolean, can_choose: boolean) {
+  const op = node.operation!;
+  return row({ node, is_focused, classes: `row-op is-${op.status}`, room: brief_room(can_choose) + 32 }, <a class="row-title" href={operation_link(op.id)}>{op_title(op)}</a>);
 }
 
 /** `choose`: null for whoever may not stop. */

@@ -1,12 +1,16 @@
 // A list of rows of one height, of which only those on the screen are made.
 import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { whole_rows } from '../model/whole_rows.ts';
 import { before_leaving, places } from '../state/router.ts';
 
 export interface VirtualProps {
   count: number;
   row_height: number;
-  render: (index: number) => ComponentChildren;
+  /** `is_brief`: only what whoever scrolls past can read; the rest of the row comes when there is time. */
+  render: (index: number, is_brief: boolean) => ComponentChildren;
+  /** Its rows cost enough to be made brief first. */
+  has_brief?: boolean;
   label: string;
   role?: 'list' | 'tree' | 'grid' | 'log';
   /** Kept in view when it changes; -1 = nothing. */
@@ -28,6 +32,8 @@ export interface VirtualProps {
 
 /** Rows beyond the edges, so that a short way finds them drawn. Where most rows are new, they come when the scrolling rests: a frame makes only what is seen. */
 const spare = 4, rest_ms = 100;
+/** So many whole rows one frame makes at most, where others can be brief. */
+const most_whole = 8;
 
 export function Virtual(p: VirtualProps) {
   const box: Ref<HTMLDivElement> = useRef(null);
@@ -84,9 +90,18 @@ export function Virtual(p: VirtualProps) {
     set_top(el.scrollTop);
     if (p.place) places.put(p.place, el.scrollTop);
   };
+  const whole = useRef({ first: 0, last: Infinity }); // of the rows in sight, at the first drawing all
+  if (p.has_brief) whole.current = whole_rows(whole.current, first, last, is_at_rest ? most_whole : 0);
+  const is_whole = whole.current.first <= first && whole.current.last >= last;
+  const [, draw_again] = useState(0);
+  useEffect(() => {
+    if (is_whole || !is_at_rest) return;
+    const next = requestAnimationFrame(() => draw_again((n) => n + 1));
+    return () => cancelAnimationFrame(next);
+  });
   const of_tree = p.role === 'tree' ? { 'aria-multiselectable': p.is_multiselectable ?? false, ...(p.active && (p.focus ?? -1) >= first && (p.focus ?? -1) < last ? { 'aria-activedescendant': p.active } : {}) } : {};
   const rows = [];
-  for (let i = first; i < last; ++i) rows.push(p.render(i));
+  for (let i = first; i < last; ++i) rows.push(p.render(i, i < whole.current.first || i >= whole.current.last));
   return (
     <div class={`virtual ${p.class ?? ''}`} ref={box} onScroll={scrolled} role={p.role ?? 'list'} aria-label={p.label} tabIndex={0} {...of_tree}>
       <div class={p.wide ? 'virtual-all wide' : 'virtual-all'} role="presentation" style={{ height: `${p.count * p.row_height}px` }}>

@@ -5,7 +5,7 @@ import { marked_words, outcome_words } from '../model/outcome.ts';
 import { operation_link } from '../model/route.ts';
 import { is_terminal } from '../model/tree.ts';
 import { Chosen, use_choice } from '../parts/choice.tsx';
-import { choose_box, operation_columns } from '../parts/columns.tsx';
+import { brief_room, choose_box, operation_columns } from '../parts/columns.tsx';
 import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
 import { Dot, Empty, Loading, op_title, Trouble, When } from '../parts/small.tsx';
@@ -40,6 +40,16 @@ function ListRow({ op, is_focused, is_chosen, choose, place, of, is_past }: RowP
       <span class="row-detail" title={outcome}>{outcome}</span>
       <span class="grow" />
       {operation_columns({ op, when: is_past, stop: choose && (() => stop_one(op)) })}
+    </div>
+  );
+}
+
+/** While it is scrolled past: its title, in its place. */
+function brief_row(op: Operation, place: number, of: number, is_focused: boolean, can_choose: boolean) {
+  return (
+    <div key={op.id} class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}`} role="listitem" aria-setsize={of} aria-posinset={place}>
+      <span class="indent" style={{ width: `${brief_room(can_choose)}px` }} />
+      <a class="row-title" href={operation_link(op.id)}>{op_title(op)}</a>
     </div>
   );
 }
@@ -91,7 +101,8 @@ function List({ text, which }: ListProps) {
   if (rows.length === 0 && (look !== 'rest' || state.value.cursor)) return <Empty title="Nothing matches so far"><Foot found={state.value} more={more} /></Empty>;
   if (rows.length === 0) return <Empty title="Nothing matches">Take a word out of the search.</Empty>;
   const of = state.value.cursor ? -1 : rows.length;
-  const row = (op: Operation, place: number, is_focused: boolean) => {
+  const row = (op: Operation, place: number, is_focused: boolean, is_brief: boolean) => {
+    if (is_brief) return brief_row(op, place, of, is_focused, can_stop);
     const is_chosen = choice.ids.value.has(op.id);
     return keep(op.id, [op, place, of, is_focused, is_chosen, can_stop], () =>
       <ListRow key={op.id} op={op} place={place} of={of} is_focused={is_focused} is_chosen={is_chosen} is_past={which === 'ended'} choose={can_stop ? () => choice.toggle(op.id) : null} />);
@@ -103,7 +114,7 @@ function List({ text, which }: ListProps) {
       {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
       <Virtual
         label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={mark.place} focus_key={mark.key}
-        place={`list ${which} ${text}`} on_range={(_, last) => ((last_drawn.current = last), fill())} render={(i) => row(rows[i]!, i + 1, i === mark.place)}
+        place={`list ${which} ${text}`} on_range={(_, last) => ((last_drawn.current = last), fill())} has_brief render={(i, is_brief) => row(rows[i]!, i + 1, i === mark.place, is_brief)}
       />
       <Foot found={state.value} more={more} />
       {problem}

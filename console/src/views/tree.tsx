@@ -8,7 +8,7 @@ import { use_kept_rows } from '../parts/kept_rows.ts';
 import { use_mark } from '../parts/mark.ts';
 import { SearchBox, SavedViews } from '../parts/search_box.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
-import { OperationRow, row_id, ScopeRow } from '../parts/tree_row.tsx';
+import { brief_row, OperationRow, row_id, ScopeRow } from '../parts/tree_row.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { go, route, set_query } from '../state/router.ts';
 import { is_within, may } from '../state/session.ts';
@@ -37,8 +37,9 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
   const root = tree.model.root;
   const mark = use_mark(rows.length, (place) => rows[place]!.key);
   const at = () => rows[mark.place];
-  const row = (one: TreeNode, is_focused: boolean) => {
+  const row = (one: TreeNode, is_focused: boolean, is_brief: boolean) => {
     const { operation: op } = one;
+    if (op && is_brief) return brief_row(one, is_focused, can_stop);
     const is_chosen = op !== null && choice.ids.value.has(op.id);
     const toggle = () => (tree.toggle(one), mark.put(one.key));
     const stop = () => stop_node(one);
@@ -78,7 +79,7 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
       ) : (
         <Virtual
           label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={mark.place} focus_key={mark.key} active={row_id(mark.key)} is_multiselectable={can_stop} place={`tree ${by} ${scope}`} on_range={ranged}
-          render={(i) => row(rows[i]!, i === mark.place)}
+          has_brief render={(i, is_brief) => row(rows[i]!, i === mark.place, is_brief)}
         />
       )}
     </>
