@@ -28,6 +28,7 @@ See [the docs](https://example.org/ports)."""
 DRAWN = [
     {"when": {"user": "grows"}, "steps": [{"text": "# Begins\n\nFirst **words**.\n\n"}, {"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
     {"when": {"user": "whole"}, "text": ANSWER},
+    {"when": {"user": "choose", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which one?"}}]}]},
     {"when": {"user": "erase", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo original >> ran"}}]}]},
     {"when": {"user": "hidden", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./a\u202etxt.b", "cwd": "elsewhere", "env": {"LD_PRELOAD": "/tmp/x.so"}}}]}]},
 ]
@@ -37,7 +38,7 @@ LAST = "page.locator('.message.of-assistant .said').last()"
 
 @pytest.fixture(scope="module")
 def cluster():
-    with TurnCluster(DRAWN + SCRIPT, config=ASKS + DENIES) as c:
+    with TurnCluster(DRAWN + SCRIPT, config=ASKS + DENIES, agent='tools = ["exec", "ask_user"]') as c:
         yield c
 
 
@@ -84,6 +85,35 @@ def test_a_press_reaches_the_call_that_stood_there_when_another_one_comes(cluste
     assert cluster.ended(first)["status"] == "completed", "it is the one that was read"
     assert cluster.below(second, status="paused"), "nobody has approved this one"
     cluster.cancel(scope="chat/came")
+
+
+# In the frame that shows something worse above them: what takes a press where the button stood, and where it stands now. Before it: nothing has moved yet.
+PRESSED = """const button = page.locator('.need', { hasText: args.scope }).getByRole('button', { name: 'Approve' });
+const { x, y, width, height } = await button.boundingBox();
+globalThis.pressed = page.waitForFunction(([x, y]) => {
+  if (!document.querySelector('.need-bad')) return false;
+  const now = document.querySelector('.need .approval .primary').getBoundingClientRect();
+  return { moved: Math.round(now.top + now.height / 2 - y), taken: [[x, y], [now.left + 5, now.top + 5]].map(([x, y]) => document.elementFromPoint(x, y)?.closest('button, a')?.textContent ?? '') };
+}, [x + width / 2, y + height / 2], { polling: 'raf' });
+globalThis.pressed.catch(() => {});"""
+
+
+def test_a_press_reaches_nothing_while_the_calls_move_for_something_worse(cluster, browser):
+    turn = cluster.say("chat/moved", "asks")
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("echo approved", ".need .command")
+    browser(PRESSED, scope="chat/moved")
+    lost = cluster.api("POST", "/v1/operations", {"kind": "external", "scope": "far", "external": {"lease_ms": 0}, "grace_ms": 600_000}).json["id"]
+    cluster.cancel(scope="far", wait="fenced")
+    assert cluster.api("POST", f"/v1/operations/{lost}/resolve", {"declare": "dead", "reason": "nobody knows"}).status == 200
+    found = browser("return await (await globalThis.pressed).jsonValue()")
+    assert found["moved"] > 20 and found["taken"] == ["", ""], found
+    assert cluster.below(turn, status="paused"), "nobody has approved it"
+    browser("await page.locator('.need', { hasText: 'chat/moved' }).getByRole('button', { name: 'Approve' }).click()")  # as soon as it takes a press
+    assert cluster.ended(turn)["status"] == "completed"
+    browser.press("Seen", ".need")
+    browser("await page.locator('.need-bad').waitFor({ state: 'detached' })")
 
 
 def test_an_approval_holds_for_a_while_until_it_is_revoked(cluster, browser):
@@ -138,6 +168,20 @@ def test_what_waits_in_a_conversation_is_counted_and_stopped_with_it(cluster, br
     confirm(browser)
     browser.sees("each with proof", "dialog [data-verdict=proven]")
     assert [cluster.operation(turn)["status"] for turn in turns] == ["cancelled"] * 3
+
+
+def test_a_message_answers_what_a_tool_asks(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/asked")
+    browser("await page.getByLabel('Message').fill('choose'); await page.keyboard.press('Enter')")
+    browser.sees("Which one?", ".talk .approval")
+    turn, = cluster.operations(scope="chat/asked", kind="turn")
+    browser("""await page.getByLabel('While an answer is written').selectOption({ label: 'Answers what it asks' });
+        await page.getByLabel('Message').fill('the blue one'); await page.keyboard.press('Enter')""")
+    browser.sees("Taken as the answer to its question", ".say")
+    browser("await page.locator('.talk .approval').waitFor({ state: 'detached' })")
+    assert cluster.ended(turn["id"])["status"] == "completed"
+    assert "the blue one" in str(cluster.results("chat/asked", turn["id"]))
 
 
 AT_ITS_END = "await page.waitForFunction(() => { const el = document.querySelector('.talk'); return el.scrollHeight > el.clientHeight && el.scrollHeight - el.clientHeight - el.scrollTop <= 2; }, null, { polling: 100 })"

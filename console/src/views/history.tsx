@@ -1,6 +1,6 @@
 // What may be done to a conversation as a whole: ask again, compact, fork, clear.
 import { useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
+import { ApiError, post, words_of } from '../api/client.ts';
 import type { HistoryChanged } from '../api/types.ts';
 import { count } from '../model/format.ts';
 import { link, operation_link } from '../model/route.ts';
@@ -10,6 +10,11 @@ import { go } from '../state/router.ts';
 import { may } from '../state/session.ts';
 
 type Action = 'regenerate' | 'compact' | 'fork' | 'clear';
+
+/** Why a change of a conversation was refused, for whoever wanted it. */
+export function refused_words(error: unknown): string {
+  return error instanceof ApiError && error.code === 'history_changed' ? 'Somebody has written meanwhile: read it, then decide again.' : words_of(error);
+}
 
 interface HistoryProps {
   scope: string;
@@ -38,7 +43,7 @@ export function HistoryActions({ scope, newest, is_busy, changed }: HistoryProps
       set_done({ words, operation: answer.operation });
       changed();
     } catch (error) {
-      set_trouble(words_of(error));
+      set_trouble(refused_words(error));
       changed();
     }
   });

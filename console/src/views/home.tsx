@@ -1,5 +1,5 @@
 // The first page: what needs a person, and the cluster in one line.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { money } from '../model/cost.ts';
 import { count, duration } from '../model/format.ts';
 import type { Need } from '../model/needs.ts';
@@ -9,13 +9,14 @@ import { cost_today, watch_cost } from '../state/cost.ts';
 import { calm, findings, findings_trouble, needs, needs_number, note_seen, status } from '../state/needs.ts';
 import { notifying, notify_me, notify_no_more } from '../state/notices.ts';
 import { may } from '../state/session.ts';
+import { use_moved } from '../state/steady.ts';
 import { ask_to_stop } from '../state/stopping.ts';
 import { Approval } from './approval.tsx';
 import { StandingRules } from './standing_rules.tsx';
 
 function NeedRow({ need }: { need: Need }) {
   return (
-    <li class={`need need-${need.weight}`}>
+    <li class={`need need-${need.weight}`} data-key={need.key}>
       <div class="need-head">
         <i aria-hidden="true" />
         <a href={need.link}>{need.title}</a>
@@ -68,6 +69,8 @@ function Notify() {
 
 export function Home() {
   const all = needs.value;
+  const list = useRef<HTMLUListElement>(null);
+  const is_moved = use_moved(list);
   const unproven = all.map((need) => need.key).filter((key) => key.startsWith('unproven '));
   const title = all.length === 0 ? calm.value.title : findings.value.is_part ? `${needs_number.value} things need you` : `${count(all.length, 'thing needs', 'things need')} you`;
   const stop_all = may.cancel_everything.value && <button type="button" class="button danger quiet" onClick={() => ask_to_stop({ what: 'everything' })}>Stop everything…</button>;
@@ -76,7 +79,7 @@ export function Home() {
       <Trouble words={findings_trouble.value} />
       {all.length === 0 && calm.value.detail && <p class="all-well">{calm.value.detail}</p>}
       {unproven.length > 1 && <p><button type="button" class="button quiet" title="Takes them from this list; their reports stay under Stops" onClick={() => note_seen(...unproven)}>All {unproven.length} stops without proof seen</button></p>}
-      <ul class="needs">{all.map((need) => <NeedRow key={need.key} need={need} />)}</ul>
+      <ul class={is_moved ? 'needs moved' : 'needs'} ref={list}>{all.map((need) => <NeedRow key={need.key} need={need} />)}</ul>
       <StandingRules />
       <h2 class="section">Cluster</h2>
       <ClusterLine />

@@ -1,10 +1,11 @@
 // What may be done to one message: edit it and ask again, or delete it with its answer.
 import { useState } from 'preact/hooks';
-import { post, words_of } from '../api/client.ts';
+import { post } from '../api/client.ts';
 import type { HistoryChanged, Message } from '../api/types.ts';
 import { Trouble } from '../parts/small.tsx';
 import { use_one_at_a_time } from '../state/once.ts';
 import { may } from '../state/session.ts';
+import { refused_words } from './history.tsx';
 
 interface MessageActionsProps {
   scope: string;
@@ -28,7 +29,7 @@ export function MessageActions({ scope, message, newest, is_busy, changed }: Mes
       await steps();
       set_open('');
     } catch (error) {
-      set_trouble(words_of(error));
+      set_trouble(refused_words(error));
     }
     changed();
   });
