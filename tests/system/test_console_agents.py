@@ -168,6 +168,26 @@ def test_a_conversation_is_retried_forked_compacted_and_cleared(cluster, browser
     assert not any((m["summary"] or {}).get("clear") for m in cluster.messages("past/a"))
 
 
+def test_what_somebody_else_has_written_meanwhile_is_not_asked_again(cluster, browser):
+    scope = "past/raced"
+    cluster.ended(cluster.say(scope, "hello"))
+    browser.sign_in(cluster)
+    browser.go(f"/conversation?scope={scope}")
+    browser.sees("You said hello.", ".message")
+    # The press is made; before it arrives, another message does.
+    browser("""globalThis.let_go = null;
+        await page.route('**/v1/history', async (one) => { await new Promise((go) => { globalThis.let_go = go; }); await one.continue(); }, { times: 1 })""")
+    browser("await page.getByRole('button', { name: 'Retry' }).and(page.locator(':enabled')).click()")
+    until(lambda: browser("return globalThis.let_go !== null"), "the press to be on its way")
+    assert cluster.ended(cluster.say(scope, "again"))["status"] == "completed"
+    before = cluster.messages(scope)
+    browser("globalThis.let_go()")
+    browser.sees("Somebody has written meanwhile: read it, then decide again.", ".history [role=alert]")
+    assert cluster.messages(scope) == before
+    browser.sees("You said again.", ".message")
+    browser("await page.getByRole('button', { name: 'Retry' }).and(page.locator(':enabled')).waitFor()")
+
+
 def test_a_turn_whose_end_was_not_heard_is_over(cluster, browser):
     """The page reads the beginning of a turn, which ends before the page's stream is open."""
     turn = cluster.ask("asks/unheard", "deploy unheard")

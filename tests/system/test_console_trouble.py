@@ -14,7 +14,7 @@ SECRET = "the-key-that-nobody-may-see"
 
 
 class Troubled(TurnCluster):
-    """Nobody listens where its chat service, its MCP server and its model should be, and the disk is near the reserve."""
+    """Nobody listens where its chat service, its MCP server and its model should be, the disk is near the reserve, and a worker was killed."""
 
     def __init__(self):
         chat, mcp, model = free_ports(3)
@@ -24,7 +24,7 @@ class Troubled(TurnCluster):
             f'[[models]]\nname = "dead"\nprovider = "openai"\nmodel = "any"\nbase_url = "http://127.0.0.1:{model}"\nkey_env = "DEAD_KEY"\nretries = 0\n'
             f'[[agents]]\nname = "doomed"\nmodel = "dead"\nscopes = ["chat/doomed"]\ntools = ["mcp:gone"]\n'
             f'[[mcp]]\nname = "gone"\nurl = "http://127.0.0.1:{mcp}/mcp"\nkey_env = "DEAD_KEY"\n'
-            f'[[mcp]]\nname = "local"\ncommand = ["true"]\nenv = {{ API_KEY = "{SECRET}" }}\n'), settings=[f"store.reserve={free // 5}"])
+            f'[[mcp]]\nname = "local"\ncommand = ["true"]\nenv = {{ API_KEY = "{SECRET}" }}\n'), settings=[f"store.reserve={free // 5}", "workers.lease=10s"])
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, "DEAD_KEY": SECRET}, **options)
@@ -33,6 +33,7 @@ class Troubled(TurnCluster):
 @pytest.fixture(scope="module")
 def cluster():
     with Troubled() as c:
+        c.add_worker("w2").process.kill()
         yield c
 
 
@@ -67,7 +68,7 @@ def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, 
     browser.sees("gone: ", ".findings")
     browser.sees("w1: ready, containment", ".findings .level-ok")
     # In the words of `quell doctor`, as far as both speak of the cluster.
-    told = [f for f in json.loads(cluster.quell("doctor", "--json").stdout)["findings"] if f["what"] in ("worker", "secrets")]
+    told = [f for f in json.loads(cluster.quell("doctor", "--json").stdout)["findings"] if f["what"] in ("worker", "secrets") and "w2" not in f["text"]]
     assert {f["what"] for f in told} == {"worker", "secrets"}, told
     for finding in told:
         browser("await page.locator(`.findings .level-${args.level}`).getByText(`${args.what}: ${args.text}`, { exact: true }).waitFor()", **finding)
@@ -124,14 +125,16 @@ def test_an_open_chart_follows_the_evening_and_tells_what_the_pointer_is_at(watc
 def test_what_is_in_trouble_needs_somebody(cluster, watched):
     browser = watched
     trouble = until(lambda: cluster.api("GET", "/v1/mcp").json["servers"][0]["trouble"], "the MCP server's trouble to be known")
-    assert "gone" in trouble
+    assert "gone" in trouble and SECRET not in trouble
     browser.walk("/")
     browser.sees("Model dead fails", ".need")
     browser.sees("MCP server gone", ".need")
     browser.sees("The disk is nearly full", ".need")
     browser.sees("Chat service irc does not work", ".need")
-    browser.sees("4 things need you", "h1")
-    browser("await page.waitForFunction(() => document.title.startsWith('(4) '))")
+    browser.sees("Worker w2 is lost", ".need")
+    browser.sees("5 things need you", "h1")
+    browser("await page.waitForFunction(() => document.title.startsWith('(5) '))")
+    assert SECRET not in browser.text()
     assert browser.flaws() == []
     # That quelld cannot say how the MCP servers are does not make them well.
     browser("""await page.route('**/v1/mcp*', (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body: '{"code":"internal","title":"No","detail":"Not now."}' }));
