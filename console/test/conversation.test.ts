@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call_states, forget_old_turns, still_live, type LiveTurn } from '../src/model/conversation.ts';
-import type { Message } from '../src/api/types.ts';
+import { apply_turn_event, call_states, forget_old_turns, still_live, type LiveTurn } from '../src/model/conversation.ts';
+import type { ApiEvent, Message } from '../src/api/types.ts';
 import { operation } from './made.ts';
 
 const live = (turn: string, more: Partial<LiveTurn> = {}): [string, LiveTurn] => [turn, { turn, agent: 'main', model: 'm', text: 'So far', tools: [], end: '', reason: '', usage: null, ...more }];
@@ -41,4 +41,17 @@ test('of what was heard all day, only so much is kept, and all of what is not ov
   assert.deepEqual([...turns.keys()], ['runs', 'told 6', 'told 7', 'told 8']);
   forget_old_turns(turns, 1);
   assert.deepEqual([...turns.keys()], ['runs']);
+});
+
+test('an answer that is less than was wanted says why, and a stop says what it passed by', () => {
+  const turns = new Map([live('cut'), live('whole'), live('stopped'), live('left')]);
+  const tell = (turn: string, type: string, data: object) => apply_turn_event(turns, { type, operation: turn, root: turn, at: '2026-01-01T00:00:00Z', data } as unknown as ApiEvent);
+  tell('cut', 'turn_complete', { stop_reason: 'length' });
+  tell('whole', 'turn_complete', { stop_reason: 'end' });
+  tell('stopped', 'turn_abort', { reason: 'user' });
+  tell('left', 'turn_abort', { reason: 'user', still_running: ['a', 'b'] });
+  const cut = 'cut: it reached the limit of one answer';
+  assert.deepEqual(ends_of([...turns.values()]), [['cut', 'complete', cut], ['whole', 'complete', ''], ['stopped', 'aborted', 'user'], ['left', 'aborted', 'user, and 2 in the background go on']]);
+  const row = operation('filtered', { status: 'completed', turn: { stop_reason: 'content_filter' } as never });
+  assert.deepEqual(ends_of(still_live(new Map([live('filtered')]), [], [row])), [['filtered', 'complete', 'cut by the content filter of the provider']]);
 });

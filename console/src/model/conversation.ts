@@ -40,6 +40,8 @@ interface TurnData {
   ok?: boolean;
   cancelled?: boolean;
   reason?: string;
+  stop_reason?: string;
+  still_running?: string[];
   usage?: ModelUsage;
   tree?: ModelUsage; // of a turn with all its sub-agents so far
 }
@@ -48,6 +50,13 @@ interface TurnData {
 const has_pairs = (text: string) => /[\ud800-\udbff]/.test(text);
 const points_of = (text: string) => (has_pairs(text) ? [...text].length : text.length);
 const first_points = (text: string, count: number) => (has_pairs(text) ? [...text].slice(0, count).join('') : text.slice(0, count));
+
+/** Why an answer that ended by itself is less than was wanted; '' = it is whole. */
+export function why_less(stop_reason: string | null | undefined): string {
+  if (stop_reason === 'length') return 'cut: it reached the limit of one answer';
+  if (stop_reason === 'content_filter') return 'cut by the content filter of the provider';
+  return stop_reason === 'refusal' ? 'the model refused to answer' : '';
+}
 
 /** Text at an offset in code points: what comes twice is not shown twice. */
 export function splice(text: string, offset: number, more: string): string {
@@ -97,10 +106,11 @@ export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent):
       break;
     case 'turn_abort':
       turn.end = 'aborted';
-      turn.reason = data.reason ?? '';
+      turn.reason = `${data.reason ?? ''}${data.still_running?.length ? `, and ${data.still_running.length} in the background go on` : ''}`;
       break;
     case 'turn_complete':
       turn.end = 'complete';
+      turn.reason = why_less(data.stop_reason);
       if (data.text) turn.text = data.text;
       break;
   }
@@ -140,11 +150,11 @@ function not_kept_yet(turn: LiveTurn, kept: readonly Message[]): LiveTurn {
 /** Ended turns whose end was not heard are shown as their rows say; a turn whose words are in the kept history needs no live one. */
 export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[], rows: readonly Operation[]): LiveTurn[] {
   const told = new Set(kept.filter((m) => m.role === 'assistant').map((m) => m.turn));
-  const ends = new Map(rows.filter((op) => is_terminal(op.status)).map((op) => [op.id, op.status]));
+  const ended = new Map(rows.filter((op) => is_terminal(op.status)).map((op) => [op.id, op]));
   const as_kept = (turn: LiveTurn): LiveTurn => {
-    const status = ends.get(turn.turn);
-    if (turn.end !== '' || status === undefined) return turn;
-    return status === 'completed' ? { ...turn, end: 'complete' } : { ...turn, end: 'aborted', reason: status };
+    const row = ended.get(turn.turn);
+    if (turn.end !== '' || !row) return turn;
+    return row.status === 'completed' ? { ...turn, end: 'complete', reason: why_less(row.turn?.stop_reason) } : { ...turn, end: 'aborted', reason: row.status };
   };
   return [...turns.values()].map(as_kept).filter((t) => t.end === '' || !told.has(t.turn)).map((t) => (t.end === '' ? not_kept_yet(t, kept) : t));
 }

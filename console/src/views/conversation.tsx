@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { get, post, words_of } from '../api/client.ts';
 import { read_newest } from '../api/pages.ts';
 import type { Message, MessageDecision, Operation, Summary } from '../api/types.ts';
-import { call_states, still_live, type CallState, type LiveTurn, type ToolRun } from '../model/conversation.ts';
+import { call_states, still_live, why_less, type CallState, type LiveTurn, type ToolRun } from '../model/conversation.ts';
 import { money, usage_of, usage_words } from '../model/cost.ts';
 import { message_of, rest_of, unanswered_words, type Outgoing } from '../model/draft.ts';
 import { count, duration, revealed, shown, visible_json } from '../model/format.ts';
@@ -48,7 +48,7 @@ function Tool({ tool }: { tool: ToolRun }) {
 function Live({ turn }: { turn: LiveTurn }) {
   return (
     <article class="message of-assistant" aria-live="polite" aria-busy={turn.end === ''}>
-      <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}{turn.usage && <span class="faint num"> {usage_words(turn.usage)}</span>}</header>
+      <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}{turn.end === 'complete' && turn.reason && <span class="tone-stop"> {turn.reason}</span>}{turn.usage && <span class="faint num"> {usage_words(turn.usage)}</span>}</header>
       {turn.tools.map((tool) => <Tool key={tool.call} tool={tool} />)}
       <Markdown text={turn.text} is_written={turn.end === ''} />
     </article>
@@ -72,10 +72,11 @@ function Kept({ message, is_gone, used, calls, runs, actions }: { message: Messa
   if (message.role === 'tool' && message.results.length === 0 && !message.text) return null; // the results of calls that still run
   if (summary) return <SummaryRow message={message} summary={summary} />;
   const usage = used && usage_of(used);
+  const less = why_less(used?.turn?.stop_reason);
   const who = message.role === 'assistant' ? 'assistant' : message.role === 'tool' ? 'tools' : message.author?.name || message.author?.id || 'user';
   return (
     <article class={`message of-${message.role}${is_gone ? ' discarded' : ''}`}>
-      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
+      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{less && <span class="tone-stop"> {less}</span>}{is_gone && <span class="faint"> not part of the conversation</span>}{usage && <a class="faint num" href={operation_link(used.id)} title="The turn, with its sub-agents">{usage_words(usage)}</a>}</header>
       {message.text && (message.role === 'assistant' ? <Markdown text={message.text} /> : <p class="said">{message.text}</p>)}
       {message.tool_calls.map((c) => {
         const run = runs.get(c.operation ?? '');
