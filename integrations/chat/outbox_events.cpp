@@ -86,16 +86,17 @@ void complete(outbox::outbox_state& b, const operation_id& turn, const event& e,
 std::string why_early(const std::string& reason) {
   if (reason == "timeout") return "it took too long";
   if (reason == "interrupted") return "it was interrupted by a restart";
+  if (reason == "budget") return "its budget is used up";
   return "something went wrong";
 }
 
 void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const auto reason = text_of(data, "reason");
   const auto found = b.replies.find(turn);
-  const bool was_dropped = found != b.replies.end() && found->second.is_over;
+  const bool was_dropped = found != b.replies.end() && found->second.is_over && !found->second.says_why;
   auto& in = b.at(e.scope, now);
   // A message of its own reports that it ended early.
-  const bool is_early = reason == "timeout" || reason == "error" || reason == "interrupted";
+  const bool is_early = reason == "timeout" || reason == "error" || reason == "interrupted" || reason == "budget";
   const auto cut_off = is_early && !b.rules.words.ended_early.empty() ? std::string() : b.rules.words.cut_mark;
   b.drop(in, turn, {}, reason == "user" ? nullptr : &cut_off);
   if (!was_dropped && is_early && !b.rules.words.ended_early.empty()) {
@@ -214,6 +215,14 @@ void tool(outbox::outbox_state& b, const event& e, const json& data, bool begins
 
 bool is_about_turn(const event& e) { return e.operation && (!e.root || *e.root == *e.operation); }
 
+/// A stop without a cancel is none that a person ordered: the end of the turn tells them of it.
+void stop_begins(outbox::outbox_state& b, const operation_id& turn, const std::optional<cancel_id>& cancel) {
+  const auto found = b.replies.find(turn);
+  const bool says_why = found != b.replies.end() && !found->second.is_over && !cancel;
+  b.drop_reply(turn, cancel);
+  if (says_why) found->second.says_why = true;
+}
+
 /// Whether the event can change anything here.
 bool is_shown(const event& e) {
   switch (e.type) {
@@ -291,7 +300,7 @@ void outbox::on_event(const event& e, boot_time now) {
     b.settle(*cancel_of(data), b.end_mark(data.value("proven", json()) == true, number_of(data, "not_confirmed"),
                                           number_of(data, "operations")));
   else if (e.type == event_type::operation_cancelling && e.operation)
-    b.drop_reply(*e.operation, cancel_of(data));
+    stop_begins(b, *e.operation, cancel_of(data));
   else if (is_turn && ends_operation(e.type))
     b.mark_ended(e.scope, *e.operation, cancel_of(data));
 }

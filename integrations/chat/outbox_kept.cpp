@@ -165,6 +165,7 @@ std::string outbox::kept() const {
          {"scope", r.scope.text()},
          {"sent", at == b.places.end() || in_full.contains(r.scope) ? r.received : sent_of(r, turn, at->second)},
          {"over", r.is_over},
+         {"why", r.says_why},
          {"begun", r.has_part},
          {"whole", r.waits_for_end},
          {"answers", r.reply_to}});

@@ -287,6 +287,7 @@ void outbox::outbox_state::drop_reply(const operation_id& turn, const std::optio
   const auto found = replies.find(turn);
   if (found == replies.end()) return;
   found->second.is_over = true;
+  found->second.says_why = false;
   ++changes;
   if (const auto at = places.find(found->second.scope); at != places.end()) drop(at->second, turn, cancel);
 }
@@ -294,7 +295,7 @@ void outbox::outbox_state::drop_reply(const operation_id& turn, const std::optio
 void outbox::outbox_state::drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel) {
   ++changes;
   for (auto& [turn, r] : replies)
-    if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
+    if (r.scope.is_at_or_below(at_or_below)) r.is_over = true, r.says_why = false;
   for (auto& [scope, place] : places)
     if (scope.is_at_or_below(at_or_below)) drop_parts(place, cancel);
 }

@@ -141,6 +141,7 @@ std::optional<std::pair<operation_id, reply>> recovered_reply(const json& j) {
   r.scope = *scope;
   r.received = j["sent"].get<std::uint64_t>();
   r.is_over = flag_of(j, "over");
+  r.says_why = flag_of(j, "why");
   r.has_part = !j.contains("begun") || flag_of(j, "begun");
   r.waits_for_end = flag_of(j, "whole");
   r.reply_to = text_of(j, "answers");
@@ -210,7 +211,10 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
   }
   for (const auto& j : list_of(all, "replies")) {
     if (b.replies.size() >= most_recovered) break;
-    if (auto r = recovered_reply(j)) b.replies.insert(std::move(*r));
+    auto r = recovered_reply(j);
+    if (!r) continue;
+    if (r->second.says_why) note(r->first);
+    b.replies.insert(std::move(*r));
   }
   for (const auto& j : list_of(all, "stops")) {
     const auto scope = scope_path::parse(text_of(j, "scope"));
@@ -243,7 +247,6 @@ void outbox::caught_up(std::uint64_t newest, bool is_whole) {
 }
 
 void outbox::looked(const operation_id& which, std::optional<status> how, boot_time now) {
-  (void)now;
   auto& b = *state_;
   // The events of its end come, or have come: only a question can be open for nobody.
   const bool has_end_event = b.has_every_event && b.replies.contains(which);
@@ -251,6 +254,7 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
   const bool is_whole = !b.replies.contains(which); // its end was delivered: only its queued text is left
   const auto& words = b.rules.words;
   const auto mark = words.ended_early.empty() ? words.cut_mark : words.ended_early + ".";
+  bool is_explained = how == status::completed || words.ended_early.empty();
   for (auto& [scope, place] : b.places) {
     if (how != status::paused) b.close_question(place, which, "no longer needed");
     if (has_end_event) continue;
@@ -273,15 +277,24 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
     });
     b.drop(place, which, {}, &mark,
            is_whole ? outbox_state::what_goes::not_whole : outbox_state::what_goes::everything);
+    is_explained = is_explained || carries_mark;
     if (is_whole || !was_waiting || carries_mark) continue;
     part p; // no message exists there that could carry the mark
     p.text = mark;
     b.add(place, std::move(p));
+    is_explained = true;
   }
   ++b.changes;
   if (has_end_event) return;
+  const auto r = b.replies.find(which);
+  if (!is_over || r == b.replies.end()) return;
   // Later events about its end add nothing.
-  if (const auto r = b.replies.find(which); is_over && r != b.replies.end()) r->second.is_over = true;
+  r->second.is_over = true;
+  if (!std::exchange(r->second.says_why, false) || is_explained) return;
+  part p;
+  p.text = b.one_message(mark);
+  if (!r->second.has_part) p.reply_to = r->second.reply_to;
+  b.add(b.at(r->second.scope, now), std::move(p));
 }
 
 } // namespace quell::integrations::chat

@@ -110,6 +110,7 @@ struct reply {
   scope_path scope;
   std::uint64_t received = 0; ///< code points
   bool is_over = false;       ///< dropped: later events of it are not shown
+  bool says_why = false;      ///< dropped by a stop that nobody ordered (time, budget): the end of its turn says why
   bool has_part = false;
   bool waits_for_end = false; ///< some of its text was not delivered: the end of the turn has all of it
   std::string reply_to{};

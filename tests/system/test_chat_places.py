@@ -63,6 +63,18 @@ def test_a_place_has_approvers_of_its_own():
         c.cancel(scope=SCOPE)
 
 
+def test_a_turn_that_its_budget_ends_before_a_word_says_so():
+    m = marker()
+    with FakeDiscord() as d, DiscordCluster(d, m, more=GUILD + "budget = { max_tokens = 1 }") as c:
+        d.see("IDENTIFY")
+        d.message("runs")
+        wait_text(d, "its budget is used up")
+        until(lambda: not c.live(), "the turn to end")
+        assert not processes.marked(m)
+        [turn] = c.operations(scope=SCOPE, kind="turn")
+        assert turn["status"] == "failed" and turn["error"]["code"] == "budget", turn
+
+
 def test_a_deleted_request_goes_on_if_deletions_are_ignored_and_a_deleted_stop_stays_said():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m, more='on_delete = "ignore"\non_edit = "stop"') as c:
