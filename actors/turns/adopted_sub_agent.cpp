@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "actors/turns/adopted_work.hpp"
+#include "actors/turns/endings.hpp"
 #include "actors/turns/guarded_step.hpp"
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/sub_agent_place.hpp"
@@ -82,7 +84,10 @@ class returning : public std::enable_shared_from_this<returning> {
   void read(store_reader& store) {
     auto kept = read_aside(store, row_);
     if (!kept) return fail(kept.error());
-    auto reported = history_for(*kept, row_.id);
+    // It reads what its stopped commands had printed, and which outcomes are unknown, as before the restart.
+    auto facts = facts_of(*kept, row_.id, store);
+    if (runtime_->output) find_printed(facts, *kept, store, *runtime_->output);
+    auto reported = history_for(*kept, row_.id, facts);
     auto left = read_left_work(store, row_, reported);
     if (!left) return fail(left.error());
     const auto model = model_of(*runtime_->settings.get(), settings_);

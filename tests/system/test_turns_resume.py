@@ -147,6 +147,23 @@ def test_the_text_of_a_sub_agent_is_replaced_too(world, sig):
     c.check_scope("go")
 
 
+@ends
+def test_what_a_stopped_command_had_printed_is_read_again_by_a_turn_and_a_sub_agent(world, sig):
+    c, _ = world
+    turns = {text: c.say("go/" + text, text) for text in ("prints", "through")}
+    for turn in turns.values():
+        call = c.call(turn, "exec", "running")
+        printed = lambda: [t for t in c.below(call["id"], kind="task") if b"42printed" in c.api("GET", f"/v1/operations/{t['id']}/output?stream=stdout").body]
+        until(printed, "the command to print")
+        assert c.cancel(operation=call["id"])["status"] == "settled"
+        until(lambda: len(c.below(call["parent"], kind="model_call", status="live")) == 1, "the model to read the result")
+    c.again(sig)
+    for text, turn in turns.items():
+        done = c.ended(turn)
+        assert done["status"] == "completed" and "42printed" in done["turn"]["text"] and "cancelled" in done["turn"]["text"], done
+        c.check_scope("go/" + text)
+
+
 def test_an_approval_in_a_sub_agent_waits_on_over_any_number_of_restarts(world):
     c, _ = world
     turn = c.say("go", "humans")
