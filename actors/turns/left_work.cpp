@@ -3,6 +3,7 @@
 #include "actors/turns/left_work.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/changed_input.hpp"
@@ -19,15 +20,40 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint32_t page_size = 1'000;
+constexpr std::uint32_t page_size = 1'000, first_rows = 16;
 
-result<std::vector<records::operation_record>> children_of(store_reader& store, std::vector<operation_id> parents) {
+/// The first rows below a call, without detached ones: its own work is the first of all, and can have started any
+/// number of others.
+result<std::vector<records::operation_record>> first_below(store_reader& store, const operation_id& call) {
   records::operation_filter f;
-  f.parents = std::move(parents);
+  f.parents = {call};
   f.kinds = {kind::task, kind::sub_agent};
   f.ascending = true;
+  f.limit = first_rows;
+  while (true) {
+    auto rows = store.operations(f);
+    if (!rows || rows->empty()) return rows;
+    const bool is_last = rows->size() < f.limit;
+    f.after_seq = rows->back().seq;
+    std::erase_if(*rows, [](const auto& row) { return row.detached; });
+    if (is_last || !rows->empty()) return rows;
+  }
+}
+
+/// Every row that the filter selects, a page at a time.
+std::optional<fault> each_of(store_reader& store, records::operation_filter f,
+                             const std::function<void(records::operation_record&)>& take) {
+  f.ascending = true;
   f.limit = page_size;
-  return store.operations(f);
+  while (true) {
+    auto page = store.operations(f);
+    if (!page) return page.error();
+    if (page->empty()) return std::nullopt;
+    const bool is_last = page->size() < f.limit;
+    f.after_seq = page->back().seq;
+    for (auto& row : *page) take(row);
+    if (is_last) return std::nullopt;
+  }
 }
 
 std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
@@ -42,7 +68,6 @@ std::optional<fault> read_remote_task(store_reader& store, left_call& call) {
 std::optional<fault> read_calls(store_reader& store, const model_history& reported, left_work& left) {
   const auto* answer = reported.messages.empty() ? nullptr : std::get_if<assistant_message>(&reported.messages.back());
   if (!answer || reported.calls.empty()) return std::nullopt;
-  std::vector<operation_id> parents;
   for (std::size_t i = 0; i < reported.calls.size() && i < answer->calls.size(); ++i) {
     const auto& what = answer->calls[i];
     const bool has_result = std::any_of(reported.known.begin(), reported.known.end(),
@@ -50,20 +75,15 @@ std::optional<fault> read_calls(store_reader& store, const model_history& report
     if (has_result) continue;
     const auto row = store.operation(reported.calls[i]);
     if (!row) return row.error();
-    if (*row)
-      left.calls.push_back(
-          {reported.calls[i], what.call, what.name, (*row)->hot.now, {}, changed_input((*row)->call_change)});
-    if (const auto open = *row ? agents_question((*row)->hot) : std::nullopt) left.calls.back().asks = open->id.text();
-    if (*row && (*row)->hot.now == status::running)
-      if (auto why = read_remote_task(store, left.calls.back())) return why;
-    parents.push_back(reported.calls[i]);
+    if (!*row) continue;
+    auto below = first_below(store, reported.calls[i]);
+    if (!below) return below.error();
+    auto& call = left.calls.emplace_back(left_call{reported.calls[i], what.call, what.name, (*row)->hot.now,
+                                                   std::move(*below), changed_input((*row)->call_change)});
+    if (const auto open = agents_question((*row)->hot)) call.asks = open->id.text();
+    if ((*row)->hot.now != status::running) continue;
+    if (auto why = read_remote_task(store, call)) return why;
   }
-  if (parents.empty()) return std::nullopt;
-  auto children = children_of(store, parents);
-  if (!children) return children.error();
-  for (auto& row : *children)
-    for (auto& call : left.calls)
-      if (row.parent == call.operation && !row.detached) call.below.push_back(row);
   return std::nullopt;
 }
 
@@ -102,18 +122,14 @@ std::optional<fault> read_sub_agents(store_reader& store, const operation_id& ag
   f.below = agent;
   f.kinds = {kind::sub_agent};
   f.want_live = false;
-  f.limit = page_size;
-  const auto rows = store.operations(f);
-  if (!rows) return rows.error();
-  for (const auto& row : *rows) {
-    if (!row.parent || row.id == agent) continue;
+  return each_of(store, std::move(f), [&](records::operation_record& row) {
+    if (!row.parent || row.id == agent) return;
     const bool is_open = std::any_of(left.calls.begin(), left.calls.end(),
                                      [&](const left_call& call) { return call.operation == *row.parent; });
-    if (is_open) continue; // it will be counted with the end of its call
+    if (is_open) return; // it will be counted with the end of its call
     const auto call = store.operation(*row.parent);
-    if (call && *call && (*call)->parent == agent) left.sub_agents.push_back(row);
-  }
-  return std::nullopt;
+    if (call && *call && (*call)->parent == agent) left.sub_agents.push_back(std::move(row));
+  });
 }
 
 /// No answer holds the tokens of its summaries.
@@ -122,12 +138,9 @@ std::optional<fault> read_summaries(store_reader& store, const operation_id& age
   f.parents = {agent};
   f.kinds = {kind::model_call};
   f.want_live = false;
-  f.limit = page_size;
-  const auto rows = store.operations(f);
-  if (!rows) return rows.error();
-  for (const auto& row : *rows)
+  return each_of(store, std::move(f), [&left](const records::operation_record& row) {
     if (row.title == summary_title) left.summaries += usage_of(row.hot.result);
-  return std::nullopt;
+  });
 }
 
 /// The row that the call's own work has; none: nothing of it began.

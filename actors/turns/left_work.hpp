@@ -21,7 +21,7 @@ struct left_call {
   std::string call; ///< the model's id for it
   std::string name;
   status now = status::pending;
-  /// Its tasks and sub-agents, oldest first, living or not.
+  /// The first of its tasks and sub-agents, oldest first, living or not; its own work is the first of all.
   std::vector<records::operation_record> below;
   std::optional<std::string> input{}; ///< JSON text: the one with which a human approved it, if that is another
   std::string remote_task{};          ///< at a remote agent; "" = none, or it is not known

@@ -1,4 +1,6 @@
 // Which task of a remote agent a call of an earlier life has begun, by its events.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "actors/turns/left_work.hpp"
@@ -63,4 +65,78 @@ TEST_CASE("a remote task is known after a restart, however late the agent has na
     REQUIRE(left->calls.size() == 1);
     CHECK(left->calls[0].remote_task == "task-7");
   }
+}
+
+namespace {
+
+/// Calls, and what they have started, as the store lists it.
+struct busy_store final : testing::refusing_store {
+  std::vector<records::operation_record> rows; ///< in order of seq
+
+  result<std::optional<records::operation_record>> operation(const operation_id& id) override {
+    records::operation_record row;
+    row.id = id;
+    row.hot.now = status::running;
+    return std::optional(std::move(row));
+  }
+  result<std::vector<records::operation_record>> operations(const records::operation_filter& f) override {
+    std::vector<records::operation_record> page;
+    for (const auto& row : rows) {
+      const bool is_meant = std::find(f.kinds.begin(), f.kinds.end(), row.kind) != f.kinds.end() && row.parent &&
+                            std::find(f.parents.begin(), f.parents.end(), *row.parent) != f.parents.end();
+      if (is_meant && row.seq > f.after_seq && page.size() < f.limit) page.push_back(row);
+    }
+    return page;
+  }
+  result<std::vector<records::event_record>> events(const records::event_filter&) override {
+    return std::vector<records::event_record>{};
+  }
+  result<cost_page> costs(const cost_filter&) override { return cost_page{}; }
+};
+
+} // namespace
+
+TEST_CASE("the work of each call is found, however much another call has started", "[turns]") {
+  busy_store store;
+  model_history reported;
+  assistant_message answer;
+  answer.calls = {{"c1", "spawn_agent", "{}"}, {"c2", "list", "{}"}};
+  reported.messages.emplace_back(answer);
+  reported.calls = {operation_id::fresh(), operation_id::fresh()};
+  constexpr std::uint64_t rows = 2'501, detached_from = 2'400;
+  for (std::uint64_t seq = 1; seq <= rows; ++seq) {
+    records::operation_record row;
+    row.id = operation_id::fresh();
+    row.seq = seq;
+    row.kind = kind::task;
+    row.parent = reported.calls[seq >= detached_from ? 1 : 0];
+    row.detached = seq >= detached_from && seq < rows;
+    store.rows.push_back(std::move(row));
+  }
+  const auto left = read_left_work(store, {}, reported);
+  REQUIRE(left);
+  REQUIRE(left->calls.size() == 2);
+  REQUIRE_FALSE(left->calls[0].below.empty());
+  CHECK(left->calls[0].below[0].id == store.rows.front().id);
+  REQUIRE(left->calls[1].below.size() == 1); // else it would begin a second time
+  CHECK(left->calls[1].below[0].id == store.rows.back().id);
+}
+
+TEST_CASE("the tokens of all summaries count after a restart, not only those of the newest", "[turns]") {
+  busy_store store;
+  records::operation_record agent;
+  agent.id = operation_id::fresh();
+  for (std::uint64_t seq = 1; seq <= 1'500; ++seq) {
+    records::operation_record row;
+    row.id = operation_id::fresh();
+    row.seq = seq;
+    row.kind = kind::model_call;
+    row.parent = agent.id;
+    row.title = summary_title;
+    row.hot.result = R"({"usage":{"input_tokens":2,"output_tokens":1}})";
+    store.rows.push_back(std::move(row));
+  }
+  const auto left = read_left_work(store, agent, {});
+  REQUIRE(left);
+  CHECK(left->summaries.input_tokens == 3'000);
 }
