@@ -11,6 +11,7 @@
 #include "actors/turns/history_rows.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/message_choice.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/steering.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "actors/turns/turn_json.hpp"
@@ -62,6 +63,14 @@ const agent_settings* last_agent(const std::vector<records::kept_message>& kept,
     if (const auto row = store.operation(*newest->message.turn); row && *row)
       if (const auto* agent = agent_for(settings, scope, (*row)->name); agent && !agent->is_command()) return agent;
   return agent_for(settings, scope, std::nullopt);
+}
+
+/// As a turn reads them, with what stopped commands had printed.
+history_facts all_facts_of(const agent_runtime& runtime, const std::vector<records::kept_message>& kept,
+                           const operation_id& nobody, store_reader& store) {
+  auto facts = facts_of(kept, nobody, store);
+  if (runtime.output) find_printed(facts, kept, store, *runtime.output);
+  return facts;
 }
 
 /// The newest row of the scope.
@@ -142,7 +151,8 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
     return refuse(c, error_code::not_changeable,
                   "no agent serves scope " + scope.text() + ", so no model can summarise");
   const operation_id nobody = c->holds;
-  auto reported = history_for(stored->kept, nobody, facts_of(stored->kept, nobody, store), stored->gap_behind);
+  auto reported =
+      history_for(stored->kept, nobody, all_facts_of(*runtime_, stored->kept, nobody, store), stored->gap_behind);
   placed_conversation all{std::move(reported.messages), std::move(reported.begins), std::move(reported.summary),
                           std::nullopt};
   const std::size_t room = model->context > model->max_tokens ? model->context - model->max_tokens : 0;
@@ -331,7 +341,7 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
                   "the conversation of scope " + c->order.scope.text() +
                       " is too long to be copied whole; compact it first, then fork it");
   commands::rewrite_history step;
-  step.added = copies_of(stored->kept, *c->order.to, facts_of(stored->kept, c->holds, store));
+  step.added = copies_of(stored->kept, *c->order.to, all_facts_of(*runtime_, stored->kept, c->holds, store));
   history_answer a;
   a.messages = step.added.size();
   if (step.added.empty())

@@ -47,6 +47,7 @@ std::optional<operation_id> task_of(const operation_id& call, store_reader& stor
   operation_filter f;
   f.parents = {call};
   f.kinds = {kind::task};
+  f.ascending = true; // the call's own is the first
   f.limit = 1;
   const auto rows = store.operations(f);
   if (!rows || rows->empty()) return std::nullopt;

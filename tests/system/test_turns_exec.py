@@ -299,6 +299,25 @@ def test_a_stop_of_the_call_alone_tells_the_same_turn(world):
     assert last["cancelled"] and last["printed"]["stdout"] == "so far\n", last
 
 
+def test_a_copy_and_a_summary_of_the_conversation_know_what_a_stopped_call_had_printed(world):
+    turn = world.ask("print", [shell("echo so far; sleep 1000")], scope="origin")
+    task = until(lambda: world.below(turn, kind="task"), "the task")[0]
+    until(lambda: world.so_far(task["id"]) == b"so far\n", "its output")
+    world.cancel(operation=task["parent"])
+    assert world.ended(turn)["status"] == "completed"
+    world.done("next", scope="origin")
+    copied = world.api("POST", "/v1/history", {"scope": "origin", "action": "fork", "to": "copied"})
+    assert copied.status == 200, copied.body
+    for scope in ("origin", "copied"):
+        world.done(f"and in {scope}", scope=scope)
+        told, = [json.loads(m["content"]) for m in world.model.asked(f"and in {scope}") if m["role"] == "tool"]
+        assert told["cancelled"] and told["printed"]["stdout"] == "so far\n", (scope, told)
+    begun = world.api("POST", "/v1/history", {"scope": "origin", "action": "compact"})
+    assert begun.status == 202, begun.body
+    assert world.wait_status(begun.json["operation"], "completed", "failed")["status"] == "completed"
+    assert [r for r in world.model.requests if "Write a summary" in str(r["messages"]) and "so far" in str(r["messages"])], "the summary's model reads it"
+
+
 def test_the_agents_limit_of_exec_and_its_most():
     with World('exec_timeout = "1s"\nexec_timeout_max = "2s"') as c:
         by_default, more = c.done("long", [shell("sleep 1000")], [shell("sleep 1000", timeout_ms=0)])
