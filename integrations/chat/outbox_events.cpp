@@ -231,6 +231,8 @@ bool is_shown(const event& e) {
   case event_type::turn_resumed:
   case event_type::turn_complete:
   case event_type::turn_abort:
+  case event_type::model_queued:
+  case event_type::model_asked:
     return is_about_turn(e);
   case event_type::tool_start:
   case event_type::tool_result:
@@ -268,6 +270,12 @@ void outbox::on_event(const event& e, boot_time now) {
   const json data = json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
   const bool is_turn = is_about_turn(e);
+  if (e.type == event_type::model_queued) {
+    if (const auto r = b.replies.find(*e.operation); r != b.replies.end())
+      b.show_model_wait(b.at(e.scope, now), *e.operation, r->second, now);
+    return;
+  }
+  if (is_turn) b.end_model_wait(*e.operation); // whatever else it tells about itself
   if (e.type == event_type::text_delta && is_turn)
     say_delta(b, *e.operation, e, data, now);
   else if (e.type == event_type::turn_resumed && is_turn)

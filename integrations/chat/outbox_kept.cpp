@@ -166,6 +166,7 @@ std::string outbox::kept() const {
          {"sent", at == b.places.end() || in_full.contains(r.scope) ? r.received : sent_of(r, turn, at->second)},
          {"over", r.is_over},
          {"why", r.says_why},
+         {"waits", r.waits_for_model},
          {"begun", r.has_part},
          {"whole", r.waits_for_end},
          {"answers", r.reply_to}});

@@ -7,7 +7,8 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t most_shown = 64; ///< waits that are shown in one place and taken back
+constexpr std::size_t most_shown = 64;   ///< waits that are shown in one place and taken back
+constexpr milliseconds short_wait{2000}; ///< for a model; it is not shown
 
 } // namespace
 
@@ -74,6 +75,27 @@ void outbox::outbox_state::number_line(place& in) {
       if (waiting.turn == p.turn && waiting.ahead > 0)
         p.text = one_message(rules.words.in_line + std::to_string(waiting.ahead) + ".");
   }
+}
+
+void outbox::outbox_state::show_model_wait(place& in, const operation_id& turn, reply& r, boot_time now) {
+  const bool is_silent = !r.is_over && !r.has_part && !r.waits_for_model;
+  if (!is_silent || !rules.can_react || !rules.can_take_back || r.reply_to.empty() || rules.words.queued.empty())
+    return;
+  r.waits_for_model = true;
+  part p;
+  p.what = part_kind::queued;
+  p.turn = turn;
+  p.text = rules.words.queued;
+  p.message = r.reply_to;
+  p.is_until_begun = true;
+  p.not_before = now + short_wait;
+  add(in, std::move(p));
+}
+
+void outbox::outbox_state::end_model_wait(const operation_id& turn) {
+  const auto found = replies.find(turn);
+  if (found == replies.end() || !std::exchange(found->second.waits_for_model, false)) return;
+  if (const auto at = places.find(found->second.scope); at != places.end()) take_back_wait(at->second, turn);
 }
 
 } // namespace quell::integrations::chat

@@ -142,6 +142,7 @@ std::optional<std::pair<operation_id, reply>> recovered_reply(const json& j) {
   r.received = j["sent"].get<std::uint64_t>();
   r.is_over = flag_of(j, "over");
   r.says_why = flag_of(j, "why");
+  r.waits_for_model = flag_of(j, "waits");
   r.has_part = !j.contains("begun") || flag_of(j, "begun");
   r.waits_for_end = flag_of(j, "whole");
   r.reply_to = text_of(j, "answers");

@@ -108,9 +108,10 @@ struct place {
 
 struct reply {
   scope_path scope;
-  std::uint64_t received = 0; ///< code points
-  bool is_over = false;       ///< dropped: later events of it are not shown
-  bool says_why = false;      ///< dropped by a stop that nobody ordered (time, budget): the end of its turn says why
+  std::uint64_t received = 0;   ///< code points
+  bool is_over = false;         ///< dropped: later events of it are not shown
+  bool says_why = false;        ///< dropped by a stop that nobody ordered (time, budget): the end of its turn says why
+  bool waits_for_model = false; ///< a sign says so
   bool has_part = false;
   bool waits_for_end = false; ///< some of its text was not delivered: the end of the turn has all of it
   std::string reply_to{};
@@ -188,6 +189,10 @@ struct outbox::outbox_state {
   /// The sign that this turn waits goes: at once if it is not sent yet.
   void take_back_wait(place& in, const operation_id& turn);
   void number_line(place& in);
+  /// The turn runs, and its model serves others first: the sign that it waits stands again, if that takes a while.
+  void show_model_wait(place& in, const operation_id& turn, reply& r, boot_time now);
+  /// Its model answers.
+  void end_model_wait(const operation_id& turn);
 
   // Stops (outbox_stops.cpp):
   // The content of an `acknowledgement` event.

@@ -139,3 +139,72 @@ TEST_CASE("a long line costs the place none of its texts, and moves no faster th
   s.run_dry();
   CHECK(std::count(s.posted_texts.begin(), s.posted_texts.end(), "post Here I am.") == 1);
 }
+
+namespace {
+
+/// A turn that has begun and waits for its model.
+struct model_wait_world : line_world {
+  operation_id turn = operation_id::fresh();
+
+  model_wait_world() {
+    const auto message = message_id::fresh();
+    auto d = taken(message);
+    d.turn = turn;
+    box.on_decision(place(), d, "m1", now);
+    start(turn, message.text());
+    tell("model_queued", turn, R"({"model":"m","ahead":40})");
+  }
+};
+
+} // namespace
+
+TEST_CASE("a turn whose model serves others first shows that it waits, until it is asked", "[outbox]") {
+  model_wait_world s;
+  CHECK(s.shown() == strings{"react m1 👀"});
+  s.tell("model_queued", s.turn, R"({"model":"m","ahead":2})"); // another one
+  CHECK(s.shown().empty());
+  s.tell("model_asked", s.turn, R"({"model":"m","waited_ms":60000})");
+  CHECK(s.shown() == strings{"unreact m1 👀"});
+  s.delta(s.turn, 0, "Half ");
+  s.tell("model_queued", s.turn, R"({"model":"m","ahead":1})"); // its text stands there
+  s.complete(s.turn, "Half done.");
+  CHECK(s.shown() == strings{"post Half done."});
+  CHECK(s.keeps_nothing());
+}
+
+TEST_CASE("a short wait for a model is not shown", "[outbox]") {
+  model_wait_world s;
+  s.pump();
+  s.pass(milliseconds{1'900});
+  s.pump();
+  s.tell("model_asked", s.turn, R"({"model":"m","waited_ms":1900})");
+  s.complete(s.turn, "Done.");
+  CHECK(s.shown() == strings{"post Done."});
+}
+
+TEST_CASE("the sign that a turn waits for its model goes with the turn, however it ends", "[outbox]") {
+  model_wait_world s;
+  CHECK(s.shown() == strings{"react m1 👀"});
+  SECTION("stopped") {
+    s.tell("operation_cancelling", s.turn, "{}");
+    s.abort(s.turn);
+    CHECK(s.shown() == strings{"unreact m1 👀"});
+  }
+  SECTION("answered by another model") {
+    s.delta(s.turn, 0, "Done.");
+    s.complete(s.turn, "Done.");
+    CHECK(s.shown() == strings{"post Done.", "unreact m1 👀"});
+  }
+  SECTION("after a restart of quelld") {
+    quell::integrations::chat::testing::next_life next(s);
+    CHECK(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{s.turn});
+    next.box.caught_up(next.events, true);
+    next.box.looked(s.turn, status::running, next.now);
+    next.tell("turn_resumed", s.turn, R"({"offset":0})");
+    next.complete(s.turn, "Done.");
+    next.run_dry();
+    CHECK(next.posted_texts == strings{"post Done.", "unreact m1 👀"});
+    CHECK(next.keeps_nothing());
+  }
+  CHECK(s.box.waiting() == 0);
+}
