@@ -27,7 +27,7 @@ bool line_chat_session::is_stop(const address_split& words, const std::vector<st
 }
 
 std::uint64_t line_chat_session::take(const scope_path& place, const address_split& words, const person& by,
-                                      std::string id, std::vector<std::string> names, boot_time now) {
+                                      std::string id, std::vector<std::string> names, boot_time now, std::string key) {
   if (words.is_addressed && answers_question(place, words.text, by)) return 0;
   const bool is_cancel = is_stop(words, names);
   if (!is_cancel && is_cancel_ && is_cancel_(words.text, names)) return 0; // it tells somebody else to stop
@@ -37,6 +37,14 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
     complain(place, "Too many messages at once; some are left out.", now);
     return 0;
   }
+  undecided_.emplace(++last_mark_, place);
+  received_.push_back(
+      {last_mark_, message_of(place, words, by, std::move(id), std::move(names)), is_cancel ? "" : std::move(key)});
+  return last_mark_;
+}
+
+incoming_message line_chat_session::message_of(const scope_path& place, const address_split& words, const person& by,
+                                               std::string id, std::vector<std::string> names) const {
   incoming_message message;
   message.scope = place;
   message.id = std::move(id);
@@ -44,9 +52,13 @@ std::uint64_t line_chat_session::take(const scope_path& place, const address_spl
   message.author = by;
   message.addressed = words.is_addressed || !needs_address_;
   message.bot_names = std::move(names);
-  undecided_.emplace(++last_mark_, place);
-  received_.push_back({last_mark_, std::move(message)});
-  return last_mark_;
+  return message;
+}
+
+void line_chat_session::drop(const operation_id& turn, boot_time now) {
+  outbox_.drop(turn, now);
+  speak(now);
+  plan(now);
 }
 
 bool line_chat_session::answers_question(const scope_path& place, std::string_view text, const person& by) {

@@ -35,6 +35,7 @@ class line_chat_session : public service_session {
   std::string to_send() override { return std::exchange(out_, {}); }
   std::vector<received_message> take_received() override { return std::exchange(received_, {}); }
   std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
+  void drop(const operation_id& turn, boot_time now) override;
   std::optional<disconnect_request> disconnect_wanted() override { return std::exchange(disconnect_, std::nullopt); }
   std::optional<boot_time> due() const override { return due_; }
   bool is_up() const override { return is_steady_; }
@@ -59,9 +60,11 @@ class line_chat_session : public service_session {
   virtual void is_settled(std::uint64_t mark, bool comes_again) = 0;
 
   /// Takes a message to us, or in a place where we are. Decides whether it is for quelld: returns 0 if it is not,
-  /// otherwise its mark.
+  /// otherwise its mark. `key`: of later changes; "" = none.
   std::uint64_t take(const scope_path& place, const address_split& words, const person& by, std::string id,
-                     std::vector<std::string> names, boot_time now);
+                     std::vector<std::string> names, boot_time now, std::string key = {});
+  incoming_message message_of(const scope_path& place, const address_split& words, const person& by, std::string id,
+                              std::vector<std::string> names) const;
   /// Whether it is a cancel word that applies to everybody there.
   bool is_stop(const address_split& words, const std::vector<std::string>& names) const;
   void speak(boot_time now);

@@ -23,6 +23,7 @@
 #include <boost/asio/write.hpp>
 
 #include "integrations/chat/backoff.hpp"
+#include "integrations/chat/link_changes.hpp"
 #include "integrations/chat/missed_events.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/web.hpp"
@@ -60,9 +61,11 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
                 [this](const operation_id& which, std::optional<status> how) {
                   session->looked(which, how, web_loop::now());
                 },
-                [this](const std::string& sentence) {
-                  if (log) log(this->name + ": " + sentence);
-                }}),
+                [this](const std::string& sentence) { tell(sentence); }}),
+        changes(
+            h, settings.changes, [this] { return runner(); },
+            [this](const operation_id& turn) { session->drop(turn, web_loop::now()); },
+            [this](const std::string& sentence) { tell(sentence); }),
         notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
         missing(io), waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
 
@@ -105,12 +108,16 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   // Performs the session's requests after each call of it.
   void flush() {
     if (is_stopping) return;
-    for (auto& h : session->take_received())
-      at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark](result<decision> what) {
-        hand_over(weak, [mark, what = std::move(what)](implementation& c) {
+    for (auto& h : session->take_received()) {
+      changes.handed_over(h);
+      at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark, key = h.key](result<decision> what) {
+        hand_over(weak, [mark, key, what = std::move(what)](implementation& c) {
           c.session->decided(mark, what, web_loop::now());
+          c.changes.decided(key, what);
         });
       });
+    }
+    changes.perform(session->take_changes());
     for (auto& a : session->approvals())
       at.approve(std::move(a.order), [weak = weak_from_this(), mark = a.mark](result<void> what) {
         hand_over(weak, [mark, what = std::move(what)](implementation& c) {
@@ -252,12 +259,12 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
 
   void show(const std::string& text) {
     if (text.empty()) return;
-    {
-      const std::lock_guard lock(mutex);
-      if (shown == text) return;
-      shown = text;
-    }
-    if (log) log(name + ": " + text);
+    if (const std::lock_guard lock(mutex); std::exchange(shown, text) == text) return;
+    tell(text);
+  }
+
+  void tell(const std::string& sentence) const {
+    if (log) log(name + ": " + sentence);
   }
 
   /// Restores what an earlier process stored.
@@ -341,6 +348,7 @@ struct service_link::implementation : std::enable_shared_from_this<service_link:
   host& at;
   const std::function<void(const std::string&)> log;
   missed_events missed;
+  link_changes changes;
   notebook notes;
   asio::io_context io;
   asio::ssl::context tls;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/service_session.hpp"
 
 namespace quell::integrations::chat {
@@ -20,6 +21,7 @@ struct link_settings {
   std::chrono::milliseconds connect_timeout{20'000}; ///< for each of: connecting, the TLS handshake
   std::chrono::milliseconds retry_first{1'000};
   std::chrono::milliseconds retry_most{300'000};
+  change_rules changes{}; ///< of messages that people correct or take back
 };
 
 /// Keeps `session` connected and hands the messages that it receives to `host`. Unsent bytes are bounded: above 1 MiB

@@ -28,6 +28,15 @@ struct disconnect_request {
 struct received_message {
   std::uint64_t mark = 0;
   incoming_message message;
+  std::string key{}; ///< names it if it is changed later; "" = it cannot be
+};
+
+/// A person has corrected a message that became a request, or taken it back.
+struct message_change {
+  std::string key;
+  std::optional<incoming_message> now{}; ///< its present form, with `key` as its id; none: it was taken back
+  std::string stamp{};                   ///< distinct for each correction, the same if it is delivered again
+  bool is_cancel = false;                ///< it is a word to stop now
 };
 
 /// A human's decision about a call that waits for approval.
@@ -51,6 +60,8 @@ class service_session {
   virtual void decided(std::uint64_t mark, const result<decision>& what, boot_time now) = 0;
 
   virtual void approved(std::uint64_t mark, const result<void>& what, boot_time now) = 0;
+  /// Nothing more of this turn's reply is wanted.
+  virtual void drop(const operation_id& turn, boot_time now) = 0;
 
   // Over a restart:
   // Restores what an earlier process stored, before any other call. Then come the stored events behind `last_event`,
@@ -68,6 +79,7 @@ class service_session {
   virtual std::string to_send() = 0;
   virtual std::vector<received_message> take_received() = 0;
   virtual std::vector<approval_word> approvals() = 0;
+  virtual std::vector<message_change> take_changes() { return {}; }
   /// A request to disconnect; returned once.
   virtual std::optional<disconnect_request> disconnect_wanted() = 0;
   /// The latest time for the next `tick`; nullopt: none needed.

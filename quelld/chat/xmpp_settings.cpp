@@ -21,6 +21,7 @@ configured_connector read_xmpp(section_reader& from) {
   s.room_passwords = from.secrets("room_passwords_env", 256);
   from.flag("only_addressed", s.only_addressed);
   from.flag("corrections", s.corrections);
+  s.changes = from.changes(section_reader::reported::edits_and_deletions);
   read_pace_and_timeouts(from, s);
   if (const auto why = integrations::chat::wrong_with(s); !why.empty()) keys.wrong("", why);
   return connected_by(std::move(s), integrations::chat::start_xmpp);

@@ -162,6 +162,28 @@ def test_an_answer_goes_on_after_a_kill_of_quelld_and_a_stop_makes_room_for_the_
     c.check_scope(SCOPE)
 
 
+def test_a_request_that_is_corrected_is_asked_anew_and_one_that_is_taken_back_stops(xmpp):
+    server, c, mia = xmpp
+
+    def begun():
+        since = len(mia.bodies(IN_ROOM))
+        mia.say_in(ROOM, "clanky: tell all")
+        mia.wait_body(IN_ROOM, "old words", since=since)
+        return c.operations(kind="turn", status="live")[0]["id"], f"m{mia.count}"
+
+    turn, request = begun()
+    mia.say_in(ROOM, "clanky: hello", more=f"<replace id='{request}' xmlns='urn:xmpp:message-correct:0'/>")
+    mia.wait_body(IN_ROOM, "You said hello.")
+    assert c.ended(turn)["status"] == "cancelled"
+    turn, request = begun()
+    mia.say_in(ROOM, "clanky: this was retracted", more=f"<retract id='{request}' xmlns='urn:xmpp:message-retract:1'/>")
+    assert c.ended(turn)["status"] == "cancelled"
+    mia.say_in(ROOM, "clanky: and now")
+    mia.wait_body(IN_ROOM, "You said and now.")
+    assert [m["text"] for m in c.messages(SCOPE) if m["role"] == "user"] == ["tell all", "hello", "tell all", "and now"]
+    c.check_scope(SCOPE)
+
+
 def heard(c):
     more = c.remembers("xmpp").get("more")
     return json.loads(more)["heard"].get(ROOM) if more else None

@@ -1,8 +1,11 @@
 // A component's side of one XMPP server: handshake, rooms, receiving and sending messages. Pure.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "integrations/chat/backoff.hpp"
@@ -24,6 +27,7 @@ class session : public line_chat_session {
   void lost(const std::string& why, boot_time now) override;
   void tick(boot_time now) override;
 
+  std::vector<message_change> take_changes() override { return std::exchange(changes_, {}); }
   std::string farewell() override;
   std::string state() const override;
 
@@ -83,6 +87,11 @@ class session : public line_chat_session {
   void hear(const element& e, boot_time now);
   enum class reception : std::uint8_t { live, missed };
   void take_message_element(const element& e, reception when, boot_time now);
+  static std::string number_of(room& r, reception when);
+  static void hold(room& r, const scope_path& place, const element& e, reception when);
+  /// The key of the request that this sender knows by `id`; "" = there is none, or it is not known any more.
+  std::string request_known_as(const jid& from, std::string_view id) const;
+  void remember_request(const element& e, const jid& from, const std::string& room, const std::string& key);
   bool may_speak() const override { return phase_ == phase::up; }
   done_how say(const action& a) override;
 
@@ -97,6 +106,10 @@ class session : public line_chat_session {
   /// Messages with a pending decision: the room and the archive id of each.
   std::map<std::uint64_t, std::pair<std::string, std::string>> deciding_;
   std::uint64_t handled_changes_ = 0;
+  /// The newest requests, by what can name them: the sender with an id of the message or of the room.
+  std::map<std::string, std::string, std::less<>> requests_;
+  std::deque<std::string> request_names_;
+  std::vector<message_change> changes_;
 };
 
 } // namespace quell::integrations::chat::xmpp

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/change_rules.hpp"
 #include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
@@ -28,6 +29,7 @@ struct xmpp_settings {
   std::vector<std::string> users; ///< addresses that may speak to it directly, or `@domain`; "*" = all
   std::map<std::string, std::string> room_passwords;
   bool only_addressed = true; ///< in rooms: ignores messages not addressed to the bot, except cancels
+  change_rules changes{};     ///< of requests that people correct or take back
   bool corrections = false;   ///< replies grow by corrections (XEP-0308) instead of in parts
 
   milliseconds pace{500};        ///< interval between messages

@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_id = 128, most_text = 64 << 10;
+constexpr std::size_t most_names = 2'000;      ///< of requests that can be corrected or taken back
 constexpr std::uint64_t meanwhile = 1'000'000; ///< sorts after everything that an archive can return
 
 /// An id of at most 128 characters that is unique to this text.
@@ -45,7 +46,43 @@ bool answers_another(const element& e, std::string_view speaker, const std::vect
   return std::find(our_names.begin(), our_names.end(), to->resource) == our_names.end();
 }
 
+/// A message of this sender, by its id.
+std::string name_of(const jid& from, std::string_view id) { return from.full() + " " + std::string(id); }
+
+/// Distinct for each correction, and the same for one that is delivered again.
+std::string stamp_of(const element& e, const std::string& delivery) {
+  return sha1_hex(delivery.empty() ? std::string(e.attribute("id")) : delivery).substr(0, 16);
+}
+
 } // namespace
+
+std::string session::request_known_as(const jid& from, std::string_view id) const {
+  const auto found = id.empty() ? requests_.end() : requests_.find(name_of(from, id));
+  return found == requests_.end() ? std::string() : found->second;
+}
+
+/// A correction names the message's own id (XEP-0308); to take it back, a room's id counts there (XEP-0424).
+void session::remember_request(const element& e, const jid& from, const std::string& room, const std::string& key) {
+  const auto* origin = e.child("origin-id", "urn:xmpp:sid:0");
+  for (const auto& id : {std::string(e.attribute("id")), archive_id(e, room),
+                         origin ? std::string(origin->attribute("id")) : std::string()}) {
+    if (id.empty() || id.size() > most_id) continue;
+    if (requests_.insert_or_assign(name_of(from, id), key).second) request_names_.push_back(name_of(from, id));
+    if (request_names_.size() <= most_names) continue;
+    requests_.erase(request_names_.front());
+    request_names_.pop_front();
+  }
+}
+
+/// Of a message while a room's past is fetched.
+std::string session::number_of(room& r, reception when) {
+  return std::to_string(when == reception::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
+}
+
+/// Until what came before it is known.
+void session::hold(room& r, const scope_path& place, const element& e, reception when) {
+  r.gone->missed_here.add(place, number_of(r, when), e);
+}
 
 void session::hear(const element& e, boot_time now) {
   const auto from = read_jid(e.attribute("from"));
@@ -70,13 +107,21 @@ void session::take_message_element(const element& e, reception when, boot_time n
     if (is_room && from->resource.empty() && in_room->second.is_joined) check_room(in_room->second, now);
     return;
   }
-  if (!body || (to->bare != me_ && to->bare != settings_.domain)) return;
+  if (to->bare != me_ && to->bare != settings_.domain) return;
   if (is_room != (type == "groupchat")) return; // a room that we are not in, or a private message in one
+  const auto* retracted = e.child("retract", "urn:xmpp:message-retract:1");
+  if (!body && !retracted) return;
   if (!is_room && type != "chat" && type != "normal" && !type.empty()) return;
   if (is_room && (from->resource.empty() || from->resource == in_room->second.nick)) return; // the room, or us
-  if (blank(body->text) || body->text.size() > most_text) return;
   const auto place = scope_of_jid(from->bare);
   if (!place) return;
+  if (retracted) { // its body, if it has one, is for clients that do not know this
+    if (is_room && in_room->second.gone) return hold(in_room->second, *place, e, when);
+    if (const auto key = request_known_as(*from, retracted->attribute("id")); !key.empty()) changes_.push_back({key});
+    if (is_room) mark_handled(in_room->second, archive_id(e, from->bare));
+    return;
+  }
+  if (blank(body->text) || body->text.size() > most_text) return;
   std::vector<std::string> names{is_room ? in_room->second.nick : settings_.nick};
   if (names[0] != settings_.nick) names.push_back(settings_.nick);
   auto split = without_address(body->text, names);
@@ -90,21 +135,30 @@ void session::take_message_element(const element& e, reception when, boot_time n
       (domain.empty() || !is_listed(settings_.users, domain)))
     return;
   auto id = delivery_id(e, is_room ? from->bare : "", *from);
+  const auto* replaced = e.child("replace", "urn:xmpp:message-correct:0");
+  const auto corrected = replaced ? request_known_as(*from, replaced->attribute("id")) : std::string();
+  const auto take_it = [&]() -> std::uint64_t {
+    if (!corrected.empty()) {
+      const auto stamp = stamp_of(e, id);
+      const bool is_cancel = is_stop(split, names);
+      changes_.push_back({corrected, message_of(*place, split, by, corrected, names), stamp, is_cancel});
+      return 0;
+    }
+    const auto key = "sha1:" + sha1_hex(name_of(*from, e.attribute("id")) + " " + id);
+    const auto mark = take(*place, split, by, std::move(id), names, now, key);
+    if (mark != 0 && !is_stop(split, names)) remember_request(e, *from, is_room ? from->bare : "", key);
+    return mark;
+  };
   if (!is_room) {
-    take(*place, split, by, std::move(id), std::move(names), now);
+    take_it();
     return;
   }
   auto& r = in_room->second;
   if (r.gone) { // a cancel word takes effect at once; all else waits for earlier messages
-    const auto number =
-        std::to_string(when == reception::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
-    if (!is_stop(split, names)) {
-      r.gone->missed_here.add(*place, number, e);
-      return;
-    }
-    r.gone->missed_here.stop(*place, number);
+    if (!is_stop(split, names)) return hold(r, *place, e, when);
+    r.gone->missed_here.stop(*place, number_of(r, when));
   }
-  const auto mark = take(*place, split, by, std::move(id), std::move(names), now);
+  const auto mark = take_it();
   if (mark == 0) return mark_handled(r, archive_id(e, r.bare));
   ++r.undecided;
   deciding_.emplace(mark, std::pair(r.bare, archive_id(e, r.bare)));

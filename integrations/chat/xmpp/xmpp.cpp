@@ -43,6 +43,7 @@ result<std::unique_ptr<connector>> start_xmpp(xmpp_settings settings, host& at) 
   link.port = settings.port;
   link.tls = settings.tls;
   link.tls_ca = settings.tls_ca;
+  link.changes = settings.changes;
   link.retry_first = settings.retry_first;
   link.retry_most = settings.retry_most;
   auto log = settings.log;

@@ -77,6 +77,7 @@ class session_world {
   std::uint64_t last_event = 0;
   std::string out;
   std::vector<chat::received_message> received_messages;
+  std::vector<chat::message_change> changes;
   std::vector<chat::approval_word> approvals;
   std::optional<chat::disconnect_request> disconnect;
 
@@ -84,6 +85,7 @@ class session_world {
   void take() {
     out += speaker.to_send();
     for (auto& h : speaker.take_received()) received_messages.push_back(std::move(h));
+    for (auto& c : speaker.take_changes()) changes.push_back(std::move(c));
     for (auto& a : speaker.approvals()) approvals.push_back(std::move(a));
     if (auto w = speaker.disconnect_wanted()) disconnect = std::move(w);
   }
