@@ -88,7 +88,7 @@ index operation_table::add(const records::operation_record& r) {
 
 requirement operation_table::requirement_of(const records::operation_record& r) const {
   // The holder of a token chooses the scopes below its prefix, so they bring no turns of their own.
-  const auto of_token = has_share(r.via_token_id);
+  const auto of_token = is_tenant(r.via_token_id);
   return {r.task.worker,
           r.task.on,
           r.task.slots,

@@ -51,6 +51,9 @@ inline bool has_share(std::string_view token) {
   return !token.empty() && token != bootstrap_token_id && token != own_token_id;
 }
 
+/// Whether the token's holder names scopes as he likes. Chat services and voice do not: theirs are those of guilds.
+inline bool is_tenant(std::string_view token) { return has_share(token) && !token.starts_with("service:"); }
+
 /// The cutoffs that one token may leave. Beyond them it can cancel only scopes in which work lives, or that have one.
 inline constexpr std::size_t most_cutoffs_per_token = 10'000;
 /// How many open cancels may cover what is to start. Each end below them is counted in every one of them, and a cancel

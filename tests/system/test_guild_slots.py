@@ -1,8 +1,16 @@
 """Slots of workers are shared among guilds: a guild of many people does not keep another one waiting."""
 import os
 
-from harness.cluster import Cluster
+from harness import processes
+from harness.cluster import Cluster, marker
+from harness.discord import TOKENS, FakeDiscord
+from harness.turns import TurnCluster
 from harness.waiting import until
+
+
+class WithBot(TurnCluster):
+    def start_controller(self, flags=(), **options):
+        return super().start_controller(flags, env={**os.environ, "BOT": TOKENS[0]}, **options)
 
 
 def test_the_first_task_of_another_guild_waits_behind_one_of_a_guild_with_many_channels_and_people():
@@ -19,3 +27,25 @@ def test_the_first_task_of_another_guild_waits_behind_one_of_a_guild_with_many_c
         order = sorted(flood + late, key=lambda id: started[id])
         # Each of them behind one more task of the other guild, and one that had its turn already.
         assert [order.index(id) <= 2 * n + 2 for n, id in enumerate(late)] == [True] * 3, [order.index(id) for id in late]
+
+
+def test_a_call_of_another_guild_of_a_chat_service_does_not_wait_for_all_of_a_loud_one():
+    m = marker()
+    script = [{"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"while :; do sleep 1000; done #{m}"}}]}]},
+              {"when": {"user": "quick"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "true"}}]}]}, {"text": "Done."}]
+    with FakeDiscord() as d:
+        config = f'[discord]\nguilds = ["9", "10"]\nusers = ["5"]\ntoken_env = "BOT"\npublic_key = "{d.key}"\napi_url = "{d.api}"\n'
+        with WithBot(script, config, slots=1) as c:
+            d.see("IDENTIFY")
+            d.message("runs", guild_id="9", channel_id="100")
+            until(lambda: processes.marked(m), "the command to run")
+            for i in range(12):
+                d.message("quick", guild_id="9", channel_id=str(101 + i))
+            until(lambda: len(c.operations(scope="discord/9", kind="task", status="live")) == 13, "twelve tasks to wait")
+            d.message("quick", guild_id="10", channel_id="200")
+            until(lambda: c.operations(scope="discord/10", kind="task", status="live"), "the task of the other guild to wait")
+            c.cancel(scope="discord/9/100")
+            until(lambda: not c.operations(scope="discord", kind="task", status="live"), "everything to have run")
+            tasks = sorted(c.operations(scope="discord", kind="task"), key=lambda t: t["started_at"])
+            # The first one ran, and the next one was chosen while nobody else waited.
+            assert [t["scope"].split("/")[1] for t in tasks].index("10") <= 2, [t["scope"] for t in tasks]
