@@ -70,6 +70,7 @@ tl::expected<token_request, problem> read_token(std::string_view text) {
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
   token_request request;
+  request.id = fields.id<token_id>("id");
   const auto name = fields.text("name", 1, 128);
   if (!name && !fields.has("name")) fields.complain("name", "is missing");
   const auto role = fields.word<quell::role>("role");

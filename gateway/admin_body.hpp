@@ -31,6 +31,7 @@ tl::expected<drain_request, problem> read_drain(std::string_view body);
 tl::expected<void, problem> read_nothing(std::string_view body);
 
 struct token_request {
+  std::optional<token_id> id; ///< chosen by the client, so that a request without an answer can be sent again
   std::string name;
   quell::role role = quell::role::observer;
   std::optional<scope_path> scope;

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "controller/cluster_json.hpp"
+#include "controller/orders.hpp"
 #include "gateway/admin_body.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/guarded_stream.hpp"
@@ -21,6 +22,34 @@ bool handles(const exchange& x, const records::token_record& token) {
 
 /// By id, since another token can have the same name.
 std::string token_text(const records::token_record& token) { return "token " + token.id.text() + " " + token.name; }
+
+/// A token that has the id of this request already: the answer with its secret was lost, so it gets a fresh one, or
+/// this throws.
+const records::token_record* repeated_token(exchange& x, const token_request& requested) {
+  if (!requested.id) return nullptr;
+  const auto* known = x.gw.tokens.by_id(*requested.id);
+  if (!known) {
+    const auto distance = requested.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    if (distance > id_window || distance < -id_window)
+      throw from_errors(
+          {{error_code::bad_id, "/id",
+            "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
+    return nullptr;
+  }
+  const auto owner = requested.owner.value_or(records::person{requested.name, requested.name});
+  const bool is_same = handles(x, *known) && known->name == requested.name && known->role == requested.role &&
+                       known->scope == requested.scope && known->owner == owner &&
+                       known->expires_at == requested.expires_at;
+  if (!is_same)
+    throw problem{.code = error_code::id_conflict,
+                  .detail = "the id " + requested.id->text() +
+                            " belongs to another token; choose a fresh id, or send the same body"};
+  if (known->last_used_at)
+    throw problem{.code = error_code::id_conflict,
+                  .detail = "the token " + requested.id->text() +
+                            " exists and was used, so its secret has reached somebody; choose a fresh id"};
+  return known;
+}
 
 } // namespace
 
@@ -48,19 +77,20 @@ awaitable<response> create_token(exchange& x) {
   auto requested = value_or_throw(read_token(x.req.body));
   if (!requested.scope) requested.scope = x.who.prefix;
   if (requested.scope) need_scope(x, *requested.scope);
-  if (auto why = token_refusal(gw.tokens.list(), requested.scope, x.who.prefix))
+  const auto* known = repeated_token(x, requested);
+  if (auto why = known ? std::nullopt : token_refusal(gw.tokens.list(), requested.scope, x.who.prefix))
     throw problem{
         .code = error_code::too_many_operations, .detail = std::move(*why), .headers = {{"Retry-After", "60"}}};
   auto secret = fresh_token_secret();
   if (!secret) throw from_fault(secret.error());
   records::token_record record;
-  record.id = token_id::fresh();
+  record.id = requested.id.value_or(token_id::fresh());
   record.name = requested.name;
   record.role = requested.role;
   record.scope = requested.scope;
   record.hash = token_hash(*secret);
   record.owner = requested.owner.value_or(records::person{requested.name, requested.name});
-  record.created_at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  record.created_at = known ? known->created_at : std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
   record.expires_at = requested.expires_at;
   const auto done = co_await gw.answer<result<void>>(
       [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });

@@ -105,6 +105,21 @@ def test_two_presses_of_create_make_one_token(cluster, browser):
     assert browser.flaws() == []
 
 
+def test_a_token_whose_answer_is_lost_is_made_once_and_its_secret_shown(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tokens")
+    browser(LOSE.replace("messages", "tokens"))
+    browser("await page.getByLabel('Name').fill('for zoe')")
+    browser.press("Create")
+    browser.sees("Whether this token was made is not known", "#main [role=alert]")
+    browser.sees("for zoe", "tbody")
+    browser("await page.getByRole('button', { name: 'Create', exact: true }).and(page.locator(':enabled')).click()")
+    browser.sees("It is shown this once", ".secret")
+    browser("await page.unroute('**/v1/tokens')")
+    assert cluster.api("GET", "/v1/operations", token=browser.text(".secret code")).status == 200
+    assert [t["name"] for t in cluster.api("GET", "/v1/tokens?limit=1000").json["tokens"]].count("for zoe") == 1
+
+
 def test_a_sign_out_that_quelld_does_not_answer_is_not_said_to_be_done(cluster, browser):
     browser.sign_in(cluster)
     browser.go("/")

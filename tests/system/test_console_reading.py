@@ -273,7 +273,7 @@ def test_since_when_a_frozen_quelld_is_silent_is_said(cluster, browser):
         browser.press("Create")
         browser.sees("Creating…", "form")
         browser("await page.clock.fastForward(31_000)")
-        browser.sees("Whether this has reached it is not known: look before you try again", "#main [role=alert]")
+        browser.sees("Whether this token was made is not known", "#main [role=alert]")
         browser("await page.getByRole('button', { name: 'Create', exact: true }).and(page.locator(':enabled')).waitFor()")
         browser("await page.locator('nav').getByRole('link', { name: 'Live' }).click(); await page.waitForURL('**/tree'); await page.goBack(); await page.goBack(); await page.waitForURL('**/tree?scope=frozen')")
     finally:

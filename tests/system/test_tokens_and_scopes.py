@@ -3,7 +3,9 @@ import datetime
 import json
 import os
 import socket
+import time
 import urllib.parse
+import uuid
 
 import pytest
 
@@ -189,6 +191,34 @@ def test_an_admin_of_a_scope_handles_tokens_below_it_and_nothing_of_the_cluster(
     for method, path, body in (("POST", "/v1/workers", {"name": "w9"}), ("POST", "/v1/workers/w1/drain", {}), ("DELETE", "/v1/workers/w1", None),
                                ("POST", "/v1/workers/w1/resolve", {"declare": "dead", "reason": "x"})):
         assert c.api(method, path, body, token=secret).status == 403, path
+
+
+def fresh_id(seconds_ago=0):
+    """A UUIDv7 of that instant."""
+    digits = f"{int((time.time() - seconds_ago) * 1000):012x}7{uuid.uuid4().hex[13:]}"
+    return str(uuid.UUID(digits))
+
+
+def test_a_token_that_is_made_again_by_its_id_is_the_same_with_a_fresh_secret(world):
+    c = world
+    body = {"id": fresh_id(), "name": "asked twice", "role": "observer", "scope": "slack/team", "expires_at": "2100-01-01T00:00:00Z"}
+    first, second = (c.api("POST", "/v1/tokens", body) for _ in range(2))
+    assert (first.status, second.status) == (201, 201), second.body
+    assert first.json["id"] == second.json["id"] == body["id"] and first.json["created_at"] == second.json["created_at"]
+    assert c.api("GET", "/v1/operations?scope=slack/team", token=first.json["token"]).status == 401, "its answer was lost, so nobody has it"
+    conflict = lambda change, token=None: (lambda answer: (answer.status, answer.json["code"]))(c.api("POST", "/v1/tokens", {**body, **change}, token=token)) == (409, "id_conflict")
+    for change in ({"name": "other"}, {"role": "admin"}, {"scope": "slack"}, {"expires_at": None}, {"owner": {"id": "eve"}}):
+        assert conflict(change), change
+    elsewhere = {**body, "id": fresh_id(), "scope": "discord"}
+    assert c.api("POST", "/v1/tokens", elsewhere).status == 201
+    assert conflict({"id": elsewhere["id"]}, c.tokens["admin"]), "it is not theirs to make again"
+    assert c.api("GET", "/v1/operations?scope=slack/team", token=second.json["token"]).status == 200
+    assert conflict({}), "whoever uses it keeps it"
+    for wrong, status in ((fresh_id(13 * 3600), 422), ("x", 422)):
+        assert c.api("POST", "/v1/tokens", {**body, "id": wrong}).status == status, wrong
+    for id in (body["id"], elsewhere["id"]):
+        assert [t["id"] for t in c.api("GET", "/v1/tokens?limit=1000").json["tokens"]].count(id) == 1
+        assert c.api("DELETE", f"/v1/tokens/{id}").status == 204
 
 
 @pytest.mark.parametrize("path", ["/v1//operations", "/v1/operations/", "//v1/operations", "/v1/./operations", "/v1/x/../operations", "/V1/operations",

@@ -1,12 +1,15 @@
 // Tokens: a list, a new one whose secret is shown once, and their end.
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { post, remove, words_of } from '../api/client.ts';
 import { read_newest } from '../api/pages.ts';
 import { server_now } from '../api/server_clock.ts';
 import type { Token } from '../api/types.ts';
 import { shown } from '../model/format.ts';
+import { body_of, token_of, unmade_words, type NewToken } from '../model/new_token.ts';
+import { uuid7 } from '../model/uuid.ts';
 import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { ask_for } from '../state/asking.ts';
+import { is_refusal, may_have_arrived, why_unanswered } from '../state/delivery.ts';
 import { use_many } from '../state/many.ts';
 import { use_one_at_a_time } from '../state/once.ts';
 import { use_resource } from '../state/resource.ts';
@@ -22,14 +25,18 @@ function Create({ done }: { done: () => void }) {
   const [made, set_made] = useState<(Token & { token: string }) | null>(null);
   const [trouble, set_trouble] = useState('');
   const { is_busy, once } = use_one_at_a_time();
+  const unanswered = useRef<NewToken | null>(null);
   const create = async () => {
+    const expires_at = days ? new Date(server_now() + days * 86_400_000).toISOString() : null;
+    const token = token_of({ name: name.trim(), role, scope: scope.trim() || null, days, expires_at }, unanswered.current, uuid7);
     try {
-      const expires_at = days ? new Date(server_now() + days * 86_400_000).toISOString() : null;
-      set_made(await post('/v1/tokens', { name: name.trim(), role, scope: scope.trim() || null, expires_at }));
+      set_made(await post('/v1/tokens', body_of(token)));
+      unanswered.current = null;
       set_name('');
       set_trouble('');
     } catch (error) {
-      set_trouble(words_of(error));
+      unanswered.current = is_refusal(error) ? null : token;
+      set_trouble(may_have_arrived(error) ? unmade_words(why_unanswered(error)) : words_of(error));
     }
     done(); // one whose answer was lost is in the list, too
   };
