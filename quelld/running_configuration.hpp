@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@
 
 namespace quell::controller {
 
-/// A printed configuration in which the names of `env = { … }` stand as a comment.
+/// A printed configuration in which the names of `env = { … }` stand as a comment, and addresses without names,
+/// passwords and queries.
 std::string without_values(const std::string& printed);
 
 class running_configuration {
@@ -22,7 +24,8 @@ class running_configuration {
   /// `load` reads the configuration anew.
   running_configuration(const loaded& first, std::function<result<loaded>()> load);
 
-  /// As admins see it: without the values of variables of MCP servers, which can be secret. Any thread.
+  /// As admins see it: without the values of variables of MCP servers and the parts of addresses that can be secret.
+  /// Any thread.
   std::string printed() const { return without_values(*printed_.get()); }
   const std::shared_ptr<reloaded_words>& words() const { return words_; }
 
@@ -41,6 +44,7 @@ class running_configuration {
   std::function<result<loaded>()> load_;
   std::shared_ptr<reloaded_words> words_;
   turns::current<std::string> printed_;
+  std::map<std::string, std::string> hidden_; ///< what is not printed, by its place; main thread
   reload_requests requests_;
 };
 

@@ -229,6 +229,15 @@ def test_a_reload_shows_what_changed_or_why_nothing_did(cluster, browser):
     browser.press("Reload configuration")
     browser.sees("agents.main.instructions", ".configuration")
     browser.sees("Be long.", ".configuration pre")
+    # The value of a header is not printed, and changes all the same.
+    named = 'name = "recorded"\n'
+    for value in ("blue-crew", "red-crew"):
+        cluster.write(first.replace(named, named + f'headers = {{ X-Team = "{value}" }}\n'))
+        browser.press("Reload configuration")
+        browser.sees("models.recorded.headers.X-Team", ".configuration [role=status]")
+        assert value not in browser.text(".configuration")
+        browser.press("Reload configuration")
+        browser.sees("nothing has changed", ".configuration")
     cluster.write(first + '\n[limits]\noperations = 77\n')
     browser.press("Reload configuration")
     browser.sees("Nothing was changed.", ".configuration [role=alert]")

@@ -23,7 +23,7 @@ class Troubled(TurnCluster):
             f'[irc]\nhost = "127.0.0.1"\nport = {chat}\ntls = false\nnetwork = "test"\nnick = "clanky"\nchannels = ["#dev"]\nusers = ["*"]\n'
             f'[[models]]\nname = "dead"\nprovider = "openai"\nmodel = "any"\nbase_url = "http://127.0.0.1:{model}"\nkey_env = "DEAD_KEY"\nretries = 0\n'
             f'[[agents]]\nname = "doomed"\nmodel = "dead"\nscopes = ["chat/doomed"]\ntools = ["mcp:gone"]\n'
-            f'[[mcp]]\nname = "gone"\nurl = "http://127.0.0.1:{mcp}/mcp"\nkey_env = "DEAD_KEY"\n'
+            f'[[mcp]]\nname = "gone"\nurl = "http://{SECRET}:{SECRET}@127.0.0.1:{mcp}/mcp?key={SECRET}"\nkey_env = "DEAD_KEY"\n'
             f'[[mcp]]\nname = "local"\ncommand = ["true"]\nenv = {{ API_KEY = "{SECRET}" }}\n'), settings=[f"store.reserve={free // 5}", "workers.lease=10s"])
 
     def start_controller(self, flags=(), **options):
