@@ -8,6 +8,7 @@
 
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/tool_task.hpp"
+#include "actors/turns/turn_workspaces.hpp"
 #include "actors/turns/workspace_rows.hpp"
 #include "controller/fleet.hpp"
 #include "protocol/workspace_place.hpp"
@@ -34,6 +35,7 @@ class first_notes {
 
 struct notes_reading {
   std::shared_ptr<agent_runtime> runtime;
+  scope_path scope;
   task_request task;
   project_place where;
   milliseconds fresh_for{0};
@@ -63,6 +65,7 @@ void start_reading(const std::shared_ptr<notes_reading>& what) {
   const auto run = std::make_shared<task_run>(what->runtime, what->task, as_background_reads);
   run->start(std::move(order), [what](const task_end& end) {
     project_memory::notes read;
+    if (end.how.exit) note_workspace_use(what->runtime, what->scope, what->task.spec.cwd);
     if (!end.refused && end.how.exit)
       if (auto notes = read_project_notes(end.out); notes) read = std::make_shared<project_notes>(std::move(*notes));
     const auto until = what->runtime->core.now().boot + (read ? what->fresh_for : failed_again);
@@ -125,6 +128,7 @@ void find_project_notes(const std::shared_ptr<agent_runtime>& runtime, const age
   runtime->background_reads->run([runtime, agent, scope, first](store_reader&) {
     auto what = std::make_shared<notes_reading>();
     what->runtime = runtime;
+    what->scope = scope;
     if (!find_place(*what, agent, scope)) return (*first)(nullptr);
     // A refused task ends on the controller's thread, which must not begin a turn.
     const auto listener = [runtime, first](const project_memory::notes& value) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/workspace_tasks.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/create_local.hpp"
 #include "protocol/note.hpp"
@@ -16,17 +17,12 @@ namespace {
 
 constexpr std::chrono::milliseconds choose_again{500}, longest_choose_again{2'000};
 constexpr std::chrono::hours clear_again{1};
+constexpr std::chrono::seconds longest_ask{10}; ///< the controller's thread answers much sooner
 /// A row is written again when its last use is older than this part of its time.
 constexpr int parts_of_keep = 20;
 
 std::string gone_text(const workspace_row& row) {
   return "The workspace of this conversation is new and empty. The files of before are gone: " + row.lost + ".";
-}
-
-bool is_in(const workspace_row& row, const std::optional<std::string>& cwd) {
-  workspace_place place;
-  place.name = row.name;
-  return is_same_directory(place.text(), cwd);
 }
 
 std::string note_of(const workspace_row& row) { return row.lost.empty() || row.used ? "" : note(gone_text(row)); }
@@ -40,6 +36,7 @@ struct turn_workspaces::job {
   std::function<void(result<task_spec>)> then;
   std::function<void(std::string)> note;
   std::optional<workspace_row> seen;
+  bool is_in_use = false; ///< by tasks, as it was seen once: a worker that has removed it nevertheless says so
   int waits = 0;
 };
 
@@ -62,9 +59,13 @@ void turn_workspaces::look(const agent_settings& agent, std::function<void(std::
 }
 
 void turn_workspaces::attempt(const std::shared_ptr<job>& what) {
-  runtime_->background_reads->run([self = shared_from_this(), what](store_reader&) {
+  runtime_->background_reads->run([self = shared_from_this(), what](store_reader& store) {
     what->seen = self->runtime_->workspaces->find(self->key_of(what->agent.mode));
     workspace_need need;
+    const auto wall = self->runtime_->core.now().wall;
+    if (what->seen && is_due_for_removal(*what->seen, wall + longest_ask) && !what->is_in_use)
+      what->is_in_use = has_task_lately(*what->seen, self->scope_, store, wall);
+    need.is_in_use = what->is_in_use;
     need.key = self->key_of(what->agent.mode);
     need.scope = self->scope_;
     need.mark = operation_id::fresh().text();
@@ -182,6 +183,15 @@ void workspace_placer::ended(const task_spec& placed, const std::string& code, b
   });
 }
 
+void note_workspace_use(const std::shared_ptr<agent_runtime>& runtime, const scope_path& scope,
+                        const std::optional<std::string>& cwd) {
+  auto row = runtime->workspaces->find(scope.text());
+  const auto now = runtime->core.now().wall;
+  if (!row || !is_in(*row, cwd) || now - row->used_at <= row->keep / parts_of_keep) return;
+  row->used_at = now;
+  if (auto done = runtime->workspaces->put(*row); !done) spdlog::warn("{}", done.error().detail);
+}
+
 void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, const workspace_row& row) {
   workspace_place place;
   place.name = row.name;
@@ -209,7 +219,10 @@ void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_r
   const std::string prefix = key_of_turn("");
   for (const auto& row : runtime->workspaces->all()) {
     if (!row.key.starts_with(prefix)) {
-      if (row.keep.count() > 0 && now - row.used_at > 2 * row.keep) runtime->workspaces->drop(row.key);
+      const auto scope = scope_path::parse(row.key);
+      if (row.keep.count() > 0 && now - row.used_at > 2 * row.keep &&
+          !(scope && has_task_lately(row, *scope, store, now)))
+        runtime->workspaces->drop(row.key);
       continue;
     }
     const auto turn = operation_id::parse(row.key.substr(prefix.size()));

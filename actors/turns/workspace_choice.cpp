@@ -90,11 +90,16 @@ workspace_row fresh_after(const workspace_row& row, const workspace_need& need, 
   return out;
 }
 
+milliseconds unused_time(const workspace_row& row) { return row.keep - row.keep / 10; }
+
+bool is_due_for_removal(const workspace_row& row, wall_time now) {
+  return row.keep.count() > 0 && now - row.used_at > unused_time(row);
+}
+
 workspace_choice choose_workspace(const std::optional<workspace_row>& row, const workspace_need& need,
                                   const fleet& workers, moment now) {
   if (!row) return choose_new(row, need, workers, now, {});
-  // A little before its worker removes it, whose clock began a moment earlier.
-  if (row->keep.count() > 0 && now.wall - row->used_at > row->keep - row->keep / 10)
+  if (is_due_for_removal(*row, now.wall) && !need.is_in_use)
     return choose_new(row, need, workers, now,
                       "they were not used for " + duration_text(row->keep) + " and were removed");
   const auto holder = workers.worker(row->worker, now);

@@ -20,6 +20,7 @@ struct workspace_need {
   std::map<std::string, std::string> on, wanted_on;
   milliseconds keep{0};
   bool is_turn_start = false; ///< only then it follows a configuration that names other workers
+  bool is_in_use = false;     ///< by tasks, so that its worker does not remove it
 };
 
 struct workspace_choice {
@@ -32,6 +33,12 @@ struct workspace_choice {
   workspace_row row;
   fault why;
 };
+
+/// After so long without use a workspace counts as removed: a little before its worker removes it, whose clock began a
+/// moment earlier.
+milliseconds unused_time(const workspace_row& row);
+/// The row says that it was not used for so long.
+bool is_due_for_removal(const workspace_row& row, wall_time now);
 
 workspace_choice choose_workspace(const std::optional<workspace_row>& row, const workspace_need& need,
                                   const fleet& workers, moment now);

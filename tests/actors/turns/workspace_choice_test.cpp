@@ -185,6 +185,10 @@ TEST_CASE("files that were not used for long count as removed a little before th
   const auto fresh = w.choice();
   REQUIRE(fresh.what == choice_kind::fresh);
   CHECK(says(fresh.row.lost, "not used for 10s"));
+  w.need.is_in_use = true; // its worker removes nothing under a task
+  w.now.wall += milliseconds{100'000};
+  CHECK(w.choice().what == choice_kind::use);
+  w.need.is_in_use = false;
   w.row->keep = milliseconds{0};
   CHECK(w.choice().what == choice_kind::use);
 }

@@ -1,4 +1,6 @@
 """Agents with a workspace for each conversation, on real workers."""
+import hashlib
+import json
 import os
 
 from harness.cluster import marker
@@ -52,3 +54,20 @@ class World(RecordedCluster):
 
     def workers_of(self, scope):
         return {o["worker"] for o in self.operations(scope=scope, kind="task") if o["worker"]}
+
+    def row_of(self, scope):
+        """Where quelld keeps which worker has the workspace."""
+        return os.path.join(self.state, "workspaces", hashlib.sha256(scope.encode()).hexdigest())
+
+    def used_at(self, scope):
+        with open(self.row_of(scope)) as f:
+            return json.load(f)["used_at_ms"]
+
+    def pretend_unused(self, scope, days):
+        """quelld's row says that the workspace was used last so many days ago. Only between turns."""
+        with open(self.row_of(scope)) as f:
+            row = json.load(f)
+        row["used_at_ms"] -= days * 24 * 3600 * 1000
+        with open(self.row_of(scope) + ".aged", "w") as f:
+            json.dump(row, f)
+        os.rename(self.row_of(scope) + ".aged", self.row_of(scope))
