@@ -8,6 +8,7 @@
 #include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "actors/turns/whole_characters.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/order_cancel.hpp"
 
@@ -18,7 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::chrono::milliseconds task_look_interval{50}, beyond_grace{10'000};
-constexpr std::size_t default_read = 16 << 10, most_newest = 4 << 10;
+constexpr std::size_t default_read = 16 << 10, most_newest = 4 << 10, longest_character = 4;
 constexpr int most_task_looks = 40; ///< 2 s for the last bytes of an output
 
 /// The text for a foreign id, and for one that does not exist: an agent learns nothing about work that is not its own.
@@ -144,7 +145,10 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     const auto size = which == stream::out ? counts.stdout_bytes : counts.stderr_bytes;
     const auto newest = size - std::min<std::uint64_t>(size, most);
     const auto from = input_.contains("offset") ? input_.at("offset").get<std::uint64_t>() : newest;
-    const auto slice = runtime_->output->read(id_, which, from, most);
+    auto slice = runtime_->output->read(id_, which, from, most);
+    const bool is_complete = !slice || slice->end || slice->bytes.size() == most;
+    if (slice && !input_.contains("offset")) skip_rest_of_character(*slice);
+    if (slice && most >= longest_character) leave_begun_character(*slice); // the next piece begins with it
     answer_json["stream"] = which == stream::err ? "stderr" : "stdout";
     answer_json["stdout_bytes"] = counts.stdout_bytes;
     answer_json["stderr_bytes"] = counts.stderr_bytes;
@@ -152,7 +156,7 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     answer_json["next_offset"] = slice ? slice->offset + slice->bytes.size() : from;
     bool was_cut = false;
     answer_json["text"] = slice ? bounded_text(slice->bytes, 3 * most, was_cut) : "";
-    return !slice || slice->end || slice->bytes.size() == most;
+    return is_complete;
   }
 
   bool add_newest(json& answer_json) const {
@@ -160,9 +164,9 @@ class task_look final : public std::enable_shared_from_this<task_look> {
     for (const auto which : {stream::out, stream::err}) {
       const auto counts = runtime_->output->counts(id_);
       const auto size = which == stream::out ? counts.stdout_bytes : counts.stderr_bytes;
-      const auto slice =
-          runtime_->output->read(id_, which, size - std::min<std::uint64_t>(size, most_newest), most_newest);
+      auto slice = runtime_->output->read(id_, which, size - std::min<std::uint64_t>(size, most_newest), most_newest);
       const std::string name = which == stream::out ? "stdout" : "stderr";
+      if (slice && slice->offset > 0) skip_rest_of_character(*slice);
       bool was_cut = false;
       answer_json[name] = slice ? bounded_text(slice->bytes, 3 * most_newest, was_cut) : "";
       answer_json[name + "_bytes"] = size;

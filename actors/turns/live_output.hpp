@@ -22,13 +22,14 @@ class live_output final : public std::enable_shared_from_this<live_output> {
 
  private:
   void look();
-  bool show(stream which, std::uint64_t& seen);
+  /// `half`: bytes behind `seen` that begin a character.
+  bool show(stream which, std::uint64_t& seen, std::uint64_t& half);
 
   std::shared_ptr<agent_runtime> runtime_;
   records::event_record event_;
   const std::string call_, name_, operation_;
   operation_id task_;
-  std::uint64_t seen_out_ = 0, seen_err_ = 0; ///< background reads only
+  std::uint64_t seen_out_ = 0, seen_err_ = 0, half_out_ = 0, half_err_ = 0; ///< background reads only
   std::atomic<bool> is_over_{false};
 };
 

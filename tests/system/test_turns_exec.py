@@ -107,12 +107,14 @@ def test_a_stop_of_a_command_whose_leader_has_children_names_nothing(world, mark
 # ---- in the background --------------------------------------------------------------------------------------------------
 def test_a_command_in_the_background_is_read_waited_for_and_killed(world, mark):
     scope = "handles"
-    task = world.in_background(f"echo first; echo oops >&2; sleep 1000; : {mark}", scope)
-    until(lambda: world.so_far(task) == b"first\n" and world.so_far(task, "stderr") == b"oops\n", "its output")
-    read, err, wait = world.done("look", [tool("task_output", task), tool("task_output", task, stream="stderr", offset=1),
-                                          tool("task_wait", task, timeout_ms=200)], scope=scope)
+    task = world.in_background(f"echo first; echo oopö >&2; sleep 1000; : {mark}", scope)
+    until(lambda: world.so_far(task) == b"first\n" and world.so_far(task, "stderr") == "oopö\n".encode(), "its output")
+    read, cut, err, wait = world.done("look", [
+        tool("task_output", task), tool("task_output", task, stream="stderr", offset=0, max_bytes=4),
+        tool("task_output", task, stream="stderr", offset=1), tool("task_wait", task, timeout_ms=200)], scope=scope)
     assert read["result"]["text"] == "first\n" and read["result"]["next_offset"] == 6 and read["result"]["running"], read
-    assert err["result"]["text"] == "ops\n", err
+    assert cut["result"]["text"] == "oop" and cut["result"]["next_offset"] == 3, cut  # the next piece begins with the whole character
+    assert err["result"]["text"] == "opö\n", err
     assert wait["ok"] and wait["result"]["running"] and wait["result"]["stdout"] == "first\n", wait
     assert processes.marked(mark)
     kill, again = world.done("kill", [tool("task_kill", task)], [tool("task_kill", task)], scope=scope)
@@ -350,6 +352,21 @@ def test_progress_after_five_seconds_and_live_output(world):
     assert not world.events(turn, "tool_output"), "live output is not stored"
     elapsed = [e["data"]["elapsed_ms"] for e in world.events(turn, "tool_progress")]
     assert all(ms >= 5000 * (i + 1) for i, ms in enumerate(elapsed)), "one for each five seconds"
+
+
+def test_live_output_shows_characters_whole_wherever_a_program_stops_writing(world):
+    halves = "printf 'gr\\303'; until [ -e other-half ]; do sleep 0.05; done; printf '\\274n \\342\\202'; until [ -e no-half ]; do sleep 0.05; done"
+    world.model.plan["halves"] = [[shell(halves)]]
+    stream = world.stream("halves", "halves", agent="hand")
+    assert stream.wait("tool_output")["data"]["text"] == "gr"
+    world.go("other-half")
+    shown = lambda: "".join(d["data"]["text"] for k, d in stream.read() if k == "tool_output")
+    until(lambda: shown().endswith("n "), "the other half")
+    world.go("no-half")
+    stream.to_end()
+    assert shown().startswith("grün ") and len(shown()) <= 7, shown()
+    pieces = [d["data"] for k, d in stream.read() if k == "tool_output"]
+    assert [(p["offset"], p["skipped_bytes"]) for p in pieces[:2]] == [(0, 0), (2, 0)], pieces
 
 
 def test_live_output_is_skipped_for_who_does_not_read(world):
