@@ -132,7 +132,7 @@ void blob_files::add(kept one) {
   const auto charge = charge_of(f.bytes);
   total_ += charge;
   of_scope_[f.scope.text()] += charge;
-  if (!f.holder.empty()) of_holder_[f.holder] += charge;
+  (f.holder.empty() ? of_guild_[f.scope.guild().text()] : of_holder_[f.holder]) += charge;
   same_[{f.scope.text(), f.type, f.name, f.sha256}] = f.id;
   const auto id = f.id;
   all_.insert_or_assign(id, std::move(one));
@@ -149,7 +149,10 @@ void blob_files::remove(const blob_id& id) {
   };
   total_ -= charge;
   give_back(of_scope_, f.scope.text());
-  if (!f.holder.empty()) give_back(of_holder_, f.holder);
+  if (f.holder.empty())
+    give_back(of_guild_, f.scope.guild().text());
+  else
+    give_back(of_holder_, f.holder);
   const auto same = same_.find({f.scope.text(), f.type, f.name, f.sha256});
   if (same != same_.end() && same->second == id) same_.erase(same);
   all_.erase(at);
@@ -188,6 +191,10 @@ std::optional<fault> blob_files::why_no_room(const new_blob& what) const {
     return coded_fault{error_code::storage_unavailable,
                        "all uploaded files together take the room that they may (limits.blob_bytes_in_all)",
                        {}};
+  const auto guild = what.scope.guild().text();
+  if (what.holder.empty() && options_.bytes_in_all > 0 &&
+      used_of(of_guild_, guild) >= options_.bytes_in_all - std::min(options_.bytes_in_all, total_))
+    return refused(guild, "blob_bytes_in_all, of which some stays for others");
   struct statvfs space {};
   if (options_.reserve_bytes > 0 && ::statvfs(options_.directory.c_str(), &space) == 0 &&
       static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < options_.reserve_bytes + what.bytes.size())

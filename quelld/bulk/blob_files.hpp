@@ -20,6 +20,8 @@ class blob_files final : public blob_store {
     std::string directory; ///< created if missing
     std::uint64_t most_bytes = 10 << 20;
     // Of all blobs of a token, of a scope, and of all; a small file counts as a whole block of the disk. 0 = no limit.
+    // Those that nobody's token holds (of chats and tools) share the room of all by guild: one gets another file only
+    // while it has less than is free.
     std::uint64_t bytes_per_holder = 0, bytes_per_scope = 0, bytes_in_all = 1 << 30;
     milliseconds keep{0};            ///< since the last use; 0 = for ever
     std::uint64_t reserve_bytes = 0; ///< of the disk, which stay free
@@ -69,7 +71,7 @@ class blob_files final : public blob_store {
   std::condition_variable wake_;
   std::unordered_map<blob_id, kept> all_;
   std::map<same_file, blob_id> same_;
-  std::unordered_map<std::string, std::uint64_t> of_holder_, of_scope_; ///< bytes
+  std::unordered_map<std::string, std::uint64_t> of_holder_, of_scope_, of_guild_; ///< bytes; of_guild_: without holder
   std::uint64_t total_ = 0;
   std::deque<std::function<void()>> jobs_;
   std::uint64_t waiting_bytes_ = 0; ///< of blobs that wait to be written

@@ -145,8 +145,27 @@ TEST_CASE("quotas of tokens and scopes hold over a restart, and nobody's files c
   CHECK(w.code(w.put(png + "yet more", "elsewhere")) == "rate_limited");
   CHECK(w.code(w.put(png + "yet more", "team", "t3")) == "rate_limited");
   CHECK(w.put(png + "yet more", "elsewhere", ""));
-  CHECK(w.put(png + "and more", "elsewhere", ""));
-  CHECK(w.code(w.put(png + "too much", "third", "")) == "storage_unavailable");
+  CHECK(w.put(png + "and more", "third", ""));
+  CHECK(w.code(w.put(png + "too much", "fourth", "")) == "storage_unavailable");
+}
+
+TEST_CASE("a guild whose many channels send files leaves room for other guilds, also over a restart", "[blobs]") {
+  blob_world w;
+  w.limits.bytes_in_all = 16 * 4096;
+  const auto put = [&](const std::string& scope) {
+    return w.put(png + operation_id::fresh().text(), scope, "", "image/png", "a.png");
+  };
+  int taken = 0;
+  while (taken < 100 && put("discord/g1/c" + std::to_string(taken))) ++taken;
+  CHECK(taken == 8);
+  CHECK(w.code(put("discord/g1/c1")) == "rate_limited");
+  w.open();
+  CHECK(w.code(put("discord/g1/c1")) == "rate_limited");
+  for (int i = 0; i < 4; ++i) CHECK(put("discord/g2/c"));
+  CHECK(w.code(put("discord/g2/c")) == "rate_limited");
+  CHECK(put("discord/g3/c"));
+  // A token has a limit of its own.
+  CHECK(w.put(png, "discord/g1/c1", "t1"));
 }
 
 TEST_CASE("a blob goes when it was not used for its time, and gives its room back", "[blobs]") {
