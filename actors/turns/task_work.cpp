@@ -2,12 +2,16 @@
 #include "actors/turns/task_work.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "actors/turns/json_text.hpp"
 #include "actors/turns/live_output.hpp"
 #include "actors/turns/predecessor.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/project_memory.hpp"
 #include "actors/turns/project_reading.hpp"
+#include "actors/turns/result_json.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
 #include "controller/commands/command_request.hpp"
@@ -17,7 +21,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::size_t feed_bytes = 128 << 10;
+constexpr std::size_t feed_bytes = 128 << 10, most_printed = 4 << 10;
 constexpr std::chrono::milliseconds output_look_interval{20};
 constexpr int most_output_looks = 150; ///< 3 s for the last bytes of an output
 constexpr int most_feeds = 3000;       ///< a minute for a task that does not read
@@ -199,11 +203,21 @@ static std::string result_text_of(const task_end& end, const json_result_texts& 
   return texts.failed(failure_code::cancelled, "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
 }
 
+/// What a command had printed before its worker was lost is all that is known of it.
+static std::string with_output_of(const task_end& end, const std::string& result) {
+  if (end.out.empty() && end.err.empty()) return result;
+  bool was_cut = end.dropped_bytes > 0;
+  const auto out = bounded_text(end.out, most_printed, was_cut), err = bounded_text(end.err, most_printed, was_cut);
+  return with_printed(result, json_text({{"stdout", out}, {"stderr", err}, {"truncated", was_cut}}));
+}
+
 actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts) {
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
   const bool never_ran =
       end.how.error && has_code(*end.how.error, failure_code::start_failed) && tool.offer.name == "exec";
   const bool filled = end.how.error && has_code(*end.how.error, failure_code::workspace_full);
+  if (!end.how.exit && !never_ran && tool.offer.name == "exec")
+    return {false, with_output_of(end, result_text_of(end, texts))};
   if (!end.how.exit || never_ran || (filled && tool.offer.name != "exec")) return {false, result_text_of(end, texts)};
   const auto note = filled ? end.how.error->message : note_of_left(end.how.left_total, end.how.left);
   auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes, note);

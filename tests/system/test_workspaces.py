@@ -266,9 +266,16 @@ def test_the_model_is_told_when_the_worker_is_lost():
     with World(workers=2, settings=["workers.heartbeat=200ms", "workers.lease=5s"]) as c:
         c.run("echo one > a", scope="lost")
         holder, = c.workers_of("lost")
+        held = c.ask(marker("hold"), [("exec", {"command": "echo so far; sleep 1000"})], [("exec", {"command": "ls"})], scope="lost")
+        task = until(lambda: c.below(held, kind="task"), "the task of the call")[0]["id"]
+        until(lambda: c.api("GET", f"/v1/operations/{task}/output").body == b"so far\n", "its output")
         c.workers[holder].process.send_signal(signal.SIGKILL)
         c.workers[holder].process.wait()
         until(lambda: c.worker(holder)["status"] == "lost", "the worker to be lost")
+        assert c.ended(held)["status"] == "completed"
+        cut, gone = [r["result"] for r in c.results("lost", held)]  # in the middle of a turn a call tells the model
+        assert cut["error"]["code"] == "worker_lost" and cut["printed"]["stdout"] == "so far\n", cut
+        assert gone["error"]["code"] == "workspace_gone" and f"worker {holder}" in gone["error"]["message"], gone
         assert c.out("ls -A; pwd", scope="lost") == "/workspace\n"
         told = [m["content"] for m in c.model.requests[-1]["messages"] if m["role"] == "user" and holder in m["content"]]
         assert len(told) == 1 and "gone" in told[0] and f"worker {holder}" in told[0], told

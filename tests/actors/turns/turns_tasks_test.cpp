@@ -4,6 +4,7 @@
 
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/sub_agent.hpp"
+#include "actors/turns/task_work.hpp"
 #include "actors/turns/tool_task.hpp"
 
 using namespace quell;
@@ -95,6 +96,26 @@ TEST_CASE("the model is told what its command left running", "[turns][tasks]") {
   CHECK(note.starts_with("1000 processes that the command left running were killed: xxx"));
   CHECK(note.find(" and 992 more;") != std::string::npos);
   CHECK(note.size() < 1'000);
+}
+
+TEST_CASE("the model is told what a command had printed whose worker was lost", "[turns][tasks]") {
+  task_end end;
+  end.how.as = status::failed;
+  end.how.error = records::own_error(failure_code::worker_lost, "worker w1 is lost");
+  const auto result = [&](const std::string& name) {
+    const auto how = end_of(end, tool(name), json_result_texts{});
+    CHECK_FALSE(how.ok);
+    return json::parse(how.result);
+  };
+  CHECK_FALSE(result("exec").contains("printed"));
+  end.out = "so far\n";
+  end.err = std::string(10'000, 'e');
+  const auto told = result("exec");
+  CHECK(told["error"]["code"] == "worker_lost");
+  CHECK(told["printed"]["stdout"] == "so far\n");
+  CHECK(told["printed"]["stderr"].get<std::string>().size() < 5'000);
+  CHECK(told["printed"]["truncated"] == true);
+  CHECK_FALSE(result("read").contains("printed"));
 }
 
 TEST_CASE("an exec that cannot run says why", "[turns][tasks]") {
