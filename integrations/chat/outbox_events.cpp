@@ -71,6 +71,14 @@ void resume(outbox::outbox_state& b, const operation_id& turn, const event& e, c
   r.received = std::min(r.received, offset);
 }
 
+/// Why an answer that ended by itself is less than was wanted; "" = it is whole.
+std::string why_less(const std::string& stop_reason) {
+  if (stop_reason == "length") return "The reply was cut: it reached the limit of one answer.";
+  if (stop_reason == "content_filter") return "The provider's content filter cut the reply.";
+  if (stop_reason == "refusal") return "The model refused to answer.";
+  return {};
+}
+
 void complete(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   auto& r = reply_of(b, turn, e, now);
   if (!r.is_over) {
@@ -78,6 +86,13 @@ void complete(outbox::outbox_state& b, const operation_id& turn, const event& e,
     const auto text = text_of(data, "text");
     if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest, now);
     b.close(in, turn);
+    const auto why = why_less(text_of(data, "stop_reason"));
+    if (!why.empty() && !b.rules.words.less_than_whole.empty()) {
+      part p;
+      p.text = b.one_message(b.rules.words.less_than_whole + why);
+      if (!r.has_part) p.reply_to = r.reply_to;
+      b.add(in, std::move(p));
+    }
   }
   b.replies.erase(turn);
 }

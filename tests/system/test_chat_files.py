@@ -1,4 +1,5 @@
-"""Files of chat messages: fetched from the service, shown to the model by each provider's rules, and never in the way of a stop."""
+"""Files of chat messages: fetched from the service, shown to the model by each provider's rules, and never in the way of a stop.
+And answers that are less than was wanted, which say so there."""
 import json
 import os
 import threading
@@ -267,3 +268,15 @@ def test_discord_serves_pictures_without_the_bots_token():
                 one_turn(c, "discord/9/7")
     finally:
         player.close()
+
+
+@every
+@pytest.mark.parametrize("text", ["length", "filter", "wordless filter"])
+def test_an_answer_that_is_cut_says_so_in_its_thread(world, dialect, text):
+    c, slack, _, _ = world
+    channel = "C" + dialect.upper()
+    thread = slack.say(c, f"<@UBOT> {text} {dialect}", channel=channel)
+    why = "limit of one answer" if text == "length" else "refused to answer" if dialect == "anthropic" else "content filter"
+    shown = slack.see(lambda all: any(why in m["text"] for m in all), "the reason in the thread", channel=channel, thread=thread)
+    words = [m["text"] for m in shown if m.get("user") != "U1" and "⚠" not in m["text"]]
+    assert words == ([] if "wordless" in text else ["All right."]), shown

@@ -301,6 +301,40 @@ TEST_CASE("a reply that ends early for another reason than a person says so") {
   CHECK(s.posted_texts == strings{"post ⚠️ The reply ended early: it took too long."});
 }
 
+TEST_CASE("a reply that is less than was wanted says why, also if it has no word", "[outbox]") {
+  const std::map<std::string, std::string> reasons{
+      {"length", "post ⚠️ The reply was cut: it reached the limit of one answer."},
+      {"content_filter", "post ⚠️ The provider's content filter cut the reply."},
+      {"refusal", "post ⚠️ The model refused to answer."}};
+  for (const auto& [reason, said] : reasons) {
+    played_service s{outbox_rules{}};
+    s.tell("message_decided", turn, decision_of(hello_message, "1700.01", "turn", "no_cancel_word"));
+    s.start(turn, hello_message.text());
+    s.complete(turn, "", reason);
+    s.run_dry();
+    CHECK(s.posted_texts == strings{said});
+    CHECK(s.sent_actions.at(0).reply_to == "1700.01");
+    s.start(other);
+    s.complete(other, "Half of it", reason);
+    s.run_dry();
+    CHECK(s.posted_texts == strings{said, "post Half of it", said});
+  }
+  played_service whole{outbox_rules{}};
+  whole.start(turn);
+  whole.complete(turn, "All of it");
+  whole.run_dry();
+  CHECK(whole.posted_texts == strings{"post All of it"});
+}
+
+TEST_CASE("a reply that was stopped says nothing of how its answer ended", "[outbox]") {
+  played_service s{outbox_rules{}};
+  s.start(turn);
+  s.tell("operation_cancelling", turn, R"({"cancel":null})");
+  s.complete(turn, "Half of it", "length");
+  s.run_dry();
+  CHECK(s.posted_texts.empty());
+}
+
 TEST_CASE("a Stop button silences the reply before any event says so") {
   auto rules = outbox_rules{};
   rules.has_buttons = true;

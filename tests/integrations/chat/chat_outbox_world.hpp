@@ -59,8 +59,9 @@ struct played_service {
   void delta(const operation_id& turn, std::uint64_t offset, const std::string& text) {
     tell("text_delta", turn, R"({"offset":)" + std::to_string(offset) + R"(,"text":)" + quoted(text) + "}");
   }
-  void complete(const operation_id& turn, const std::string& text) {
-    tell("turn_complete", turn, R"({"text":)" + quoted(text) + R"(,"usage":{}})");
+  void complete(const operation_id& turn, const std::string& text, const std::string& stop_reason = "end") {
+    tell("turn_complete", turn,
+         R"({"text":)" + quoted(text) + R"(,"usage":{},"stop_reason":")" + stop_reason + R"("})");
   }
   void abort(const operation_id& turn, const std::string& reason = "user") {
     tell("turn_abort", turn, R"({"reason":")" + reason + R"("})");

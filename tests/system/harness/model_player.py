@@ -182,7 +182,8 @@ class Player(ModelRecorder):
             while not self.released.wait(0.05) and not self.over.is_set():
                 to.wfile.write(b": still here\n\n")
                 to.wfile.flush()
-        say.text("Half of the answer" if "cut" in text and "early" not in text else "All right.")
+        if "wordless" not in text:
+            say.text("Half of the answer" if "cut" in text and "early" not in text else "All right.")
         if "cut" in text and "early" not in text:
             return None
         return say.end("length" if "length" in text else "filter" if "filter" in text else "end")
