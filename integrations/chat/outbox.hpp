@@ -35,8 +35,9 @@ struct outbox_words {
   std::string cut_mark = "⏹ cut off";          ///< below a reply that ended early for another reason
   std::string not_confirmed = "⚠️ not known to have ended: "; ///< before `1 of 3`
   std::string ended_early = "⚠️ The reply ended early";       ///< before `: <reason>.`
-  std::string less_than_whole = "⚠️ ";  ///< before why a reply that ended by itself is less than was wanted
-  std::string left_out = "[…]";             ///< replaces text dropped because too much waited
+  std::string less_than_whole = "⚠️ "; ///< before why a reply that ended by itself is less than was wanted
+  std::string still_running = "⏳ Still running in the background: "; ///< before `2 commands.`
+  std::string left_out = "[…]";                                      ///< replaces text dropped because too much waited
   std::string working = "⏳ ";               ///< before the name of a running tool (services with edits)
   std::string no_acknowledgement = "✓";     ///< replaces a tool's line if a reply ends without text
   std::string queued = "👀";                 ///< on a message whose turn waits (services with reactions) …

@@ -105,6 +105,16 @@ std::string why_early(const std::string& reason) {
   return "something went wrong";
 }
 
+/// The commands in the background that the stop of a turn passed by; "" = none.
+std::string left_behind(const json& data) {
+  constexpr std::size_t most_listed = 16; // by the ledger
+  const auto& ids = member_of(data, "still_running");
+  if (!ids.is_array() || ids.empty()) return {};
+  const auto count = ids.size();
+  return (count >= most_listed ? "at least " : "") + std::to_string(count) + (count == 1 ? " command" : " commands") +
+         ". A stop of the whole conversation ends " + (count == 1 ? "it" : "them") + ", too.";
+}
+
 void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const auto reason = text_of(data, "reason");
   const auto found = b.replies.find(turn);
@@ -118,6 +128,11 @@ void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, co
     part p;
     p.text = b.one_message(b.rules.words.ended_early + ": " + why_early(reason) + ".");
     if (found != b.replies.end() && !found->second.has_part) p.reply_to = found->second.reply_to;
+    b.add(in, std::move(p));
+  }
+  if (const auto left = left_behind(data); !left.empty() && !b.rules.words.still_running.empty()) {
+    part p;
+    p.text = b.one_message(b.rules.words.still_running + left);
     b.add(in, std::move(p));
   }
   b.replies.erase(turn);

@@ -19,6 +19,8 @@ STOP = "octagonal_sign"
 LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
 SCRIPT = [
     {"when": {"system": "told you to stop"}, "text": "Right, I have stopped."},
+    {"when": {"user": "leaves"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "true", "background": True}}]}]},
+    {"when": {"result": "in the background"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 40}]},
     {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 40}]},
     {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 500}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
@@ -241,15 +243,19 @@ def test_a_stop_command_that_is_replayed_after_a_restart_stops_nothing(world):
     until(lambda: not c.operations(scope="slack", status="live"), "the reply to be over")
 
 
-def test_the_stop_button_ends_its_reply_and_leaves_the_queue(world):
+def test_the_stop_button_ends_its_reply_and_leaves_the_queue_and_what_runs_in_the_background(world):
     slack, c = world
-    slack.say(c, "endless", channel="D1")
-    [reply] = slack.see(lambda all: all and slack.buttons(all[0]), "a reply with a button", channel="D1")
+    slack.say(c, "leaves a command", channel="D1")
+    [reply] = slack.see(lambda all: all and "on and" in all[0]["text"] and slack.buttons(all[0]), "a reply with a button", channel="D1")
     slack.say(c, "next please", channel="D1")
     assert slack.press(c, reply, "quell_stop", slack.buttons(reply)["quell_stop"]).status == 200
     slack.see(lambda all: all[-1]["text"] == "You said next please.", "the queued message to be answered", channel="D1")
     slack.see(lambda all: "stopped" in all[0]["text"] and not slack.buttons(all[0]), "the mark of the end", channel="D1")
+    slack.see(lambda all: any("in the background: 1 command." in m["text"] for m in all), "what goes on", channel="D1")
+    assert [t["status"] for t in c.operations(scope="slack", kind="task")] == ["pending"]  # there is no worker
     assert slack.press(c, reply, "quell_stop", "no-id").status == 200
+    slack.say(c, "stop", channel="D1")
+    until(lambda: not c.operations(scope="slack", status="live"), "everything to be over")
 
 
 def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():

@@ -335,6 +335,20 @@ TEST_CASE("a reply that was stopped says nothing of how its answer ended", "[out
   CHECK(s.posted_texts.empty());
 }
 
+TEST_CASE("the stop of a reply says which commands it passed by", "[outbox]") {
+  played_service s{outbox_rules{}};
+  for (const auto& [ids, said] : std::vector<std::pair<std::string, std::string>>{
+           {R"(["a"])", "1 command. A stop of the whole conversation ends it, too."},
+           {R"(["a","b"])", "2 commands. A stop of the whole conversation ends them, too."}}) {
+    s.posted_texts.clear();
+    s.start(turn);
+    s.tell("operation_cancelling", turn, R"({"cancel":null})");
+    s.tell("turn_abort", turn, R"({"reason":"user","still_running":)" + ids + "}");
+    s.run_dry();
+    CHECK(s.posted_texts == strings{"post ⏳ Still running in the background: " + said});
+  }
+}
+
 TEST_CASE("a Stop button silences the reply before any event says so") {
   auto rules = outbox_rules{};
   rules.has_buttons = true;
