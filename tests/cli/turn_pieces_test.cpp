@@ -12,6 +12,7 @@
 #include "cli/instant.hpp"
 #include "cli/live_screen.hpp"
 #include "cli/operation_view.hpp"
+#include "cli/short_id.hpp"
 #include "cli/text_flow.hpp"
 #include "cli/turn_story.hpp"
 #include "cli/turn_stream.hpp"
@@ -179,6 +180,13 @@ TEST_CASE("tools are told once, below the agents that called them") {
                                             "-exec echo hi cancelled", "-exec echo hi cancelled", "abort user"});
   CHECK(t.story.tools().empty());
   CHECK(t.story.interrupted() == std::vector<std::string>{"exec"});
+}
+
+TEST_CASE("the stop of a turn names the commands that it passed by") {
+  recorded_story t;
+  const std::string left = "01a21d9d-bd73-762b-8297-2bb065d8c7fa";
+  t.take(event("turn_abort", {{"reason", "user"}, {"still_running", json::array({left})}}));
+  CHECK(t.lines == std::vector<std::string>{"abort user, in the background still runs: " + short_id(left)});
 }
 
 TEST_CASE("a question to a human is open until it is answered or stopped") {
