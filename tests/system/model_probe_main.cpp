@@ -50,9 +50,10 @@ int main(int count, char** words) {
   integrations::model_settings settings;
   settings.name = "probe";
   const std::string provider = words[1];
-  settings.provider = provider == "anthropic" ? integrations::provider::anthropic
-                      : provider == "openai"  ? integrations::provider::openai
-                                              : integrations::provider::scripted;
+  settings.provider = provider == "anthropic"   ? integrations::provider::anthropic
+                      : provider == "openai"    ? integrations::provider::openai
+                      : provider == "responses" ? integrations::provider::responses
+                                                : integrations::provider::scripted;
   settings.base_url = words[2];
   settings.model = words[3];
   settings.first_backoff = std::chrono::milliseconds(20);

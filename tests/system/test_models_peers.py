@@ -1,4 +1,4 @@
-"""Other people's model servers: aimock (npm) for both APIs, with its own record of our hang-up, and Node's TLS and HTTP/2."""
+"""Other people's model servers: aimock (npm) for all APIs, with its own record of our hang-up, and Node's TLS and HTTP/2."""
 import json
 import os
 import shutil

@@ -1,12 +1,12 @@
-"""Whole turns with other people's model servers: aimock (npm) as OpenAI and as Anthropic, slow, with tool calls, cut, busy, and
+"""Whole turns with other people's model servers: aimock (npm) as OpenAI (both APIs) and Anthropic, slow, with tool calls, cut, busy, and
 with its own record of our hang-up."""
 import pytest
 
-from harness.aimock import PATHS, Aimock
+from harness.aimock import KINDS, PATHS, Aimock
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
+both = pytest.mark.parametrize("provider", sorted(PATHS))
 FIXTURES = [
     {"match": {"userMessage": "hello"}, "response": {"content": "Hello there, wörld! " * 5}},
     {"match": {"userMessage": "slowly"}, "response": {"content": "Slowly, wörld! " * 120}},
@@ -18,7 +18,7 @@ FIXTURES = [
         {"name": "list", "arguments": {"path": "."}}]}},
     {"match": {"userMessage": "sleep"}, "response": {"toolCalls": [{"name": "exec", "arguments": {"command": "sleep 1000"}}]}},
     *({"match": {"userMessage": f"busy for {p}", "sequenceIndex": 0},
-       "response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}} for p in ("openai", "anthropic")),
+       "response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}} for p in PATHS),
     {"match": {"userMessage": "busy"}, "response": {"content": "free again"}},
     {"match": {"userMessage": "cut"}, "response": {"content": "this will be cut in the middle " * 20}, "truncateAfterChunks": 6},
     {"match": {"userMessage": "refused"}, "response": {"error": {"message": "no such model here", "type": "invalid_request_error"}, "status": 400}},
@@ -32,8 +32,8 @@ def world(tmp_path_factory):
     try:
         key = folder / "key"
         key.write_text("a-key-of-no-value")
-        config = "".join(f'[[models]]\nname = "{p}"\nprovider = "{p}"\nmodel = "gpt-4o"\nbase_url = "{aimock.url}"\nkey_file = "{key}"\n'
-                         f'[[agents]]\nname = "{p}"\nmodel = "{p}"\nworkspace = "WORKSPACE"\n' for p in ("openai", "anthropic"))
+        config = "".join(f'[[models]]\nname = "{p}"\n{KINDS[p]}\nmodel = "gpt-4o"\nbase_url = "{aimock.url}"\nkey_file = "{key}"\n'
+                         f'[[agents]]\nname = "{p}"\nmodel = "{p}"\nworkspace = "WORKSPACE"\n' for p in PATHS)
         with TurnCluster([{"text": "You said {{text}}."}], config) as c:
             yield c, aimock
     finally:

@@ -1,4 +1,4 @@
-"""aimock (npm): both model APIs, slow on purpose, with its own record of hang-ups."""
+"""aimock (npm): all model APIs that quell speaks, slow on purpose, with its own record of hang-ups."""
 import json
 import os
 import re
@@ -9,7 +9,9 @@ from harness.cluster import free_ports
 from harness.peers import installed
 from harness.waiting import until
 
-PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages", "responses": "/v1/responses"}
+#: As models of the configuration.
+KINDS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 
 
 class Aimock:
