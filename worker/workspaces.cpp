@@ -175,11 +175,14 @@ result<void> workspaces::make(const workspace_place& place, const std::optional<
     return failure(failure_code::workspace_gone,
                    "the files of this conversation are gone from the worker: its workspace " + place.name +
                        " was removed. The next call gets a new, empty one");
-  // The keep file first: what a crash leaves is then removed some day.
+  // The keep file first: what a crash leaves is then removed some day. `files` gets its name last, so that a crash
+  // leaves none that belongs to the wrong user.
   if (auto made = make_folder(own, 0700, {}); !made) return made;
   if (!set_keep(place.name, place.keep)) return disk_fault("write", own + "/keep");
   if (auto made = make_folder(own + "/tmp", 01777, as); !made) return made;
-  return make_folder(own + "/files", 0700, as);
+  if (auto made = make_folder(own + "/files.new", 0700, as); !made) return made;
+  if (::rename((own + "/files.new").c_str(), (own + "/files").c_str()) < 0) return disk_fault("name", own + "/files");
+  return {};
 }
 
 result<std::optional<workspace_request>> workspaces::begin(const operation_id& task, const workspace_place& place,

@@ -86,6 +86,14 @@ TEST_CASE("another user's workspace is refused", "[workspaces]") {
   CHECK(refused.error().code == "workspace_isolation");
 }
 
+TEST_CASE("a workspace whose making a crash cut is made again", "[workspaces]") {
+  world w;
+  for (const auto* made : {"", "/tmp", "/files.new"}) fs::create_directories(w.directory + "/a" + made);
+  w.spaces->ended(w.enters(w.place("a")));
+  CHECK(w.is_there("a"));
+  CHECK_FALSE(fs::exists(w.directory + "/a/files.new"));
+}
+
 TEST_CASE("a workspace that is to be removed goes with its last task", "[workspaces]") {
   world w;
   const auto one = w.enters(w.place("a")), other = w.enters(w.place("a"));
