@@ -203,7 +203,7 @@ static std::string result_text_of(const task_end& end, const json_result_texts& 
   return texts.failed(failure_code::cancelled, "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
 }
 
-/// What a command had printed before its worker was lost is all that is known of it.
+/// The output that a command had printed before its worker was lost is all that is known of it.
 static std::string with_output_of(const task_end& end, const std::string& result) {
   if (end.out.empty() && end.err.empty()) return result;
   bool was_cut = end.dropped_bytes > 0;

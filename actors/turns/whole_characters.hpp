@@ -1,4 +1,4 @@
-// What a program writes, and what is read of it, begins and ends anywhere in a character.
+// The output of a program, and a page that is read of it, begin and end anywhere in a character.
 #pragma once
 
 #include <cstddef>

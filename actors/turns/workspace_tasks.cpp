@@ -9,7 +9,7 @@
 namespace quell::controller::turns {
 namespace {
 
-constexpr std::uint32_t most_read = 1'000; ///< the newest
+constexpr std::uint32_t most_tasks_read = 1'000; ///< the newest
 
 } // namespace
 
@@ -23,7 +23,7 @@ bool has_task_lately(const workspace_row& row, const scope_path& scope, store_re
   const auto has_any = [&](operation_filter f) {
     f.scopes = {scope};
     f.kinds = {kind::task};
-    f.limit = most_read;
+    f.limit = most_tasks_read;
     const auto tasks = store.operations(f);
     return tasks && std::any_of(tasks->begin(), tasks->end(),
                                 [&](const operation_record& task) { return is_in(row, task.task.cwd); });

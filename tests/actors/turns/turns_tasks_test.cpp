@@ -110,11 +110,11 @@ TEST_CASE("the model is told what a command had printed whose worker was lost", 
   CHECK_FALSE(result("exec").contains("printed"));
   end.out = "so far\n";
   end.err = std::string(10'000, 'e');
-  const auto told = result("exec");
-  CHECK(told["error"]["code"] == "worker_lost");
-  CHECK(told["printed"]["stdout"] == "so far\n");
-  CHECK(told["printed"]["stderr"].get<std::string>().size() < 5'000);
-  CHECK(told["printed"]["truncated"] == true);
+  const auto answer = result("exec");
+  CHECK(answer["error"]["code"] == "worker_lost");
+  CHECK(answer["printed"]["stdout"] == "so far\n");
+  CHECK(answer["printed"]["stderr"].get<std::string>().size() < 5'000);
+  CHECK(answer["printed"]["truncated"] == true);
   CHECK_FALSE(result("read").contains("printed"));
 }
 

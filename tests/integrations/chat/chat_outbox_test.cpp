@@ -306,18 +306,18 @@ TEST_CASE("a reply that is less than was wanted says why, also if it has no word
       {"length", "post ⚠️ The reply was cut: it reached the limit of one answer."},
       {"content_filter", "post ⚠️ The provider's content filter cut the reply."},
       {"refusal", "post ⚠️ The model refused to answer."}};
-  for (const auto& [reason, said] : reasons) {
+  for (const auto& [reason, words] : reasons) {
     played_service s{outbox_rules{}};
     s.tell("message_decided", turn, decision_of(hello_message, "1700.01", "turn", "no_cancel_word"));
     s.start(turn, hello_message.text());
     s.complete(turn, "", reason);
     s.run_dry();
-    CHECK(s.posted_texts == strings{said});
+    CHECK(s.posted_texts == strings{words});
     CHECK(s.sent_actions.at(0).reply_to == "1700.01");
     s.start(other);
     s.complete(other, "Half of it", reason);
     s.run_dry();
-    CHECK(s.posted_texts == strings{said, "post Half of it", said});
+    CHECK(s.posted_texts == strings{words, "post Half of it", words});
   }
   played_service whole{outbox_rules{}};
   whole.start(turn);
@@ -337,7 +337,7 @@ TEST_CASE("a reply that was stopped says nothing of how its answer ended", "[out
 
 TEST_CASE("the stop of a reply says which commands it passed by", "[outbox]") {
   played_service s{outbox_rules{}};
-  for (const auto& [ids, said] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [ids, words] : std::vector<std::pair<std::string, std::string>>{
            {R"(["a"])", "1 command. A stop of the whole conversation ends it, too."},
            {R"(["a","b"])", "2 commands. A stop of the whole conversation ends them, too."}}) {
     s.posted_texts.clear();
@@ -345,7 +345,7 @@ TEST_CASE("the stop of a reply says which commands it passed by", "[outbox]") {
     s.tell("operation_cancelling", turn, R"({"cancel":null})");
     s.tell("turn_abort", turn, R"({"reason":"user","still_running":)" + ids + "}");
     s.run_dry();
-    CHECK(s.posted_texts == strings{"post ⏳ Still running in the background: " + said});
+    CHECK(s.posted_texts == strings{"post ⏳ Still running in the background: " + words});
   }
 }
 
