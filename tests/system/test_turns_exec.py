@@ -311,7 +311,8 @@ def test_a_copy_and_a_summary_of_the_conversation_know_what_a_stopped_call_had_p
     copied = world.api("POST", "/v1/history", {"scope": "origin", "action": "fork", "to": "copied"})
     assert copied.status == 200, copied.body
     for scope in ("origin", "copied"):
-        world.done(f"and in {scope}", scope=scope)
+        turn = world.ask(f"and in {scope}", scope=scope)  # a copy has the texts of its turns, and none of their rows
+        assert world.ended(turn)["status"] == "completed", world.operation(turn)
         told, = [json.loads(m["content"]) for m in world.model.asked(f"and in {scope}") if m["role"] == "tool"]
         assert told["cancelled"] and told["printed"]["stdout"] == "so far\n", (scope, told)
     begun = world.api("POST", "/v1/history", {"scope": "origin", "action": "compact"})

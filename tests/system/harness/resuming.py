@@ -39,7 +39,7 @@ def script(m, after=False):
         {"when": {"user": "below", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "inner"}}]}]},
         {"when": {"user": "speaks"}, **cut("The sub-agent speaks.")},
         {"when": {"user": "talks", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "speaks"}}]}]},
-        {"when": {"user": "prints", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"echo $((6*7))printed; sleep 1000 #{m}"}}]}]},
+        {"when": {"user": "prints", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": f"printf '42%s' printed; sleep 1000 #{m}"}}]}]},
         {"when": {"user": "prints", "round": 2}, "steps": [{"text": "Read: {{results}}"}] if after else [{"hang": True}]},
         {"when": {"user": "through", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "prints"}}]}]},
         {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo removed"}}]}]},
