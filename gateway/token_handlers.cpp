@@ -125,6 +125,7 @@ awaitable<response> delete_token(exchange& x) {
     gw.tokens.put(kept); // on disk it is still valid
     throw from_fault(done.error());
   }
+  gw.tokens.drop(id); // it can have been made again meanwhile, with a fresh secret; the store has dropped that one, too
   gw.sign_ins.end_token(id.text());
   end_streams_of_ended_tokens(gw);
   auto entry = audited(x, "token_revoke", token_text(kept), x.who);

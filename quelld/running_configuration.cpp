@@ -46,6 +46,12 @@ std::string public_address(const std::string& line) {
   return shown + "?…" + line.back();
 }
 
+/// True for `url`, `base_url`, `api_url` and all others.
+bool is_address(const std::string& line) {
+  const auto key = line.substr(0, line.find(" = "));
+  return key.size() < line.size() && key.ends_with("url") && key.find(' ') == std::string::npos;
+}
+
 /// The values that models send as headers, by their places: they are not printed.
 std::map<std::string, std::string> hidden_values(const loaded& l) {
   std::map<std::string, std::string> values;
@@ -81,7 +87,7 @@ std::string without_values(const std::string& printed) {
   std::string out;
   for (std::string line; std::getline(lines, line); out += line + '\n') {
     if (line.starts_with("env = {")) line = names_alone(line);
-    if (line.starts_with("url = ") || line.starts_with("base_url = ")) line = public_address(line);
+    if (is_address(line)) line = public_address(line);
   }
   return out;
 }

@@ -25,8 +25,9 @@ bool has_task_lately(const workspace_row& row, const scope_path& scope, store_re
     f.kinds = {kind::task};
     f.limit = most_tasks_read;
     const auto tasks = store.operations(f);
-    return tasks && std::any_of(tasks->begin(), tasks->end(),
-                                [&](const operation_record& task) { return is_in(row, task.task.cwd); });
+    if (!tasks) return true; // nothing may be given up because it cannot be read
+    return std::any_of(tasks->begin(), tasks->end(),
+                       [&](const operation_record& task) { return is_in(row, task.task.cwd); });
   };
   operation_filter living, ended;
   living.want_ended = false;

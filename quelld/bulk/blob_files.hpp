@@ -20,8 +20,8 @@ class blob_files final : public blob_store {
     std::string directory; ///< created if missing
     std::uint64_t most_bytes = 10 << 20;
     // Of all blobs of a token, of a scope, and of all; a small file counts as a whole block of the disk. 0 = no limit.
-    // Those that nobody's token holds (of chats and tools) share the room of all by guild: one gets another file only
-    // while it has less than is free.
+    // Those that nobody's token holds (of chats, of tools, of the bootstrap token) share the room of all by guild: one
+    // gets another file only while it has less than is free.
     std::uint64_t bytes_per_holder = 0, bytes_per_scope = 0, bytes_in_all = 1 << 30;
     milliseconds keep{0};            ///< since the last use; 0 = for ever
     std::uint64_t reserve_bytes = 0; ///< of the disk, which stay free

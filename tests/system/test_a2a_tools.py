@@ -240,7 +240,7 @@ def test_an_agent_that_a_stop_could_not_reach_is_told_by_the_next_life(world):
 
 def test_an_agent_that_a_timeout_could_not_reach_is_told_by_the_next_life(world):
     c, agent = world
-    turn = c.ask("go", {"message": "slow", "_meta": {"timeout": 6000}})
+    turn = c.ask("go", {"message": "slow", "_meta": {"timeout": 15_000}})  # however long it takes until the agent is away
     until(lambda: any("remote_task" in e["data"] for e in c.events(turn, "tool_progress")), "its name to be stored")
     agent.close()  # it cannot be told
     until(lambda: c.call(turn)["status"] == "failed", "the call to run out of its time")

@@ -209,8 +209,9 @@ def test_a_crash_at_any_moment_leaves_either_a_handle_or_nothing(world):
         world.restart()
         until(lambda: world.worker("w1")["status"] == "ready", "the worker to be back")
         assert world.ended(turn)["status"] == "completed", world.operation(turn)
-        tasks = [o["id"] for o in world.operations(scope=scope, kind="task", status="live")]
-        assert tasks == [r["result"]["task"] for r in world.results_of(turn, scope) if r["ok"]], (tasks, world.results_of(turn, scope))
+        tasks = [r["result"]["task"] for r in world.results_of(turn, scope) if r["ok"]]
+        # A task that nobody has is stopped, and can still be on its way out.
+        until(lambda: [o["id"] for o in world.operations(scope=scope, kind="task", status="live")] == tasks, f"{tasks} alone to live")
         world.check_scope(scope)
         for task in tasks:
             assert world.cancel(operation=task)["report"]["proven"]
@@ -344,8 +345,9 @@ def test_progress_after_five_seconds_and_live_output(world):
     assert told["elapsed_ms"] >= 5000 and told["stdout_bytes"] == 6 and told["last_line"] == "early", told
     world.go("go-on")
     until(lambda: [d for k, d in stream.read() if k == "tool_output" and "late" in d["data"]["text"]], "the second line")
-    again = until(lambda: [d["data"] for k, d in stream.read() if k == "tool_progress"][1:], "word of it five seconds later")[0]
-    assert again["elapsed_ms"] >= 10000 and again["last_line"] == "late", again
+    # A slow test can be told of the early line more than once.
+    again = until(lambda: [d["data"] for k, d in stream.read() if k == "tool_progress" and d["data"]["last_line"] == "late"], "word of it five seconds later")[0]
+    assert again["elapsed_ms"] >= 10000, again
     world.go("end")
     events = stream.to_end()
     assert "".join(d["data"]["text"] for k, d in events if k == "tool_output") == "early\nlate\n", events

@@ -73,7 +73,10 @@ void session::room_presence(room& r, const jid& from, const element& e, boot_tim
     return left(r, error_of(e), now);
   }
   const bool is_ours = from.resource == r.nick || has_status(e, "110");
-  if (!is_ours) return;
+  if (!is_ours) {
+    if (type == "unavailable") forget_requests_of(from);
+    return;
+  }
   if (type == "unavailable") {
     if (has_status(e, "303")) return; // a nick change, which we never request
     const auto why = has_status(e, "307")   ? "kicked"

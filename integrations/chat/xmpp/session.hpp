@@ -92,6 +92,8 @@ class session : public line_chat_session {
   /// The key of the request that this sender knows by `id`; "" = there is none, or it is not known any more.
   std::string request_known_as(const jid& from, std::string_view id) const;
   void remember_request(const element& e, const jid& from, const std::string& room, const std::string& key);
+  /// Somebody else can take the name of an occupant who has left.
+  void forget_requests_of(const jid& occupant);
   bool may_speak() const override { return phase_ == phase::up; }
   done_how say(const action& a) override;
 

@@ -74,6 +74,13 @@ void session::remember_request(const element& e, const jid& from, const std::str
   }
 }
 
+void session::forget_requests_of(const jid& occupant) {
+  const auto all = name_of(occupant, "");
+  for (auto one = requests_.lower_bound(all); one != requests_.end() && one->first.starts_with(all);)
+    one = requests_.erase(one);
+  std::erase_if(request_names_, [&](const std::string& name) { return name.starts_with(all); });
+}
+
 /// Of a message while a room's past is fetched.
 std::string session::number_of(room& r, reception when) {
   return std::to_string(when == reception::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);

@@ -81,6 +81,16 @@ TEST_CASE("a correction of what the bot does not know is a message", "[xmpp]") {
   CHECK(w.received_messages[2].message.text == "go on");
 }
 
+TEST_CASE("whoever takes the name of somebody who left changes none of their requests", "[xmpp]") {
+  changes_world w;
+  w.say("clanky: build it", "m1");
+  w.says("<presence type='unavailable' from='dev@rooms.example/Mia' to='clanky@bot.example'/>");
+  w.take_back("m1");
+  w.say("clanky: break it", "m2", changes_world::instead_of("m1"));
+  CHECK(w.changes.empty());
+  CHECK(w.received_messages.size() == 2);
+}
+
 TEST_CASE("in a chat of two a request is corrected and taken back, too", "[xmpp]") {
   changes_world w;
   w.chats("build it", "<origin-id xmlns='urn:xmpp:sid:0' id='o1'/>");
