@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cli/fields.hpp"
+#include "cli/turn_view.hpp"
 #include "protocol/id.hpp"
 
 namespace quell::cli {
@@ -206,7 +207,7 @@ void turn_stream::send_cancel(json body) {
   keep(api_.call("POST", "/v1/cancels", body, cancel_timeout, [this, body](answer<json> a) {
     if (over_) return;
     if (a) { // if the turn has ended, the cancel's report is on its way, and newer than this
-      if (!ending_ && (cancel_.is_null() || text_of(*a, "outcome") != "already_finished")) cancel_ = *a;
+      if (!ending_ && has_stopped_its_target(*a)) cancel_ = *a;
       if (callbacks_.stopping) callbacks_.stopping(*a);
       return;
     }
@@ -237,7 +238,7 @@ void turn_stream::finish(const json& operation) {
   const auto path = "/v1/cancels/" + cancel + "?wait=settled&wait_ms=" + std::to_string(report_wait.count());
   end_ = loop.after(milliseconds{0}, [this, path] {
     keep(api_.call("GET", path, nullptr, report_wait * 2, [this](answer<json> a) {
-      if (a) cancel_ = std::move(*a);
+      if (a && has_stopped_its_target(*a)) cancel_ = std::move(*a);
       end_ = api_.loop().after(milliseconds{0}, [this] { tell_end(); });
     }));
   });

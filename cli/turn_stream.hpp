@@ -55,7 +55,7 @@ class turn_stream {
   /// False: certainly no controller has received the message.
   bool may_exist() const { return may_exist_; }
   bool is_over() const { return over_; }
-  /// The last state of our cancel, after `ended`; null if there was none.
+  /// The last state of our cancel, after `ended`; null if there was none, or if it came when the turn had ended.
   const nlohmann::json& cancel() const { return cancel_; }
 
  private:

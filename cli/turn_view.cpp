@@ -157,8 +157,12 @@ std::string stop_summary(const json& cancel) {
   return out;
 }
 
+bool has_stopped_its_target(const json& cancel) {
+  return cancel.is_object() && text_of(cancel, "outcome") != "already_finished";
+}
+
 std::string stop_word(const json& cancel) {
-  if (cancel.is_null()) return "cancelled";
+  if (!has_stopped_its_target(cancel)) return "cancelled";
   if (text_of(cancel, "status") != "settled") return "stopping";
   return member(member(cancel, "report"), "proven") == true ? "stopped" : "ended";
 }

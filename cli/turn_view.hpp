@@ -31,6 +31,9 @@ std::vector<std::string> answer_commands(const std::string& operation, const nlo
 /// The effect of a settled or open cancel, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
 /// (2.0s)`.
 std::string stop_summary(const nlohmann::json& cancel);
+/// False: the cancel came when its target had already ended, so its report, which covers nothing and calls that proven,
+/// says nothing about how that ended.
+bool has_stopped_its_target(const nlohmann::json& cancel);
 /// The permitted word for work that ended by this cancel: `stopped` only with proof; otherwise `ended`, or `stopping`.
 /// Null: another client's stop, whose proof is not known here: `cancelled`.
 std::string stop_word(const nlohmann::json& cancel);

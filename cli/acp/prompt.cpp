@@ -5,6 +5,7 @@
 
 #include "cli/fields.hpp"
 #include "cli/instant.hpp"
+#include "cli/turn_view.hpp"
 #include "cli/url.hpp"
 
 namespace quell::cli::acp {
@@ -111,7 +112,7 @@ void prompt::bound_by(milliseconds limit) {
 
 void prompt::stopping(const json& cancel) {
   is_cancel_answered_ = true;
-  if (is_over_) return;
+  if (is_over_ || !has_stopped_its_target(cancel)) return; // the turn's end comes, and names the cancel that ended it
   cancel_ = cancel;
   bound_by(std::max(default_grace + beyond_grace, until_late(cancel)));
 }

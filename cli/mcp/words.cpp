@@ -91,7 +91,8 @@ std::string stopped_text(std::string_view cause, std::string_view reason) {
                           : cause == "superseded" ? "newer work has taken its place"
                           : cause == "drain"      ? "the swarm is being shut down"
                                                   : std::string(cause);
-  return "Stopped: " + why + ". Do not start this work again unless the user asks.";
+  // Work that was started here can still be dying.
+  return "Being stopped: " + why + ". Do not start this work again unless the user asks.";
 }
 
 std::string headline(const json& operation, const view& v) {
@@ -189,12 +190,15 @@ std::string cancel_text(const json& cancel, const view& v) {
 std::string cancels_text(const std::vector<json>& cancels, const view& v, bool is_dry_run) {
   if (cancels.empty()) return "Nothing that you started here is live: nothing to stop.";
   std::int64_t operations = 0;
-  std::size_t proven = 0, open = 0;
+  std::size_t proven = 0, open = 0, late = 0;
   std::string lines;
   for (const auto& cancel : cancels) {
     const auto& report = member(cancel, "report");
     operations += number_of(report, "operations");
-    if (text_of(cancel, "status") != "settled")
+    // Work that had ended before is not covered: this report proves nothing about how it ended.
+    if (text_of(cancel, "outcome") == "already_finished")
+      ++late;
+    else if (text_of(cancel, "status") != "settled")
       ++open;
     else if (member(report, "proven") == true)
       ++proven;
@@ -208,8 +212,9 @@ std::string cancels_text(const std::vector<json>& cancels, const view& v, bool i
   std::string head = open > 0
                          ? "Stopping " + all + "; " + std::to_string(open) + " of " + std::to_string(cancels.size()) +
                                " not proven yet. Next: quell_list {\"status\": \"live\"}."
-                     : proven == cancels.size() ? "Stopped, proven: " + all + "."
-                                                : "Settled, not all proven: " + all + ".";
+                     : late == cancels.size()          ? "All of it had ended before; nothing was stopped."
+                     : proven + late == cancels.size() ? "Stopped, proven: " + all + "."
+                                                       : "Settled, not all proven: " + all + ".";
   return clipped(head + "\n" + lines);
 }
 

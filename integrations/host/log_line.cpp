@@ -85,7 +85,8 @@ std::string json_log_line(wall_time at, std::string_view level, std::string_view
     if (auto id = behind(message, word, [](auto rest) { return is_id(rest.substr(0, id_length)) ? id_length : 0; }))
       line[word] = *id;
   if (auto name = behind(message, "worker", length_of_name)) line["worker"] = *name;
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  constexpr bool only_ascii = true; // marks of direction and C1 controls reach no terminal
+  return line.dump(-1, ' ', only_ascii, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 } // namespace quell::host

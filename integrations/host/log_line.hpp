@@ -10,7 +10,7 @@ namespace quell::host {
 
 /// One line without its line end. If the message contains `request ID`, `operation ID`, `cancel ID`, `turn ID` or
 /// `worker NAME`, the id also becomes a member of that name, so that a collector can filter by it. Invalid UTF-8 is
-/// replaced.
+/// replaced, and whatever is not ASCII escaped.
 std::string json_log_line(wall_time at, std::string_view level, std::string_view message);
 
 /// `TIME LEVEL MESSAGE` for people, without its line end. Text that a message quotes cannot look like another line

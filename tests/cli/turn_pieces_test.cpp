@@ -298,6 +298,16 @@ TEST_CASE("a stop is summed up with its proof") {
   CHECK(stop_summary(cancel) == "3 operations: 2 cooperative, 1 killed; 1 not proven dead yet");
   CHECK(stop_word(cancel) == "stopping");
   CHECK(stop_word(nullptr) == "cancelled"); // another client's, of whose proof nothing is known here
+  cancel["status"] = "settled";
+  cancel["report"] = {{"operations", 0}, {"proven", true}}; // nothing was left to prove
+  for (const char* outcome : {"stopping", "joined"}) {
+    cancel["outcome"] = outcome;
+    CHECK(has_stopped_its_target(cancel));
+  }
+  cancel["outcome"] = "already_finished"; // it was another client's that ended the work
+  CHECK_FALSE(has_stopped_its_target(cancel));
+  CHECK(stop_word(cancel) == "cancelled");
+  CHECK_FALSE(has_stopped_its_target(nullptr));
 }
 
 TEST_CASE("what waits for a human or for its turn says what to do about it") {

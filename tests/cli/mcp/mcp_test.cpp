@@ -168,7 +168,29 @@ TEST_CASE("the sentence of a user's stop is exactly that of the surface") {
         "Cancelled by user: Wrong branch. Do not start this work again unless the user asks.");
   CHECK(stopped_text("cancel", "x") == cancelled_by_user("x"));
   CHECK(stopped_text("parent_ended", "").find("Cancelled by user") == std::string::npos);
+  // Told when the stop is heard, which proves nothing yet.
+  for (const char* cause : {"parent_ended", "timeout", "superseded", "drain", "cancel", "heartbeat_lost"}) {
+    const auto text = stopped_text(cause, "enough");
+    CHECK(text.find("Stopped") == std::string::npos);
+    CHECK((cause == std::string("cancel")) == (text == cancelled_by_user("enough")));
+  }
+  CHECK(stopped_text("timeout", "") == "Being stopped: the time of this server's operation is over. Do not start this "
+                                       "work again unless the user asks.");
   fits(cancelled_by_user(std::string(5000, 'x')));
+}
+
+TEST_CASE("only what a cancel covered is called stopped") {
+  const auto cancel = [](const char* outcome, int operations) {
+    return json{{"id", id},
+                {"target", {{"operation", id}}},
+                {"status", "settled"},
+                {"outcome", outcome},
+                {"report", {{"operations", operations}, {"proven", true}}}};
+  };
+  CHECK(cancels_text({cancel("stopping", 2)}, soon, false).find("Stopped, proven: 2 operations.") == 0);
+  CHECK(cancels_text({cancel("stopping", 2), cancel("already_finished", 0)}, soon, false)
+            .find("Stopped, proven: 2 operations.") == 0);
+  CHECK(cancels_text({cancel("already_finished", 0)}, soon, false).find("Stopped") == std::string::npos);
 }
 
 TEST_CASE("texts have short ids, elapsed times and what to call next") {

@@ -34,6 +34,14 @@ TEST_CASE("what a message holds cannot break the line") {
   CHECK(line("")["message"] == "");
 }
 
+TEST_CASE("a JSON log line is ASCII, so that nothing that it quotes reaches a terminal as an order") {
+  const std::string quoted = "a\x1b[2Jb\u009b2Jc\u202ed\u200be 漢字";
+  const auto text = json_log_line(at, "info", quoted);
+  for (const char c : text) CHECK((c >= ' ' && c <= '~'));
+  CHECK(text.find("\\u202e") != std::string::npos);
+  CHECK(line(quoted)["message"] == quoted);
+}
+
 TEST_CASE("what a message quotes of others is no line of its own and no order to a terminal") {
   CHECK(text_log_line(at, "info", "it says: two\nlines") == "2026-11-20T09:51:07.123Z info it says: two\n  lines");
   CHECK(text_log_line(at, "info", "a\x1b[2Jb\u009b2Jc\u202ed\u200be\x07") ==
