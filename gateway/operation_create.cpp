@@ -4,11 +4,11 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "gateway/external_json.hpp"
 #include "gateway/operation_body.hpp"
 #include "gateway/presenter.hpp"
+#include "gateway/recent_instant.hpp"
 #include "gateway/rights.hpp"
 #include "gateway/sealed_secret.hpp"
 #include "protocol/encoding.hpp"
@@ -169,11 +169,7 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
     if (known.cancels.contains(*order.id))
       throw problem{.code = error_code::id_conflict,
                     .detail = "the id " + order.id->text() + " belongs to a cancel; every object has an id of its own"};
-    const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
-    if (distance > id_window || distance < -id_window)
-      throw from_errors(
-          {{error_code::bad_id, "/id",
-            "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
+    need_recent_instant(order.id->time());
   }
   if (gw.controller.storage_low())
     throw problem{

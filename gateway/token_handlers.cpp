@@ -2,11 +2,11 @@
 #include <chrono>
 
 #include "controller/cluster_json.hpp"
-#include "controller/orders.hpp"
 #include "gateway/admin_body.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/guarded_stream.hpp"
 #include "gateway/query_reader.hpp"
+#include "gateway/recent_instant.hpp"
 #include "gateway/rights.hpp"
 #include "gateway/small_list.hpp"
 #include "gateway/token_limits.hpp"
@@ -29,11 +29,7 @@ const records::token_record* repeated_token(exchange& x, const token_request& re
   if (!requested.id) return nullptr;
   const auto* known = x.gw.tokens.by_id(*requested.id);
   if (!known) {
-    const auto distance = requested.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
-    if (distance > id_window || distance < -id_window)
-      throw from_errors(
-          {{error_code::bad_id, "/id",
-            "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
+    need_recent_instant(requested.id->time());
     return nullptr;
   }
   const auto owner = requested.owner.value_or(records::person{requested.name, requested.name});
