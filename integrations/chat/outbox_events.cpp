@@ -87,12 +87,8 @@ void complete(outbox::outbox_state& b, const operation_id& turn, const event& e,
     if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest, now);
     b.close(in, turn);
     const auto why = why_less(text_of(data, "stop_reason"));
-    if (!why.empty() && !b.rules.words.less_than_whole.empty()) {
-      part p;
-      p.text = b.one_message(b.rules.words.less_than_whole + why);
-      if (!r.has_part) p.reply_to = r.reply_to;
-      b.add(in, std::move(p));
-    }
+    if (!why.empty() && !b.rules.words.less_than_whole.empty())
+      b.add_notice(in, &r, b.rules.words.less_than_whole + why);
   }
   b.replies.erase(turn);
 }
@@ -124,17 +120,11 @@ void abort(outbox::outbox_state& b, const operation_id& turn, const event& e, co
   const bool is_early = reason == "timeout" || reason == "error" || reason == "interrupted" || reason == "budget";
   const auto cut_off = is_early && !b.rules.words.ended_early.empty() ? std::string() : b.rules.words.cut_mark;
   b.drop(in, turn, {}, reason == "user" ? nullptr : &cut_off);
-  if (!was_dropped && is_early && !b.rules.words.ended_early.empty()) {
-    part p;
-    p.text = b.one_message(b.rules.words.ended_early + ": " + why_early(reason) + ".");
-    if (found != b.replies.end() && !found->second.has_part) p.reply_to = found->second.reply_to;
-    b.add(in, std::move(p));
-  }
-  if (const auto left = left_behind(data); !left.empty() && !b.rules.words.still_running.empty()) {
-    part p;
-    p.text = b.one_message(b.rules.words.still_running + left);
-    b.add(in, std::move(p));
-  }
+  if (!was_dropped && is_early && !b.rules.words.ended_early.empty())
+    b.add_notice(in, found != b.replies.end() ? &found->second : nullptr,
+                 b.rules.words.ended_early + ": " + why_early(reason) + ".");
+  if (const auto left = left_behind(data); !left.empty() && !b.rules.words.still_running.empty())
+    b.add_notice(in, nullptr, b.rules.words.still_running + left);
   b.replies.erase(turn);
 }
 

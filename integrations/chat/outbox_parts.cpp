@@ -107,6 +107,13 @@ std::string outbox::outbox_state::one_message(std::string_view text) const {
   return one;
 }
 
+void outbox::outbox_state::add_notice(place& in, const reply* of, std::string_view text) {
+  part p;
+  p.text = one_message(text);
+  if (of && !of->has_part) p.reply_to = of->reply_to;
+  add(in, std::move(p));
+}
+
 outbox::outbox_state::position outbox::outbox_state::open_part(place& in, const operation_id& turn) {
   return std::find_if(in.parts.begin(), in.parts.end(),
                       [&turn](const part& p) { return p.what == part_kind::reply && p.is_open && p.turn == turn; });

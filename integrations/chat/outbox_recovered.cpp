@@ -292,10 +292,7 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
   // Later events about its end add nothing.
   r->second.is_over = true;
   if (!std::exchange(r->second.says_why, false) || is_explained) return;
-  part p;
-  p.text = b.one_message(mark);
-  if (!r->second.has_part) p.reply_to = r->second.reply_to;
-  b.add(b.at(r->second.scope, now), std::move(p));
+  b.add_notice(b.at(r->second.scope, now), &r->second, mark);
 }
 
 } // namespace quell::integrations::chat

@@ -223,6 +223,8 @@ struct outbox::outbox_state {
   void sweep(place& in);
   void bound(const scope_path& scope, place& in, boot_time now);
   std::string one_message(std::string_view text) const;
+  /// A message of its own; it answers the request of `of` if nothing of that reply stands there yet. nullptr: of none.
+  void add_notice(place& in, const reply* of, std::string_view text);
   bool is_flying(const place& in, position p) const { return in.flying && in.flying->of == p; }
 
   // Sending:
