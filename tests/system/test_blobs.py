@@ -9,12 +9,11 @@ import urllib.parse
 import pytest
 
 from harness.cluster import marker
-from harness.model_player import PLAYED, Player
+from harness.model_player import DIALECTS, PLAYED, Player
 from harness.picture_mcp import PICTURE
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 every = pytest.mark.parametrize("dialect", DIALECTS)
 
 CAMERA = os.path.join(os.path.dirname(__file__), "harness", "picture_mcp.py")

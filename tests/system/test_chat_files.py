@@ -12,7 +12,8 @@ from harness import slack as played_slack
 from harness import telegram as played_telegram
 from harness.cluster import marker
 from harness.file_service import FileService
-from harness.looking import DIALECTS, LookingPlayer, encoded, shown_images
+from harness.looking import LookingPlayer, encoded, shown_images
+from harness.model_player import DIALECTS
 from harness.turns import TurnCluster
 from harness.waiting import until
 

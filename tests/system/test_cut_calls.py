@@ -3,10 +3,8 @@ import json
 
 import pytest
 
-from harness.model_player import PLAYED, Player
+from harness.model_player import DIALECTS, PLAYED, Player
 from harness.turns import TurnCluster
-
-DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 
 
 class Cutting(Player):

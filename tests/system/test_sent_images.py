@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from harness.cluster import BIN
-from harness.looking import DIALECTS, LookingPlayer, encoded, shown_images
+from harness.looking import LookingPlayer, encoded, shown_images
+from harness.model_player import DIALECTS
 from harness.peers import Program
 from harness.turns import TurnCluster
 from harness.waiting import until

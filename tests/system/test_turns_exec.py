@@ -48,6 +48,14 @@ class World(RecordedCluster):
         self.check_scope(scope)
         return self.results_of(turn, scope)
 
+    def stops_its_call(self, text, scope):
+        """A turn whose command is stopped when it has printed `so far`; the turn goes on without it and completes."""
+        turn = self.ask(text, [shell("echo so far; sleep 1000")], scope=scope)
+        task = until(lambda: self.below(turn, kind="task"), "the task")[0]
+        until(lambda: self.so_far(task["id"]) == b"so far\n", "its output")
+        self.cancel(operation=task["parent"])
+        assert self.ended(turn)["status"] == "completed"
+
     def so_far(self, task, stream="stdout"):
         return self.api("GET", f"/v1/operations/{task}/output?stream={stream}").body
 
@@ -293,21 +301,13 @@ def test_a_call_that_a_stop_cut_tells_later_turns_what_was_printed(world):
 
 
 def test_a_stop_of_the_call_alone_tells_the_same_turn(world):
-    turn = world.ask("one call", [shell("echo so far; sleep 1000")], scope="one")
-    task = until(lambda: world.below(turn, kind="task"), "the task")[0]
-    until(lambda: world.so_far(task["id"]) == b"so far\n", "its output")
-    world.cancel(operation=task["parent"])
-    assert world.ended(turn)["status"] == "completed"
+    world.stops_its_call("one call", scope="one")
     last = json.loads(world.model.asked("one call")[-1]["content"])
     assert last["cancelled"] and last["printed"]["stdout"] == "so far\n", last
 
 
 def test_a_copy_and_a_summary_of_the_conversation_know_what_a_stopped_call_had_printed(world):
-    turn = world.ask("print", [shell("echo so far; sleep 1000")], scope="origin")
-    task = until(lambda: world.below(turn, kind="task"), "the task")[0]
-    until(lambda: world.so_far(task["id"]) == b"so far\n", "its output")
-    world.cancel(operation=task["parent"])
-    assert world.ended(turn)["status"] == "completed"
+    world.stops_its_call("print", scope="origin")
     world.done("next", scope="origin")
     copied = world.api("POST", "/v1/history", {"scope": "origin", "action": "fork", "to": "copied"})
     assert copied.status == 200, copied.body

@@ -5,11 +5,10 @@ import uuid
 
 import pytest
 
-from harness.model_player import Player
+from harness.model_player import DIALECTS, Player
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 every = pytest.mark.parametrize("dialect", DIALECTS)
 SUMMARY = "Summary of the conversation so far"
 

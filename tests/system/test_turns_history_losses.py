@@ -2,10 +2,10 @@
 less than was configured. No fact, no cancelled request and no open question is lost with it."""
 import pytest
 
-from harness.model_player import Player
+from harness.model_player import DIALECTS, Player
 from harness.turns import TurnCluster
 from harness.waiting import until
-from test_turns_history import DIALECTS, SUMMARY, change, every, fill, model, said, sent, summaries
+from test_turns_history import SUMMARY, change, every, fill, model, said, sent, summaries
 
 ASKED = '[[approval]]\ntool = "exec"\nmatch = "rm *"\n'
 TITLE = "summary of the conversation"

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from harness.looking import DIALECTS, LookingPlayer, encoded
+from harness.looking import LookingPlayer, encoded
+from harness.model_player import DIALECTS
 from harness.turns import TurnCluster
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"a picture in a workspace"

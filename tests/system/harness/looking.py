@@ -4,8 +4,6 @@ import json
 
 from .model_player import PLAYED, Player
 
-DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
-
 
 def encoded(data):
     return base64.b64encode(data).decode()

@@ -282,4 +282,6 @@ class PlayedResponses:
         self.send({"type": "response.incomplete" if reason else "response.completed", "response": response})
 
 
+#: What `[[models]]` says of each provider's rules.
+DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 PLAYED = {"openai": PlayedOpenAi, "anthropic": PlayedAnthropic, "responses": PlayedResponses}
