@@ -9,6 +9,7 @@
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
+#include "actors/turns/questions_by_chat.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/sub_agent_place.hpp"
@@ -102,6 +103,7 @@ class returning : public std::enable_shared_from_this<returning> {
     who->is_sub_agent = true;
     who->tree = over.tree;
     who->is_by_chat = over.is_by_chat;
+    who->is_below_default = is_default_or_below(over);
     who->workspaces = over.workspaces;
     who->agent = settings_;
     who->model = *model;

@@ -44,8 +44,9 @@ struct agent_context {
   scope_path scope;
   records::person owner;
   bool is_sub_agent = false;
-  bool is_by_chat = false; ///< it answers a chat message
-  std::string kind_data;   ///< of a turn
+  bool is_by_chat = false;       ///< it answers a chat message
+  bool is_below_default = false; ///< the agent `default` has spawned it, or an agent above it
+  std::string kind_data;         ///< of a turn
   agent_settings agent;
   integrations::model_settings model;
   tool_set tools;

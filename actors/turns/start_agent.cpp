@@ -3,6 +3,7 @@
 
 #include "actors/turns/guarded_step.hpp"
 #include "actors/turns/mcp_host.hpp"
+#include "actors/turns/questions_by_chat.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/begin_sub_agent.hpp"
 #include "controller/commands/command_request.hpp"
@@ -113,6 +114,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
   context->tree = above.tree;
   context->began = runtime->core.now().boot;
   context->is_by_chat = above.is_by_chat;
+  context->is_below_default = is_default_or_below(above);
   context->workspaces = above.workspaces;
   context->agent = settings;
   context->model = *model;

@@ -11,6 +11,7 @@
 #include "actors/turns/history_reading.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/printed.hpp"
+#include "actors/turns/questions_by_chat.hpp"
 #include "actors/turns/speakers.hpp"
 #include "actors/turns/standing_rules.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -100,10 +101,7 @@ void turn_port::add_usage_below(const model_usage& used) {
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
   auto t = traits_of(who_.tools, runtime_->settings->approvals, call);
-  // Nobody has configured this agent's rights, and any member of a chat can ask it.
-  if (runtime_->settings->chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
-      call.name == "exec" && t.approval_rule.empty())
-    t.approval_rule = "exec: by chat";
+  if (t.approval_rule.empty()) t.approval_rule = question_by_chat(who_, *runtime_->settings.get(), call);
   if (!t.unusable && !t.approval_rule.empty() && runtime_->allowed &&
       runtime_->allowed->covers(who_.scope, who_.agent.name, call.name, call.input, t.approval_rule,
                                 runtime_->core.now().wall))
