@@ -22,7 +22,7 @@ everything: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS)
 
 test: everything  ## all tests, the real programs included
-	@ninja -C $(BUILD) -j $(JOBS) mutants
+	@ninja -C $(BUILD) -j $(JOBS) mutants verifiers
 	@cd $(BUILD) && ctest --output-on-failure --timeout 900 -j $(TEST_JOBS)
 
 # Waits are longer, since everything takes longer; what a sanitizer says fails the test (system tests read the logs).

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Checks the models with SPIN: they hold at every size below, each wrong turn below breaks them, and each of their lines is executed.
 
-usage: run_model.py quick|full [FOLDER]     quick: about a minute on one core; full (`make model`): several minutes, at most 4 GB
+usage: run_model.py build FOLDER    builds the verifiers of the small sizes
+       run_model.py quick FOLDER    runs them: about half a minute on one core
+       run_model.py full            (`make model`) builds and runs all sizes: several minutes, at most 4 GB
 """
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import spin
 
@@ -78,74 +82,77 @@ WRONG_LEASES = {
 }
 
 
+def searches(full: bool) -> list[tuple[str, str, spin.Search]]:
+    """(kind, name, search), in the order in which they run. `wrong` ones must find a violation, all others none."""
+    found = []
+
+    def add(kind: str, sizes: dict[str, list[str]], model: str = "cancel.pml", **how) -> None:
+        found.extend((kind, name, spin.Search(model, tuple(defines), **how)) for name, defines in sizes.items())
+
+    add("channel", {"one direction": [], **({"one direction, more faults": ["LOSSES=3", "COPIES=2"]} if full else {})}, "channel.pml")
+    add("lease", {**LEASES, **(LEASES_FULL if full else {})}, "lease.pml")
+    add("safety", {**QUICK, **(FULL if full else {})}, hash_bits=26 if full else 22)
+    fair = {**LIVENESS, **(LIVENESS_FULL if full else {})}
+    add("fair", {name: defines + ["LIVENESS"] for name, defines in fair.items()}, liveness=True)
+    add("cover", {**COVERAGE, **(COVERAGE_FULL if full else {})}, coverage=True)
+    channel_turns = ("DELIVER_GAPS", "DELIVER_REPEATS", "ACKNOWLEDGED_AT_RECEIPT")
+    for model, turns in (("cancel.pml", WRONG_TURNS), ("channel.pml", {turn: [] for turn in channel_turns}), ("lease.pml", WRONG_LEASES)):
+        add("wrong", {turn: defines + [turn] for turn, defines in turns.items()}, model, breadth_first=True)
+    return found
+
+
+def build_all(wanted: list[tuple[str, str, spin.Search]], work: pathlib.Path) -> None:
+    programs = {one.place(work): one for _, _, one in wanted}
+    with ThreadPoolExecutor(os.cpu_count()) as compilers:
+        list(compilers.map(lambda one: spin.build(one, work), programs.values()))
+
+
+def trouble_of(kind: str, name: str, one: spin.Search, done: spin.Outcome, work: pathlib.Path) -> str:
+    """Why this search is a failure; "": it is none."""
+    if kind == "wrong":
+        return "" if done.errors > 0 else f"the wrong turn {name} was not caught {done.trouble}"
+    if done.trouble:
+        return f"{kind}: {name}: the search is not whole: {done.trouble}"
+    if done.errors:
+        return f"{kind}: {name}: {done.what}; see the steps with: cd {one.place(work)} && spin {' '.join(one.spin_defines())} -t -p -k {one.model}.trail {spin.HERE / one.model}"
+    return ""
+
+
+def run_all(wanted: list[tuple[str, str, spin.Search]], work: pathlib.Path) -> list[str]:
+    failures: list[str] = []
+    covered: set = set()
+    everything: set = set()
+    for kind, name, one in wanted:
+        try:
+            done = spin.search(one, work)
+        except subprocess.TimeoutExpired as late:
+            return [*failures, f"{late.cmd} did not end within {late.timeout} s"]
+        wrong = trouble_of(kind, name, one, done, work)
+        verdict = ("MISSED" if wrong else "caught") if kind == "wrong" else ("FAILS" if wrong else "holds")
+        print(f"{verdict:6} {f'{kind}: {name}':58} {done.states:>10} states  depth {done.depth:>5}  {done.seconds:6.1f} s  {done.megabytes:6.0f} MB", flush=True)
+        if kind == "wrong" and not wrong:
+            print(f"           {done.what}", flush=True)
+        if wrong:
+            failures.append(wrong)
+        covered |= done.covered
+        everything |= done.all_code
+    print(f"cover  {len(covered)} of {len(everything)} different statements are reached")
+    failures.extend(f"never reached: line {line}: {statement[:80]}" for line, statement in sorted(everything - covered))
+    return failures
+
+
 def main() -> int:
-    if len(sys.argv) < 2 or sys.argv[1] not in ("quick", "full"):
+    mode, *places = sys.argv[1:] or [""]
+    if (mode, len(places)) not in (("build", 1), ("quick", 1), ("full", 0)):
         print(__doc__)
         return 2
-    full = sys.argv[1] == "full"
     spin.tools()
-    given = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    work = given or pathlib.Path(tempfile.mkdtemp(prefix="quell-model-"))
-    failures: list[str] = []
-    count = 0
-
-    def folder() -> pathlib.Path:
-        nonlocal count
-        count += 1
-        return work / f"{count:02}"
-
-    def show(name: str, done: spin.Outcome, verdict: str) -> None:
-        print(f"{verdict:6} {name:58} {done.states:>10} states  depth {done.depth:>5}  {done.seconds:6.1f} s  {done.megabytes:6.0f} MB", flush=True)
-
-    def holds(kind: str, name: str, model: str, defines: list[str], **how) -> spin.Outcome:
-        at = folder()
-        done = spin.search(at, model, defines, **how)
-        good = done.errors == 0 and not done.trouble
-        show(f"{kind}: {name}", done, "holds" if good else "FAILS")
-        if done.trouble:
-            failures.append(f"{kind}: {name}: the search is not whole: {done.trouble}")
-        elif done.errors:
-            failures.append(f"{kind}: {name}: {done.what}; see the steps with: cd {at} && spin "
-                            + " ".join(f"-D{d}" for d in defines) + f" -t -p -k {model}.trail {spin.HERE / model}")
-        if not failures:
-            shutil.rmtree(at, ignore_errors=True)
-        return done
-
-    try:
-        for name, defines in {"one direction": [], "one direction, more faults": ["LOSSES=3", "COPIES=2"]}.items() if full else [("one direction", [])]:
-            holds("channel", name, "channel.pml", defines)
-        for name, defines in {**LEASES, **(LEASES_FULL if full else {})}.items():
-            holds("lease", name, "lease.pml", defines)
-        for name, defines in {**QUICK, **(FULL if full else {})}.items():
-            holds("safety", name, "cancel.pml", defines, hash_bits=26 if full else 22)
-        for name, defines in {**LIVENESS, **(LIVENESS_FULL if full else {})}.items():
-            holds("fair", name, "cancel.pml", defines + ["LIVENESS"], liveness=True)
-
-        covered: set = set()
-        everything: set = set()
-        for name, defines in {**COVERAGE, **(COVERAGE_FULL if full else {})}.items():
-            done = holds("cover", name, "cancel.pml", defines, coverage=True)
-            covered |= done.covered
-            everything |= done.all_code
-        idle = sorted(everything - covered)
-        print(f"cover  {len(covered)} of {len(everything)} different statements are reached")
-        failures.extend(f"never reached: line {line}: {statement[:80]}" for line, statement in idle)
-
-        wrong = [("cancel.pml", turn, defines) for turn, defines in WRONG_TURNS.items()]
-        wrong += [("channel.pml", turn, []) for turn in ("DELIVER_GAPS", "DELIVER_REPEATS", "ACKNOWLEDGED_AT_RECEIPT")]
-        wrong += [("lease.pml", turn, defines) for turn, defines in WRONG_LEASES.items()]
-        for model, turn, defines in wrong:
-            at = folder()
-            done = spin.search(at, model, defines + [turn], breadth_first=True)
-            caught = done.errors > 0
-            show(f"wrong: {turn}", done, "caught" if caught else "MISSED")
-            print(f"           {done.what}" if caught else f"           {done.trouble}", flush=True)
-            if not caught:
-                failures.append(f"the wrong turn {turn} was not caught")
-            shutil.rmtree(at, ignore_errors=True)
-    except subprocess.TimeoutExpired as late:
-        failures.append(f"{late.cmd} did not end within {late.timeout} s")
-    if not failures and not given:
+    wanted = searches(full=mode == "full")
+    work = pathlib.Path(places[0]) if places else pathlib.Path(tempfile.mkdtemp(prefix="quell-model-"))
+    if mode != "quick":
+        build_all(wanted, work)
+    failures = run_all(wanted, work) if mode != "build" else []
+    if mode == "full" and not failures:
         shutil.rmtree(work, ignore_errors=True)
     for failure in failures:
         print(f"model: {failure}")

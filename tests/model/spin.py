@@ -1,4 +1,5 @@
-"""Runs SPIN on one model: generates the verifier, runs it, reads its report. A search that was cut short is a failure, never a pass."""
+"""One search of a model: builds its verifier with SPIN and gcc, runs it, reads its report. A search that was cut short is a failure, never a pass."""
+import hashlib
 import pathlib
 import re
 import resource
@@ -41,10 +42,38 @@ def tools() -> None:
             fail(f"{tool} is not installed; run `make deps` (Debian package {'spin' if tool == 'spin' else 'build-essential'})")
 
 
-def build(folder: pathlib.Path, model: str, defines: list[str], compiler: list[str], level: str) -> None:
+class Search(NamedTuple):
+    """One model at one size, with what is wanted of it. Its verifier is a program of its own."""
+    model: str
+    defines: tuple[str, ...]
+    breadth_first: bool = False
+    liveness: bool = False
+    coverage: bool = False
+    hash_bits: int = 22
+    most_depth: int = 100_000
+
+    def spin_defines(self) -> list[str]:
+        return [f"-D{d}" for d in (*self.defines, *(["d_step=atomic"] if self.coverage else []))]
+
+    def gcc_flags(self) -> list[str]:
+        kind = ["-DNFAIR=4"] if self.liveness else ["-DSAFETY"]
+        level = "-O0" if self.breadth_first or self.coverage else "-O1"
+        return [level, "-DCOLLAPSE", *kind, *(["-DBFS"] if self.breadth_first else [])]
+
+    def flags(self) -> list[str]:
+        return [f"-m{self.most_depth}", f"-w{self.hash_bits}", *(["-a", "-f", "-n"] if self.liveness else [])]
+
+    def place(self, work: pathlib.Path) -> pathlib.Path:
+        """The folder of its verifier: one for each program, whatever else is wanted of it."""
+        words = "|".join([self.model, *self.spin_defines(), *self.gcc_flags()])
+        return work / f"{pathlib.Path(self.model).stem}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
+
+
+def build(what: Search, work: pathlib.Path) -> None:
+    folder = what.place(work)
     folder.mkdir(parents=True, exist_ok=True)
-    run(["spin", *[f"-D{d}" for d in defines], "-a", str(HERE / model)], folder)
-    run(["gcc", level, "-w", "-DVECTORSZ=2048", f"-DMEMLIM={MOST_MEGABYTES}", *compiler, "-o", "pan", "pan.c"], folder)
+    run(["spin", *what.spin_defines(), "-a", str(HERE / what.model)], folder)
+    run(["gcc", "-w", "-DVECTORSZ=2048", f"-DMEMLIM={MOST_MEGABYTES}", *what.gcc_flags(), "-o", "pan", "pan.c"], folder)
 
 
 def statements(folder: pathlib.Path) -> dict[tuple[str, int], tuple[str, str]]:
@@ -63,20 +92,13 @@ def statements(folder: pathlib.Path) -> dict[tuple[str, int], tuple[str, str]]:
     return found
 
 
-def search(folder: pathlib.Path, model: str, defines: list[str], *, breadth_first: bool = False, liveness: bool = False,
-           coverage: bool = False, hash_bits: int = 22, most_depth: int = 100_000) -> Outcome:
-    compiler = ["-DCOLLAPSE"]
-    flags = [f"-m{most_depth}", f"-w{hash_bits}"]
-    if liveness:
-        compiler += ["-DNFAIR=4"]
-        flags += ["-a", "-f", "-n"]
-    else:
-        compiler += ["-DSAFETY"]
-    if breadth_first:
-        compiler += ["-DBFS"]
-    build(folder, model, defines + (["d_step=atomic"] if coverage else []), compiler, "-O0" if breadth_first or coverage else "-O1")
+def search(what: Search, work: pathlib.Path) -> Outcome:
+    """Needs its verifier (build)."""
+    folder = what.place(work)
+    if not (folder / "pan").exists():
+        fail(f"there is no verifier for {what.model} in {folder}; build it with: run_model.py build {work}")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    text = run(["./pan", *flags], folder)
+    text = run(["./pan", *what.flags()], folder)
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
     def number(pattern: str) -> float:
@@ -91,7 +113,7 @@ def search(folder: pathlib.Path, model: str, defines: list[str], *, breadth_firs
         trouble = trouble or "no report:\n" + text[-2000:]
     covered: set = set()
     everything: set = set()
-    if coverage:
+    if what.coverage:
         known = statements(folder)
         everything = set(known.values())
         unreached: set = set()
@@ -104,19 +126,19 @@ def search(folder: pathlib.Path, model: str, defines: list[str], *, breadth_firs
             if state:
                 unreached.add((process, int(state[1])))
         covered = {key for place, key in known.items() if place not in unreached}
-    what = violation[1] if violation else ""
+    broken = violation[1] if violation else ""
     if errors > 0:
-        what = named(folder, model, defines) or what
-    return Outcome(errors, what, int(number(r"([\d.e+]+) states, stored")), int(number(r"depth reached (\d+)")), seconds,
+        broken = named(folder, what) or broken
+    return Outcome(errors, broken, int(number(r"([\d.e+]+) states, stored")), int(number(r"depth reached (\d+)")), seconds,
                    number(r"([\d.]+)\s+total actual memory usage"), trouble, frozenset(covered), frozenset(everything))
 
 
-def named(folder: pathlib.Path, model: str, defines: list[str]) -> str:
+def named(folder: pathlib.Path, what: Search) -> str:
     """Replays the counterexample and names the property on the violated line."""
-    trail = folder / f"{model}.trail"
+    trail = folder / f"{what.model}.trail"
     if not trail.exists():
         return ""
-    text = run(["spin", *[f"-D{d}" for d in defines], "-t", "-k", str(trail), str(HERE / model)], folder)
+    text = run(["spin", *what.spin_defines(), "-t", "-k", str(trail), str(HERE / what.model)], folder)
     place = re.search(r"(\S+\.pml):(\d+), Error: assertion violated", text)
     if not place:
         return ""
