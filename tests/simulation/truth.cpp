@@ -117,7 +117,10 @@ void oracle::check_result(const row& r) {
   }
   if (hot.now == status::cancelled && !hot.stop) return wrong("is cancelled without a stop");
   // The worker decides who won: an operation that still had processes when its worker applied the stop was stopped.
-  const bool was_stopped = r.ended_by && hot.stop && hot.stop->how != receipt::declared;
+  // One that was lost by the rule of leases before the stop keeps that end, also if a process of it hangs in the
+  // kernel.
+  const bool was_stopped =
+      r.ended_by && hot.stop && hot.stop->how != receipt::declared && hot.stop->evidence != proof::lease_expired;
   const bool says_so = hot.stop && hot.stop->how != receipt::already_finished && hot.now != status::completed;
   if (was_stopped && !says_so && !writes_failed_)
     world_.violate("who won", name(r) + " had processes when its stop was applied and keeps an end of its own");
