@@ -23,6 +23,8 @@ if(QUELL_QUICK)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")
 endif()
 add_compile_options(-Wall -Wextra -Werror -fno-plt)
+# g++ collects its garbage after each few megabytes, which takes 15 to 18 % of a batch's time; with room for 1 GiB it hardly has to.
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-expand=200> $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
 # g++ 12 reports these inside std:: and Boost headers where the code is right.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Batches (quell_batches) make a type of an unnamed namespace look like one of a header to it.
