@@ -7,6 +7,7 @@
 
 #include "actors/agent/agent.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/own_exit.hpp"
 #include "actors/tool_actor.hpp"
 
 namespace quell::actors {
@@ -58,7 +59,7 @@ class actor_loop final : public agent_loop {
     const auto dead =
         std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.second.address() == m.source; });
     if (dead == tools_.end()) {
-      if (m.source == self_->address() || m.source == self_->state.parent || !m.source) self_->quit(m.reason);
+      if (ends_actor(self_, m, self_->state.parent)) self_->quit(m.reason);
       return;
     }
     const auto number = dead->first;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include "actors/own_exit.hpp"
+
 namespace quell::actors {
 
 namespace {
@@ -41,7 +43,7 @@ void tell(scope_pointer self, const agent_actor& to, const Message& m) {
 /// broken. Foreign and repeated exits change nothing.
 void exited(scope_pointer self, const caf::exit_msg& m) {
   auto& s = self->state;
-  if (m.source == s.supervisor.address() || m.source == self->address() || !m.source) return self->quit(m.reason);
+  if (ends_actor(self, m, s.supervisor.address())) return self->quit(m.reason);
   const auto gone =
       std::find_if(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.second.address() == m.source; });
   if (gone == s.agents.end()) return;

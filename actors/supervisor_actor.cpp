@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "actors/agent_actor.hpp"
+#include "actors/own_exit.hpp"
 #include "actors/scope_actor.hpp"
 
 namespace quell::actors {
@@ -63,7 +64,7 @@ void exited(supervisor_pointer self, const caf::exit_msg& m) {
   const auto dead =
       std::find_if(scopes.begin(), scopes.end(), [&](const auto& s) { return s.second.actor.address() == m.source; });
   if (dead == scopes.end()) {
-    if (m.source == self->address() || !m.source) self->quit(m.reason);
+    if (ends_actor(self, m)) self->quit(m.reason);
     return;
   }
   const auto reports = std::move(dead->second.reports);
