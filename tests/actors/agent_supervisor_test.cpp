@@ -6,6 +6,7 @@
 #include "actors/turns/start_agent.hpp"
 #include "controller/ledger.hpp"
 #include "tests/actors/agent_actor_world.hpp"
+#include "tests/actors/large_allocations.hpp"
 
 using namespace quell;
 using namespace quell::actors;
@@ -183,6 +184,33 @@ TEST_CASE("a scope's actor that throws as an agent begins reports that agent and
   CHECK(w.overs == std::vector<bool>{true});
   CHECK(second_overs == std::vector<bool>{true});
   CHECK(w.port->works == 0);
+}
+
+TEST_CASE("a scope's actor that throws as it passes a stop on reports each of its agents once") {
+  agent_actor_world w;
+  w.port->tools_wait = true;
+  const auto second_port = std::make_shared<played_port>(), other_port = std::make_shared<played_port>();
+  second_port->tools_wait = other_port->tools_wait = true;
+  std::vector<bool> second_overs, other_overs;
+  w.begin();
+  const auto second = w.begin(second_port, [&](bool broken) { second_overs.push_back(broken); });
+  const auto other = w.begin(
+      other_port, [&](bool broken) { other_overs.push_back(broken); }, "home");
+  w.run();
+  w.first().stop(abort_reason::user, large_text());
+  w.step(); // of the supervisor
+  {
+    const no_large_allocations full;
+    w.run();
+  }
+  CHECK(w.overs == std::vector<bool>{true});
+  CHECK(second_overs == std::vector<bool>{true});
+  CHECK(w.port->works + second_port->works == 0);
+  CHECK(other_overs.empty());
+  CHECK(other_port->works == 2);
+  other->stop(abort_reason::user, "enough");
+  w.run();
+  CHECK(other_overs == std::vector<bool>{false});
 }
 
 TEST_CASE("a scope's actor that dies at any point leaves no agent without an end") {

@@ -3,6 +3,7 @@
 
 #include "tests/actors/agent_actor_world.hpp"
 #include "tests/actors/ends_process.hpp"
+#include "tests/actors/large_allocations.hpp"
 
 using namespace quell;
 using namespace quell::actors;
@@ -68,6 +69,15 @@ TEST_CASE("a throw in any handler of the supervisor ends the process") {
     agent_actor_world w;
     w.makes_no_scope = true;
     w.begin();
+    w.run();
+  }));
+  CHECK(ends_process([] { // tell_agent
+    agent_actor_world w;
+    w.port->tools_wait = true;
+    w.begin();
+    w.run();
+    w.first().stop(abort_reason::user, large_text());
+    const no_large_allocations full;
     w.run();
   }));
   CHECK(ends_process([] { // agent_ended
