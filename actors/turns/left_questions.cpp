@@ -5,14 +5,13 @@
 #include <spdlog/spdlog.h>
 
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/operation_pages.hpp"
 
 namespace quell::controller::turns {
 
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint32_t questions_in_page = 1'000;
 
 /// The turn whose tree has this call; nullopt: none, or it cannot be read.
 std::optional<operation_id> turn_above(store_reader& store, std::optional<operation_id> parent) {
@@ -48,15 +47,9 @@ void read_left_questions(store_reader& store, question_table& into) {
   f.kinds = {kind::tool_call};
   f.names = {"ask_user"};
   f.want_ended = false;
-  f.ascending = true;
-  f.limit = questions_in_page;
-  while (true) {
-    const auto page = store.operations(f);
-    if (!page) return spdlog::error("open questions of agents cannot be read yet: {}", page.error().detail);
-    for (const auto& row : *page) add_question(store, row, into);
-    if (page->size() < f.limit) return;
-    f.after_seq = page->back().seq;
-  }
+  const auto why = for_each_operation(store, std::move(f),
+                                      [&](const records::operation_record& row) { add_question(store, row, into); });
+  if (why) spdlog::error("open questions of agents cannot be read yet: {}", why->detail);
 }
 
 } // namespace quell::controller::turns

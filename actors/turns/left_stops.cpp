@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/mcp_tools.hpp"
+#include "actors/turns/operation_pages.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/note_call_outcome.hpp"
 #include "protocol/failure_code.hpp"
@@ -24,34 +26,25 @@ namespace {
 constexpr std::chrono::hours oldest_stop{7 * 24}; ///< a cancel of before that is told to nobody any more
 constexpr milliseconds between_looks{1'000};
 constexpr milliseconds waits_for_late{60'000}; ///< the time to wait for a cancelled call's true end
-constexpr std::uint32_t calls_per_read = 1'000;
 
 struct left_task {
   operation_id call;
   std::string server, task;
 };
 
-std::vector<records::operation_record> calls_of(store_reader& store, const std::string& tool, bool is_live,
-                                                wall_time since) {
+enum class calls_that : std::uint8_t { live, ended };
+
+records::operation_filter calls_of(const std::string& tool, calls_that which, wall_time since) {
   records::operation_filter f;
   f.kinds = {kind::tool_call};
   f.names = {tool};
-  f.want_live = is_live;
-  f.want_ended = !is_live;
-  f.ascending = true;
-  f.limit = calls_per_read;
-  if (!is_live) {
+  f.want_live = which == calls_that::live;
+  f.want_ended = which == calls_that::ended;
+  if (which == calls_that::ended) {
     f.ended_statuses = {status::cancelled, status::failed}; // by its time or its budget, or with its turn
     f.ended_since = since;
   }
-  std::vector<records::operation_record> all;
-  while (true) {
-    auto page = store.operations(f);
-    if (!page || page->empty()) return all;
-    f.after_seq = page->back().seq;
-    for (auto& row : *page) all.push_back(std::move(row));
-    if (page->size() < f.limit) return all;
-  }
+  return f;
 }
 
 std::string reason_of(const records::operation_record& row, store_reader& store) {
@@ -109,17 +102,20 @@ void tell_left_stops(const std::shared_ptr<agent_runtime>& runtime, store_reader
   for (const auto& server : settings->mcp) {
     if (!is_remote_agent(server.name)) continue;
     const auto tool = a2a_offered_name(server.name);
-    for (const bool is_live : {true, false})
-      for (const auto& row : calls_of(store, tool, is_live, since)) {
-        if (!is_live && !is_untold(row)) continue;
+    for (const auto which : {calls_that::live, calls_that::ended}) {
+      const auto take = [&](const records::operation_record& row) {
+        if (which == calls_that::ended && !is_untold(row)) return;
         const auto task = named_task_of(store, row.id);
-        if (!task || task->name.empty()) continue;
+        if (!task || task->name.empty()) return;
         left_task one{row.id, server.name, task->name};
         if (is_untold(row))
           tell(runtime, one, reason_of(row, store));
         else
           open.push_back(std::move(one));
-      }
+      };
+      if (const auto why = for_each_operation(store, calls_of(tool, which, since), take))
+        spdlog::warn("stops of calls of the {} cannot be passed on: {}", server_title(server.name), why->detail);
+    }
   }
   look_after(runtime, std::move(open));
 }

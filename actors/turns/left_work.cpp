@@ -3,11 +3,11 @@
 #include "actors/turns/left_work.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/endings.hpp"
+#include "actors/turns/operation_pages.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/begin_turn.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint32_t page_size = 1'000, first_rows = 16;
+constexpr std::uint32_t events_per_page = 1'000, first_rows = 16;
 
 /// The first rows below a call, without detached ones: its own work is the first of all, and can have started any
 /// number of others.
@@ -37,22 +37,6 @@ result<std::vector<records::operation_record>> first_below(store_reader& store, 
     f.after_seq = rows->back().seq;
     std::erase_if(*rows, [](const auto& row) { return row.detached; });
     if (is_last || !rows->empty()) return rows;
-  }
-}
-
-/// Every row that the filter selects, a page at a time.
-std::optional<fault> each_of(store_reader& store, records::operation_filter f,
-                             const std::function<void(records::operation_record&)>& take) {
-  f.ascending = true;
-  f.limit = page_size;
-  while (true) {
-    auto page = store.operations(f);
-    if (!page) return page.error();
-    if (page->empty()) return std::nullopt;
-    const bool is_last = page->size() < f.limit;
-    f.after_seq = page->back().seq;
-    for (auto& row : *page) take(row);
-    if (is_last) return std::nullopt;
   }
 }
 
@@ -92,7 +76,7 @@ std::optional<fault> read_shown(store_reader& store, const operation_id& agent, 
   f.below = agent;
   f.types = {event_type::tool_start, event_type::tool_result, event_type::text_delta, event_type::thinking_delta,
              event_type::turn_resumed};
-  f.limit = page_size;
+  f.limit = events_per_page;
   while (true) {
     const auto page = store.events(f);
     if (!page) return page.error();
@@ -122,7 +106,7 @@ std::optional<fault> read_sub_agents(store_reader& store, const operation_id& ag
   f.below = agent;
   f.kinds = {kind::sub_agent};
   f.want_live = false;
-  return each_of(store, std::move(f), [&](records::operation_record& row) {
+  return for_each_operation(store, std::move(f), [&](records::operation_record& row) {
     if (!row.parent || row.id == agent) return;
     const bool is_open = std::any_of(left.calls.begin(), left.calls.end(),
                                      [&](const left_call& call) { return call.operation == *row.parent; });
@@ -138,7 +122,7 @@ std::optional<fault> read_summaries(store_reader& store, const operation_id& age
   f.parents = {agent};
   f.kinds = {kind::model_call};
   f.want_live = false;
-  return each_of(store, std::move(f), [&left](const records::operation_record& row) {
+  return for_each_operation(store, std::move(f), [&left](const records::operation_record& row) {
     if (row.title == summary_title) left.summaries += usage_of(row.hot.result);
   });
 }
@@ -185,7 +169,7 @@ result<named_task> named_task_of(store_reader& store, const operation_id& call) 
   records::event_filter f;
   f.below = call;
   f.types = {event_type::tool_progress};
-  f.limit = page_size;
+  f.limit = events_per_page;
   while (true) {
     const auto page = store.events(f);
     if (!page) return tl::unexpected(page.error());

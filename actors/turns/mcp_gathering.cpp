@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/guarded_step.hpp"
 #include "actors/turns/left_stops.hpp"
 #include "actors/turns/mcp_servers.hpp"
 #include "integrations/mcp/stdio_server.hpp"
@@ -164,14 +165,16 @@ void mcp_servers::try_again(const place_id& id, milliseconds pause) {
 void mcp_servers::read_cards() {
   const auto runtime = runtime_.lock();
   if (!runtime) return;
+  runtime->background_reads->run([runtime](store_reader& store) { tell_left_stops(runtime, store); });
   const auto settings = runtime->settings.get();
   for (const auto& one : settings->mcp) {
     if (!is_remote_agent(one.name)) continue;
     const place_id id{one.name, std::nullopt};
-    ask_for_tools(
-        id, [this, id](const offered_list& tools) { answered_or_not(id, tools); }, 0);
+    run_guarded("the card of " + server_title(one.name), [&] {
+      ask_for_tools(
+          id, [this, id](const offered_list& tools) { answered_or_not(id, tools); }, 0);
+    });
   }
-  runtime->background_reads->run([runtime](store_reader& store) { tell_left_stops(runtime, store); });
 }
 
 } // namespace quell::controller::turns

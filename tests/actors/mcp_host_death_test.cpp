@@ -19,7 +19,14 @@ struct stepped_config : caf::actor_system_config {
   stepped_config() { set("scheduler.policy", caf::atom("testing")); }
 };
 
-/// Two servers that cannot be connected: one of MCP, one remote agent.
+/// Counts its jobs and runs none.
+struct counting_executor final : blocking_executor {
+  int jobs = 0;
+  void run_after(milliseconds, job) override { ++jobs; }
+  void stop() override {}
+};
+
+/// Three servers that cannot be connected: one of MCP, two remote agents.
 struct broken_world {
   stepped_config config;
   caf::actor_system system{config};
@@ -30,7 +37,7 @@ struct broken_world {
 
   broken_world() {
     turn_settings settings;
-    for (const auto* name : {"a", "a2a:b"}) {
+    for (const auto* name : {"a", "a2a:b", "a2a:c"}) {
       mcp_settings one;
       one.name = name;
       one.url = "http://127.0.0.1:1/";
@@ -70,9 +77,13 @@ struct broken_world {
 
 TEST_CASE("the cards of remote agents whose reading throws harm nothing else", "[mcp]") {
   broken_world w;
+  auto reads = std::make_unique<counting_executor>();
+  const auto& jobs = reads->jobs;
+  w.runtime->background_reads = std::move(reads);
   w.host->read_cards();
   w.scheduler.run();
-  CHECK(w.connects == 1);
+  CHECK(w.connects == 2);
+  CHECK(jobs == 1); // passes on the stops of an earlier life
   CHECK(w.answers());
 }
 

@@ -1,0 +1,152 @@
+// Calls at remote agents that were stopped as an earlier life ended: each is told once, however many there are.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "actors/turns/left_stops.hpp"
+#include "actors/turns/mcp_host.hpp"
+#include "actors/turns/mcp_tools.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "controller/commands/command_request.hpp"
+#include "tests/actors/refusing_store.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::turns;
+
+namespace {
+
+constexpr std::uint64_t no_page = 1'000'000;
+
+/// Calls of one remote agent, oldest first; each has named its task.
+struct call_store final : testing::refusing_store {
+  std::vector<records::operation_record> rows;
+  int pages = 0;
+  std::uint64_t fails_behind = no_page; ///< no page behind this seq can be read
+
+  records::operation_record& add(status now, bool was_stopped) {
+    records::operation_record row;
+    row.id = operation_id::fresh();
+    row.seq = rows.size() + 1;
+    row.kind = kind::tool_call;
+    row.name = a2a_offered_name("a2a:travel");
+    row.hot.now = now;
+    if (was_stopped) row.hot.stop.emplace().reason = "enough";
+    return rows.emplace_back(std::move(row));
+  }
+  result<std::vector<records::operation_record>> operations(const records::operation_filter& f) override {
+    if (f.after_seq >= fails_behind) return refused();
+    std::vector<records::operation_record> page;
+    for (const auto& row : rows) {
+      const bool is_meant = is_terminal(row.hot.now) ? f.want_ended : f.want_live;
+      if (is_meant && row.name == f.names.at(0) && row.seq > f.after_seq && page.size() < f.limit) page.push_back(row);
+    }
+    if (!page.empty()) ++pages;
+    return page;
+  }
+  result<std::optional<records::operation_record>> operation(const operation_id& id) override {
+    const auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.id == id; });
+    return at == rows.end() ? std::nullopt : std::optional(*at);
+  }
+  result<std::vector<records::event_record>> events(const records::event_filter& f) override {
+    records::event_record e;
+    e.id = 1;
+    e.type = event_type::tool_progress;
+    e.data = call_named({"c1", "a2a__travel", "{}"}, "task of " + f.below->text()).data;
+    return std::vector<records::event_record>{e};
+  }
+};
+
+/// Its jobs run when the test says so.
+struct kept_executor final : blocking_executor {
+  std::vector<job> jobs;
+  void run_after(milliseconds, job what) override { jobs.push_back(std::move(what)); }
+  void stop() override {}
+  void run_all(store_reader& store) {
+    for (const auto& one : std::exchange(jobs, {})) one(store);
+  }
+};
+
+/// Notes which calls need their server in order to be stopped.
+struct noting_host final : mcp_host {
+  explicit noting_host(std::function<void()> call) : mcp_host(nullptr, remote_ids("key")), on_stop(std::move(call)) {}
+  void tools(std::vector<std::string>, mcp_user, std::function<void(offered)>) override {}
+  void when_ready(std::string name, operation_id call, reach_to why, when_known) override {
+    CHECK(name == "a2a:travel");
+    CHECK(why == reach_to::stop);
+    stopped.push_back(call);
+    on_stop();
+  }
+  void user_over(operation_id) override {}
+  void read_cards() override {}
+  void end() override {}
+
+  std::function<void()> on_stop;
+  std::vector<operation_id> stopped;
+};
+
+struct restarted_world {
+  call_store store;
+  std::vector<int> pages_at_stop; ///< that had been read by then
+  std::shared_ptr<noting_host> host = std::make_shared<noting_host>([this] { pages_at_stop.push_back(store.pages); });
+  std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
+  kept_executor* reads = nullptr;
+
+  restarted_world() {
+    turn_settings settings;
+    settings.mcp.emplace_back().name = "travel"; // an MCP server
+    settings.mcp.emplace_back().name = "a2a:travel";
+    runtime->settings.set(settings);
+    runtime->core.now = [] { return moment{}; };
+    runtime->mcp = host;
+    auto kept = std::make_unique<kept_executor>();
+    reads = kept.get();
+    runtime->background_reads = std::move(kept);
+  }
+  void begin() { tell_left_stops(runtime, store); }
+};
+
+} // namespace
+
+TEST_CASE("each stop that an earlier life left is passed on once, as its page is read", "[turns][a2a]") {
+  restarted_world w;
+  std::vector<operation_id> meant;
+  for (int i = 0; i < 2'500; ++i) {
+    auto& row = w.store.add(status::cancelled, true);
+    if (i % 2 == 0)
+      row.hot.late = "{}"; // it was told
+    else
+      meant.push_back(row.id);
+  }
+  w.store.add(status::failed, false);
+  w.begin();
+  CHECK(w.host->stopped == meant);
+  REQUIRE(w.pages_at_stop.size() == meant.size());
+  CHECK(w.pages_at_stop.front() == 1);
+  CHECK(w.pages_at_stop.back() == 3);
+  CHECK(w.reads->jobs.empty()); // no call goes on
+}
+
+TEST_CASE("a page that cannot be read loses no stop of the pages before it", "[turns][a2a]") {
+  restarted_world w;
+  for (int i = 0; i < 1'500; ++i) w.store.add(status::cancelled, true);
+  w.store.fails_behind = 1'000;
+  w.begin();
+  CHECK(w.host->stopped.size() == 1'000);
+}
+
+TEST_CASE("a call that goes on and is stopped before an agent has it is passed on then", "[turns][a2a]") {
+  restarted_world w;
+  w.store.add(status::running, false);
+  w.begin();
+  w.reads->run_all(w.store);
+  CHECK(w.host->stopped.empty());
+  w.store.rows[0].hot.now = status::cancelled;
+  w.store.rows[0].hot.stop.emplace();
+  w.reads->run_all(w.store);
+  CHECK(w.host->stopped == std::vector<operation_id>{w.store.rows[0].id});
+  CHECK(w.reads->jobs.empty());
+}
