@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/columns.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::cli {
 namespace {
@@ -89,7 +90,7 @@ struct line_editor::implementation {
         return -1;
       }
       const auto byte = self.bytes.front();
-      if (more > 0 && (byte & 0xc0) != 0x80) break; // a malformed character ends here
+      if (more > 0 && !continues_character(static_cast<char>(byte))) break; // a malformed character ends here
       self.bytes.pop_front();
       if (more > 0) {
         code = (code << 6) | (byte & 0x3f);

@@ -38,9 +38,9 @@ std::string from_base64(std::string_view text) {
 
 std::size_t cut_character(std::string_view bytes) {
   for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if ((byte & 0xc0) == 0x80) continue;
-    return character_length(byte) > back ? back : 0;
+    const char byte = bytes[bytes.size() - back];
+    if (continues_character(byte)) continue;
+    return character_length(static_cast<unsigned char>(byte)) > back ? back : 0;
   }
   return 0;
 }

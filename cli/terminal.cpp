@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/utf8.hpp"
+
 namespace quell::cli {
 namespace {
 
@@ -28,8 +30,6 @@ std::size_t escape_length(std::string_view text, std::size_t at) {
   while (end < text.size() && text[end] != 'm') ++end;
   return std::min(end + 1, text.size()) - at;
 }
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 } // namespace
 

@@ -2,6 +2,7 @@
 #include "cli/text_flow.hpp"
 
 #include "cli/columns.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::cli {
 
@@ -34,8 +35,7 @@ std::string text_flow::broken() {
   while (columns_ > 1 && columns_of(growing_) >= columns_) {
     std::size_t fits = 0, last_space = std::string::npos;
     for (std::size_t at = 0, taken = 0; at < growing_.size();) {
-      std::size_t end = at + 1;
-      while (end < growing_.size() && (static_cast<unsigned char>(growing_[end]) & 0xc0) == 0x80) ++end;
+      const std::size_t end = character_boundary(growing_, at + 1);
       taken += columns_of(std::string_view(growing_).substr(at, end - at));
       if (taken >= columns_) break;
       if (growing_[at] == ' ') last_space = at;

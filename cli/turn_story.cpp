@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::size_t most_remembered = 20'000; ///< nodes of one turn's tree
 
-/// The text after its first `count` characters.
-std::string behind(const std::string& text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
-  return text.substr(at);
-}
-
 std::string key_of(const json& event) {
   return text_of(event, "operation") + " " + text_of(member(event, "data"), "call");
 }
@@ -37,7 +29,7 @@ std::string key_of(const json& event) {
 void turn_story::say(std::uint64_t offset, const std::string& text) {
   const auto length = code_points(text);
   if (offset + length <= shown_) return;
-  const auto fresh = offset < shown_ ? behind(text, shown_ - offset) : text;
+  const auto fresh = offset < shown_ ? std::string(without_characters(text, shown_ - offset)) : text;
   shown_ = offset + length;
   if (!fresh.empty() && to_.text) to_.text(fresh);
 }

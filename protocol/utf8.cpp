@@ -40,14 +40,21 @@ bool is_utf8(std::string_view text) {
 
 std::string_view utf8_prefix(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  while (most > 0 && continues_character(text[most])) --most;
   return text.substr(0, most);
 }
 
 std::uint64_t code_points(std::string_view text) {
   std::uint64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
+  for (const char c : text) count += continues_character(c) ? 0 : 1;
   return count;
+}
+
+std::size_t bytes_of_characters(std::string_view text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if (!continues_character(text[at]) && count-- == 0) break;
+  return at;
 }
 
 } // namespace quell

@@ -62,12 +62,7 @@ std::string one_line(const std::string& reply_text) {
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
   if (code_points(line) <= most_characters) return line;
-  std::size_t end = 0;
-  for (std::size_t count = 0; count + 1 < most_characters; ++count) {
-    ++end;
-    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;
-  }
-  return line.substr(0, end) + "\xE2\x80\xA6";
+  return line.substr(0, bytes_of_characters(line, most_characters - 1)) + "\xE2\x80\xA6";
 }
 
 commands::acknowledge_stop::acknowledgement acknowledgement_of(const stop_request_news& stop, stop_telling what,

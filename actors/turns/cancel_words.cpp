@@ -10,6 +10,7 @@
 #include <utf8proc.h>
 
 #include "actors/turns/unaccented.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::controller::chat {
 
@@ -33,7 +34,7 @@ code_point first_of(std::string_view text) {
   if (length == 0 || length > text.size()) return {};
   char32_t value = lead & (0xFFU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {};
+    if (!continues_character(text[i])) return {};
     value = value << 6 | (byte(i) & 0x3FU);
   }
   return {value, length};

@@ -109,8 +109,7 @@ class fitting {
     const auto half = room_ / 2; // of the bytes that about room / 3 tokens take
     if (text.size() <= 2 * half) return;
     used_ -= tokens_of(all_.front());
-    auto end = text.size() - half;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
+    const auto end = character_boundary(text, text.size() - half);
     text = std::string(utf8_prefix(text, half)) + "\n(…)\n" + text.substr(end);
     used_ += tokens_of(all_.front());
   }
@@ -181,10 +180,9 @@ class fitting {
 std::size_t estimated_tokens(std::string_view text) {
   std::size_t ascii = 0, other = 0;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80)
+    if (static_cast<unsigned char>(c) < 0x80)
       ++ascii;
-    else if ((byte & 0xC0U) != 0x80)
+    else if (!continues_character(c))
       ++other;
   }
   return (2 * ascii + 6) / 7 + other;

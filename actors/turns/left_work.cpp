@@ -152,14 +152,6 @@ bool is_adoptable(const left_call& call, const tool_definition& tool, const reco
   return false;
 }
 
-/// `text` without its first `count` code points.
-std::string behind(const std::string& text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U && count-- == 0) break;
-  return text.substr(at);
-}
-
 boot_time boot_of(wall_time at, moment now) { return now.boot - std::max(now.wall - at, wall_time::duration{0}); }
 
 } // namespace
@@ -219,7 +211,7 @@ resume_plan plan_resume(model_history& reported, const left_work& left, const to
     reported.messages.pop_back();
   }
   reported.past.thought_points = left.thought_points;
-  reported.past.unsaid = behind(reported.past.text, left.text_points);
+  reported.past.unsaid = without_characters(reported.past.text, left.text_points);
   for (const auto& call : left.calls) {
     actors::met_call met{call.call, state::begun, {}, left.shown_starts.contains(call.call), call.input};
     if (call.now == status::pending) continue;

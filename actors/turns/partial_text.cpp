@@ -37,16 +37,6 @@ result<std::uint64_t> stored_code_points(store_reader& store, const records::ope
   }
 }
 
-/// `text` without its first `count` code points.
-std::string_view behind(std::string_view text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; count > 0 && at < text.size(); --count) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
-  }
-  return text.substr(at);
-}
-
 } // namespace
 
 result<std::string> text_left_of(store_reader& store, const records::operation_record& turn) {
@@ -73,7 +63,7 @@ result<std::string> text_left_of(store_reader& store, const records::operation_r
       const auto text = data.value("text", std::string{});
       const auto end = offset + code_points(text);
       if (end <= known) continue;
-      left += behind(text, known > offset ? known - offset : 0);
+      left += without_characters(text, known > offset ? known - offset : 0);
       known = end;
     }
     if (page->size() < f.limit) break;

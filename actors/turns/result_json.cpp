@@ -40,8 +40,6 @@ std::string hint_for(const std::string& tool) {
          "input.";
 }
 
-bool is_continuation(char c) { return (c & 0xc0) == 0x80; }
-
 /// Replaces every byte that is not part of a character.
 std::string repaired(std::string_view text) {
   std::string out;
@@ -51,7 +49,7 @@ std::string repaired(std::string_view text) {
     if (static_cast<unsigned char>(text[at]) < 0x80) length = 1;
     while (length > 0 && !(is_utf8(text.substr(at, length)) &&
                            std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                                       text.begin() + static_cast<std::ptrdiff_t>(at + length), is_continuation)))
+                                       text.begin() + static_cast<std::ptrdiff_t>(at + length), continues_character)))
       --length;
     if (length == 0) {
       out += "\xEF\xBF\xBD";
@@ -68,14 +66,14 @@ std::string repaired(std::string_view text) {
 std::string_view head_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   auto end = most;
-  for (int i = 0; i < 3 && end > 0 && is_continuation(text[end]); ++i) --end;
+  for (int i = 0; i < 3 && end > 0 && continues_character(text[end]); ++i) --end;
   return text.substr(0, end);
 }
 
 std::string_view tail_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   auto begin = text.size() - most;
-  for (int i = 0; i < 3 && begin < text.size() && is_continuation(text[begin]); ++i) ++begin;
+  for (int i = 0; i < 3 && begin < text.size() && continues_character(text[begin]); ++i) ++begin;
   return text.substr(begin);
 }
 

@@ -36,8 +36,7 @@ std::string cut_to(const std::string& text, std::size_t tokens) {
   if (estimated_tokens(text) <= tokens) return text;
   const auto half = tokens; // bytes; two of them are well below `tokens` tokens for ASCII, and below it for others
   if (text.size() <= 2 * half) return text;
-  auto end = text.size() - half;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
+  const auto end = character_boundary(text, text.size() - half);
   return std::string(utf8_prefix(text, half)) + "\n(… left out: too long …)\n" + text.substr(end);
 }
 

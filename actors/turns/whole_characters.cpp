@@ -1,21 +1,21 @@
-// Looks at three bytes at most, so bytes that are no UTF-8 are hardly held up.
+// Looks at three bytes at most, so bytes that are not UTF-8 are hardly held up.
 #include "actors/turns/whole_characters.hpp"
 
 #include <algorithm>
+
+#include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
 namespace {
 
 constexpr std::size_t most_looked_at = 3;
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
-
 } // namespace
 
 std::size_t begun_character(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min(most_looked_at, bytes.size()); ++back) {
     const char c = bytes[bytes.size() - back];
-    if (continues(c)) continue;
+    if (continues_character(c)) continue;
     const auto first = static_cast<unsigned char>(c);
     const std::size_t whole = first >= 0xf0U ? 4 : first >= 0xe0U ? 3 : first >= 0xc0U ? 2 : 1;
     return whole > back ? back : 0;
@@ -23,11 +23,7 @@ std::size_t begun_character(std::string_view bytes) {
   return 0;
 }
 
-std::size_t rest_of_character(std::string_view bytes) {
-  std::size_t count = 0;
-  while (count < std::min(most_looked_at, bytes.size()) && continues(bytes[count])) ++count;
-  return count;
-}
+std::size_t rest_of_character(std::string_view bytes) { return character_boundary(bytes.substr(0, most_looked_at), 0); }
 
 std::size_t leave_begun_character(output_reader::slice& slice) {
   const auto begun = slice.end ? 0 : begun_character(slice.bytes);

@@ -71,13 +71,6 @@ json answers_of(const json& field, std::map<std::string, json>& values) {
   return options;
 }
 
-std::string behind(const std::string& text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
-  return text.substr(at);
-}
-
 } // namespace
 
 std::string turn_updates::call_key(const json& event) const {
@@ -87,7 +80,7 @@ std::string turn_updates::call_key(const json& event) const {
 std::vector<json> turn_updates::text_update(std::uint64_t offset, const std::string& text) {
   const auto length = code_points(text);
   if (offset + length <= shown_) return {};
-  const auto fresh = offset < shown_ ? behind(text, shown_ - offset) : text;
+  const auto fresh = offset < shown_ ? std::string(without_characters(text, shown_ - offset)) : text;
   shown_ = offset + length;
   return {chunk("agent_message_chunk", fresh)};
 }

@@ -71,10 +71,7 @@ std::string clipped(std::string_view text, std::size_t most) {
   std::string whole =
       without_end(is_utf8(text) ? std::string(text) : json::parse(to_line(std::string(text))).get<std::string>());
   if (code_points(whole) <= most) return whole;
-  std::size_t bytes = 0;
-  for (std::size_t taken = 0; bytes < whole.size(); ++bytes)
-    if ((static_cast<unsigned char>(whole[bytes]) & 0xc0) != 0x80 && ++taken >= most) break;
-  return whole.substr(0, bytes) + "…";
+  return whole.substr(0, bytes_of_characters(whole, most - 1)) + "…";
 }
 
 std::string cancelled_by_user(std::string_view reason) {
@@ -138,10 +135,7 @@ std::string list_text(const json& operations, const view& v, bool more) {
 }
 
 void keep_whole_characters(output_tail& tail) {
-  std::size_t begin = 0;
-  while (tail.offset > 0 && begin < 3 && begin < tail.bytes.size() &&
-         (static_cast<unsigned char>(tail.bytes[begin]) & 0xc0) == 0x80)
-    ++begin;
+  const std::size_t begin = tail.offset > 0 ? character_boundary(std::string_view(tail.bytes).substr(0, 3), 0) : 0;
   auto bytes = tail.bytes.substr(begin);
   if (!tail.end) bytes.resize(bytes.size() - cut_character(bytes));
   if (!is_utf8(bytes)) return; // not text: every byte counts
@@ -166,7 +160,7 @@ std::string output_text(const output_tail& tail) {
   std::size_t from = 0;
   auto left = code_points(shown);
   for (; left > most_output; ++from)
-    if (from + 1 < shown.size() && (static_cast<unsigned char>(shown[from + 1]) & 0xc0) != 0x80) --left;
+    if (from + 1 < shown.size() && !continues_character(shown[from + 1])) --left;
   // Whole lines are easier to read than the rest of one.
   if (const auto line = shown.find('\n', from); from > 0 && line != std::string::npos && line - from < 200)
     from = line + 1;

@@ -31,17 +31,6 @@ stop_facts stop_of(const rendered_event& event) {
   return facts;
 }
 
-/// The bytes of the first so many code points, or of all.
-std::size_t bytes_of(std::string_view text, std::uint64_t points) {
-  std::size_t at = 0;
-  while (at < text.size() && points > 0) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
-    --points;
-  }
-  return at;
-}
-
 struct followed_task {
   events_request events;
   std::uint64_t after = 0;
@@ -116,7 +105,7 @@ std::string task_updates::update(const rendered_event& event) {
 std::string task_updates::on_text(const std::string& text) {
   const auto length = code_points(shown_);
   const auto known = offset_ < length ? length - offset_ : 0;
-  const auto fresh = text.substr(bytes_of(text, known));
+  const std::string fresh(without_characters(text, known));
   if (fresh.empty()) return {};
   const bool is_first = shown_.empty();
   shown_ += fresh;
@@ -127,7 +116,7 @@ std::string task_updates::on_text(const std::string& text) {
 
 /// A resumed turn writes its text anew from here.
 std::string task_updates::replaced_from(std::uint64_t offset) {
-  const auto kept = bytes_of(shown_, offset);
+  const auto kept = bytes_of_characters(shown_, offset);
   if (kept == shown_.size()) return {};
   shown_.resize(kept);
   auto update = artifact_update(facts_, shown_, artifact_part::whole);

@@ -48,16 +48,6 @@ turn_end end_of(event_type type, const json& operation) {
 
 constexpr std::size_t most_thinking_bytes = 1 << 20;
 
-/// The first so many code points.
-std::string_view first_of(std::string_view text, std::uint64_t points) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80;
-    if (begins && points-- == 0) break;
-  }
-  return text.substr(0, at);
-}
-
 } // namespace
 
 std::string turn_translator::release() {
@@ -79,7 +69,7 @@ std::string turn_translator::frame(const rendered_event& event) {
   }
   if (is_own && !held_.empty() && type == event_type::turn_resumed) {
     const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
-    held_ = std::string(first_of(held_, offset > shown_ ? offset - shown_ : 0));
+    held_.resize(bytes_of_characters(held_, offset > shown_ ? offset - shown_ : 0));
     if (offset >= shown_) return {};
   }
   const bool shows =
@@ -123,7 +113,7 @@ std::string turn_translator::frame_of(const rendered_event& event) {
   }
   if (!ends_operation(type)) return {};
   end_ = end_of(type, data_of(event));
-  if (rest_from_) end_->rest = end_->text.substr(first_of(end_->text, *rest_from_).size());
+  if (rest_from_) end_->rest = without_characters(end_->text, *rest_from_);
   end_->thinking = std::move(thinking_);
   return on_end(*end_);
 }

@@ -22,14 +22,6 @@ std::uint64_t number_of(const json& data, const char* name) {
   return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-/// `text` without its first `count` code points.
-std::string_view behind(std::string_view text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
-  return text.substr(at);
-}
-
 std::optional<cancel_id> cancel_of(const json& data) { return cancel_id::parse(text_of(data, "cancel")); }
 std::optional<message_id> message_of(const json& data) { return message_id::parse(text_of(data, "message")); }
 
@@ -54,7 +46,7 @@ void say_delta(outbox::outbox_state& b, const operation_id& turn, const event& e
   if (end <= r.received) return;
   r.waits_for_end = offset > r.received;
   if (r.waits_for_end) return; // what comes before it was not delivered
-  const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
+  const auto fresh = offset >= r.received ? std::string_view(text) : without_characters(text, r.received - offset);
   r.received = end;
   if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh, now);
 }
@@ -84,7 +76,7 @@ void complete(outbox::outbox_state& b, const operation_id& turn, const event& e,
   if (!r.is_over) {
     auto& in = b.at(e.scope, now);
     const auto text = text_of(data, "text");
-    if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest, now);
+    if (const auto rest = without_characters(text, r.received); !rest.empty()) b.append(in, turn, r, rest, now);
     b.close(in, turn);
     const auto why = why_less(text_of(data, "stop_reason"));
     if (!why.empty() && !b.rules.words.less_than_whole.empty())

@@ -12,14 +12,6 @@ namespace {
 constexpr const char* not_needed = "no longer needed";
 constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of this length is sent by itself
 
-/// The bytes of the first `count` code points.
-std::size_t bytes_of(std::string_view text, std::uint64_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U && count-- == 0) break;
-  return at;
-}
-
 } // namespace
 
 place& outbox::outbox_state::at(const scope_path& scope, boot_time now) {
@@ -185,7 +177,7 @@ void outbox::outbox_state::take_back(place& in, const operation_id& turn, std::u
   const bool can_change = open != in.parts.end() && whole >= count && (open->is_posted || !flies) &&
                           (rules.can_edit || (!open->is_posted && !open->perhaps));
   if (!can_change) return drop(in, turn, {}, &rules.words.cut_mark);
-  open->text.resize(bytes_of(open->text, whole - count));
+  open->text.resize(bytes_of_characters(open->text, whole - count));
   open->sent_bytes = std::min(open->sent_bytes, open->text.size());
   if (open->perhaps) open->perhaps->text_bytes = std::min(open->perhaps->text_bytes, open->text.size());
   if (flies) in.flying->text_bytes = std::min(in.flying->text_bytes, open->text.size());

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
+#include "protocol/utf8.hpp"
+
 namespace quell::integrations::chat {
 namespace {
-
-bool begins(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
 /// The length that the code point with this lead byte adds; continuation bytes count only in `bytes`.
 std::size_t weight(char lead, length_unit unit) {
   if (unit == length_unit::bytes) return 1;
-  if (!begins(lead)) return 0;
+  if (continues_character(lead)) return 0;
   return unit == length_unit::utf16 && static_cast<unsigned char>(lead) >= 0xf0 ? 2 : 1;
 }
 
@@ -27,8 +27,7 @@ std::size_t length_of(std::string_view text, length_unit unit) {
 std::size_t fitting(std::string_view text, std::size_t most, length_unit unit) {
   std::size_t length = 0, at = 0;
   while (at < text.size()) {
-    std::size_t end = at + 1;
-    while (end < text.size() && !begins(text[end])) ++end;
+    const std::size_t end = character_boundary(text, at + 1);
     const std::size_t more = unit == length_unit::bytes ? end - at : weight(text[at], unit);
     if (length + more > most) break;
     length += more;

@@ -8,6 +8,7 @@
 #include "integrations/mcp/media.hpp"
 #include "integrations/mcp/messages.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::integrations::mcp {
 namespace {
@@ -23,9 +24,7 @@ constexpr const char* client_key = "io.modelcontextprotocol/clientInfo";
 constexpr const char* capabilities_key = "io.modelcontextprotocol/clientCapabilities";
 
 std::string cut_at_character(std::string text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
-  text.resize(bytes);
+  text.resize(utf8_prefix(text, bytes).size());
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "integrations/models/text.hpp"
 #include "protocol/conversation.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::integrations {
 
@@ -16,8 +17,7 @@ void in_order(const assistant_message& answer, Text text, Call call, Thought tho
   const std::string_view whole = answer.text;
   std::size_t stated = 0, called = 0;
   const auto go_on = [&](std::size_t text_end, std::size_t calls_end) {
-    text_end = std::min(text_end, whole.size());
-    while (text_end < whole.size() && (static_cast<unsigned char>(whole[text_end]) & 0xC0U) == 0x80) ++text_end;
+    text_end = character_boundary(whole, std::min(text_end, whole.size()));
     if (text_end > stated) {
       if (const auto piece = whole.substr(stated, text_end - stated); !blank(piece)) text(piece);
       stated = text_end;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/utf8.hpp"
+
 namespace quell::integrations {
 namespace {
 
@@ -28,7 +30,7 @@ std::size_t character_length(std::string_view text) {
   const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   if (byte_at(text, 1) < low || byte_at(text, 1) > high) return 0;
   for (std::size_t i = 2; i < length; ++i)
-    if ((byte_at(text, i) & 0xC0) != 0x80) return 0;
+    if (!continues_character(text[i])) return 0;
   return length;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/utf8.hpp"
+
 namespace quell::integrations::chat::irc {
 namespace {
 
@@ -99,9 +101,7 @@ std::string write_line(std::initializer_list<std::string_view> words, std::optio
     for (const char c : *trailing) text += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
   }
   if (text.size() + 2 > most_line_bytes) {
-    auto end = most_line_bytes - 2;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end; // not inside a character
-    text.resize(end);
+    text.resize(utf8_prefix(text, most_line_bytes - 2).size());
   }
   return text + "\r\n";
 }
