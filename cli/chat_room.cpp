@@ -78,7 +78,7 @@ chat_room::chat_room(session& s, api& controller, const chat_options& o, std::st
                      editor_.draw();
                      std::fflush(stdout);
                    }},
-              s.term.utf8) {}
+              s.term.characters) {}
 
 chat_room::~chat_room() {
   for (const auto call : calls_) s_.loop.abandon(call);
@@ -122,7 +122,7 @@ void chat_room::line(const std::string& typed) {
   if (is_command(text))
     command(text);
   else if (!open.empty() && !open.front().is_agents && (lower(text) == "y" || lower(text) == "yes" || is_no))
-    decide(open.front(), !is_no,
+    decide(open.front(), is_no ? decision::deny : decision::approve,
            text.find(' ') == std::string::npos ? "" : std::string(trimmed(text.substr(text.find(' ')))));
   else if (lower(text) == "stop" && runs)
     stop_running("stopped by " + login_name(s_.env));
@@ -252,13 +252,14 @@ bool chat_room::stop_running(const std::string& reason) {
   return any;
 }
 
-void chat_room::decide(const open_approval& open, bool approve, const std::string& reason) {
+void chat_room::decide(const open_approval& open, decision what, const std::string& reason) {
   answered_.push_back(open.key());
   json body = json::object();
   if (!open.question.empty()) body["question"] = open.key();
   if (!reason.empty()) body["reason"] = reason.substr(0, 500);
-  calls_.push_back(api_.call("POST", "/v1/operations/" + open.operation + (approve ? "/approve" : "/deny"), body,
-                             call_timeout, [this, open](answer<json> a) {
+  calls_.push_back(api_.call("POST",
+                             "/v1/operations/" + open.operation + (what == decision::approve ? "/approve" : "/deny"),
+                             body, call_timeout, [this, open](answer<json> a) {
                                if (a) return;
                                const bool is_late = a.error().code == "not_paused";
                                if (!is_late) std::erase(answered_, open.key()); // so that it can be answered again
@@ -354,7 +355,7 @@ void chat_room::ended(spoken& one, const json& operation) {
     const bool is_last = one.number == last_echoed_;
     const auto& cancel = one.stream->cancel();
     note(
-        (is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") + stop_word(cancel) +
+        (is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.characters) + "\" ") + stop_word(cancel) +
             (names.empty() ? "" : ": " + names) +
             (cancel.is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")" : "; " + stop_summary(cancel)),
         color::yellow);

@@ -49,7 +49,8 @@ class chat_room {
   void send(const std::string& text);
   void post_next();
   bool stop_running(const std::string& reason);
-  void decide(const open_approval& open, bool approve, const std::string& reason);
+  enum class decision : std::uint8_t { approve, deny };
+  void decide(const open_approval& open, decision what, const std::string& reason);
   void change(const std::string& action, const std::string& to);
   void follow(const std::string& turn);
   void show_conversation();

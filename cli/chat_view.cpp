@@ -70,15 +70,17 @@ void chat_room::echo(spoken& one) {
   if (one.echoed) return;
   one.echoed = true;
   last_echoed_ = one.number;
-  screen_.add_line("\n" + painted((s_.term.utf8 ? "› " : "> ") + safe_text(one.text), color::bold, s_.term.color_out));
+  screen_.add_line("\n" + painted((s_.term.characters == character_set::utf8 ? "› " : "> ") + safe_text(one.text),
+                                  color::bold, s_.term.color_out));
 }
 
 void chat_room::note(const std::string& text, color c) {
-  screen_.add_line(painted(cut_columns(safe_text(text), 4 * screen_.columns(), s_.term.utf8), c, s_.term.color_out));
+  screen_.add_line(
+      painted(cut_columns(safe_text(text), 4 * screen_.columns(), s_.term.characters), c, s_.term.color_out));
 }
 
 void chat_room::print_conversation(const nlohmann::json& messages) {
-  const view v{wall_now(), s_.globals.utc, s_.term.color_out, s_.term.utf8};
+  const view v = view_of(s_);
   for (const auto& line : conversation_lines(messages, v, 4 * screen_.columns())) s_.print(line + "\n");
 }
 
@@ -116,10 +118,11 @@ std::string chat_room::prompt() const {
   const auto open = approvals();
   std::string text;
   if (!open.empty() && !open.front().question.empty())
-    text = cut_columns(open.front().message, most_requested, s_.term.utf8) + (open.front().is_agents ? " " : " y/n ");
+    text = cut_columns(open.front().message, most_requested, s_.term.characters) +
+           (open.front().is_agents ? " " : " y/n ");
   else if (!open.empty())
-    text = "run " + cut_columns(open.front().what, most_requested, s_.term.utf8) + "? y/n ";
-  text += s_.term.utf8 ? "›" : ">";
+    text = "run " + cut_columns(open.front().what, most_requested, s_.term.characters) + "? y/n ";
+  text += s_.term.characters == character_set::utf8 ? "›" : ">";
   // libedit counts an escape as part of the text that follows it, so the blank comes after the last escape.
   return (s_.term.color_out ? "\1\x1b[1m\1" + text + "\1\x1b[0m\1" : text) + " ";
 }

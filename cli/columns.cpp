@@ -42,7 +42,7 @@ std::size_t columns_of(std::string_view text) {
   return columns;
 }
 
-std::string cut_columns(std::string_view text, std::size_t columns, bool utf8) {
+std::string cut_columns(std::string_view text, std::size_t columns, character_set shown) {
   if (columns == 0 || columns_of(text) <= columns) return std::string(text);
   std::string out;
   std::size_t taken = 0;
@@ -55,7 +55,7 @@ std::string cut_columns(std::string_view text, std::size_t columns, bool utf8) {
     taken += p.columns;
     at += p.bytes;
   }
-  out += utf8 ? "…" : "~";
+  out += shown == character_set::utf8 ? "…" : "~";
   return escaped ? out + "\x1b[0m" : out;
 }
 

@@ -10,11 +10,11 @@
 namespace quell::cli {
 namespace {
 
-std::tm broken_down(wall_time at, bool utc) {
+std::tm broken_down(wall_time at, time_zone zone) {
   const auto seconds =
       static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
   std::tm parts{};
-  if (utc)
+  if (zone == time_zone::utc)
     ::gmtime_r(&seconds, &parts);
   else
     ::localtime_r(&seconds, &parts);
@@ -61,12 +61,12 @@ std::string instant_text(wall_time at) {
   return formatted(broken_down(at, true), "%Y-%m-%dT%H:%M:%S") + fraction.data();
 }
 
-std::string clock_text(wall_time at, wall_time now, bool utc) {
-  const std::tm then = broken_down(at, utc), today = broken_down(now, utc);
-  const char* zone = utc ? "Z" : "";
-  if (then.tm_year != today.tm_year) return formatted(then, "%Y-%m-%d") + zone;
-  if (then.tm_yday != today.tm_yday) return formatted(then, "%b %d %H:%M") + zone;
-  return formatted(then, "%H:%M:%S") + zone;
+std::string clock_text(wall_time at, wall_time now, time_zone zone) {
+  const std::tm then = broken_down(at, zone), today = broken_down(now, zone);
+  const char* mark = zone == time_zone::utc ? "Z" : "";
+  if (then.tm_year != today.tm_year) return formatted(then, "%Y-%m-%d") + mark;
+  if (then.tm_yday != today.tm_yday) return formatted(then, "%b %d %H:%M") + mark;
+  return formatted(then, "%H:%M:%S") + mark;
 }
 
 std::string relative_text(wall_time at, wall_time now) {

@@ -37,7 +37,7 @@ void live_screen::draw() {
   for (std::size_t i = 0; i < shown; ++i) {
     const bool is_last_of_too_many = i + 1 == shown && shown < rows_.size();
     out += cut_columns(is_last_of_too_many ? "  and " + std::to_string(rows_.size() - shown + 1) + " more" : rows_[i],
-                       columns_ - 1, utf8_) +
+                       columns_ - 1, shown_) +
            "\n";
     ++drawn_rows_;
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/columns.hpp"
 #include "cli/text_flow.hpp"
 
 namespace quell::cli {
@@ -17,8 +18,8 @@ class live_screen {
     std::function<std::size_t()> rows_above_cursor; ///< 0 if none is drawn
     std::function<void()> draw;
   };
-  live_screen(std::function<void(std::string_view)> write, input_line input, bool utf8)
-      : write_(std::move(write)), input_(std::move(input)), utf8_(utf8) {}
+  live_screen(std::function<void(std::string_view)> write, input_line input, character_set shown)
+      : write_(std::move(write)), input_(std::move(input)), shown_(shown) {}
 
   void set_size(std::size_t columns, std::size_t rows);
   /// Streamed text.
@@ -47,7 +48,8 @@ class live_screen {
   std::vector<std::string> rows_;
   std::size_t columns_ = 80, height_ = 24;
   std::size_t drawn_rows_ = 0; ///< above the input line
-  bool is_drawn_ = false, utf8_ = false;
+  bool is_drawn_ = false;
+  const character_set shown_;
 };
 
 } // namespace quell::cli

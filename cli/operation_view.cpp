@@ -31,7 +31,9 @@ std::string quoted(const std::string& word) {
 
 } // namespace
 
-view view_of(const session& s) { return {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}; }
+view view_of(const session& s) { return {wall_now(), s.globals.zone(), s.term.color_out, s.term.characters}; }
+
+view plain_view_of(const session& s) { return {wall_now(), s.globals.zone(), false, character_set::ascii}; }
 
 std::string command_text(const nlohmann::json& words) {
   std::string out;
@@ -40,7 +42,7 @@ std::string command_text(const nlohmann::json& words) {
     out += (out.empty() ? "" : " ") + quoted(word.get<std::string>());
     if (out.size() > 800) break;
   }
-  return cut(printable(out), 200, false);
+  return cut(printable(out), 200, character_set::ascii);
 }
 
 std::string operation_name(const nlohmann::json& operation) {
@@ -96,7 +98,7 @@ std::string operation_age(const nlohmann::json& operation, const view& v) {
 std::string instant_and_age(const nlohmann::json& object, const char* name, const view& v) {
   const auto at = instant_of(object, name);
   if (!at) return "-";
-  return clock_text(*at, v.now, v.utc) + " (" + relative_text(*at, v.now) + ")";
+  return clock_text(*at, v.now, v.zone) + " (" + relative_text(*at, v.now) + ")";
 }
 
 std::string person(const nlohmann::json& owner) {

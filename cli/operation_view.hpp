@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/columns.hpp"
+#include "cli/instant.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::cli {
@@ -14,12 +16,14 @@ struct session;
 /// The settings for showing times and colours.
 struct view {
   wall_time now{};
-  bool utc = false;
+  time_zone zone = time_zone::local;
   bool color = false;
-  bool utf8 = false;
+  character_set characters = character_set::ascii;
 };
 /// As the user's terminal and flags require, at this moment.
 view view_of(const session& s);
+/// The same without colours, and in ASCII.
+view plain_view_of(const session& s);
 
 /// The command as a person could type it, arguments quoted if needed, at most 200 characters.
 std::string command_text(const nlohmann::json& words);

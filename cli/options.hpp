@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/connection.hpp"
+#include "cli/instant.hpp"
 #include "cli/terminal.hpp"
 #include "protocol/time.hpp"
 
@@ -21,6 +22,7 @@ struct global_options {
   connection_flags where;
   bool json = false;
   bool utc = false;
+  time_zone zone() const { return utc ? time_zone::utc : time_zone::local; }
   color_mode color = color_mode::automatic;
 };
 

@@ -158,7 +158,7 @@ void printed_turn::ended(const json& operation) {
     aside(stop_word(stream_.cancel()) + (names.empty() ? "" : ": " + names) +
           (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())));
     if (stream_.cancel().is_null())
-      for (const auto& line : operation_reasons(operation, {wall_now(), s_.globals.utc, false, false})) aside(line);
+      for (const auto& line : operation_reasons(operation, plain_view_of(s_))) aside(line);
   } else if (status == "failed") {
     const auto& error = member(operation, "error");
     const auto code = text_of(error, "code");

@@ -100,7 +100,7 @@ std::string progress_text(const nlohmann::json& cancel, const view& v) {
   if (kill) out += ", kill " + relative_text(*kill, v.now);
   for (const auto& [worker, dead_by] : silent)
     out += ", " + worker + " unreachable" +
-           (dead_by ? ", dead by " + clock_text(*dead_by, v.now, v.utc) + " (" + relative_text(*dead_by, v.now) + ")"
+           (dead_by ? ", dead by " + clock_text(*dead_by, v.now, v.zone) + " (" + relative_text(*dead_by, v.now) + ")"
                     : "");
   return out;
 }
@@ -186,7 +186,7 @@ std::string dry_run_text(const nlohmann::json& cancel, const view& v, int column
               painted(status, color_of_status(status), v.color), worker.empty() ? "-" : worker,
               person(member(operation, "owner")), printable(text_of(operation, "scope")), operation_name(operation)});
   }
-  if (!rows.empty()) out += rows.text(columns, v.utf8);
+  if (!rows.empty()) out += rows.text(columns, v.characters);
   if (member(would, "truncated") == true) out += "and more: only the oldest are listed\n";
   if (const auto seq = number_of(cancel, "up_to_seq"); seq > 0)
     out += "to leave what begins from now on: --up-to-seq " + std::to_string(seq) + "\n";

@@ -19,7 +19,7 @@ void table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string table::text(int columns, bool utf8) const {
+std::string table::text(int columns, character_set shown) const {
   std::vector<std::size_t> widths;
   for (const auto& name : names_) widths.push_back(shown_width(name));
   for (const auto& row : rows_)
@@ -36,7 +36,7 @@ std::string table::text(int columns, bool utf8) const {
         line += i + 1 == row.size() ? row[i] : row[i] + padding;
     }
     while (line.ends_with(' ')) line.pop_back();
-    out += cut(line, static_cast<std::size_t>(std::max(columns, 0)), utf8) + "\n";
+    out += cut(line, static_cast<std::size_t>(std::max(columns, 0)), shown) + "\n";
   };
   draw(names_);
   for (const auto& row : rows_) draw(row);

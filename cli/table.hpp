@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/columns.hpp"
+
 namespace quell::cli {
 
 class table {
@@ -14,7 +16,7 @@ class table {
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   /// One line per row, two spaces between columns, the last column not padded; lines cut to `columns` (0 = not cut).
-  std::string text(int columns, bool utf8) const;
+  std::string text(int columns, character_set shown) const;
 
  private:
   std::vector<std::string> names_;

@@ -12,15 +12,16 @@
 namespace quell::cli {
 namespace {
 
-bool locale_is_utf8(const environment& env) {
+character_set of_locale(const environment& env) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (const auto value = env(name)) {
       std::string lower = *value;
       std::transform(lower.begin(), lower.end(), lower.begin(),
                      [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
+      const bool is_utf8 = lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
+      return is_utf8 ? character_set::utf8 : character_set::ascii;
     }
-  return false;
+  return character_set::ascii;
 }
 
 /// Bytes of the escape sequence at `at`, 0 if there is none.
@@ -41,7 +42,7 @@ terminal this_terminal(color_mode mode, const environment& env) {
                       (mode == color_mode::automatic && !env("NO_COLOR") && env("TERM").value_or("") != "dumb");
   t.color_out = wanted && (t.out_is_terminal || mode == color_mode::always);
   t.color_err = wanted && (t.err_is_terminal || mode == color_mode::always);
-  t.utf8 = locale_is_utf8(env);
+  t.characters = of_locale(env);
   winsize size{};
   if (t.out_is_terminal)
     t.columns = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -77,7 +78,7 @@ std::size_t shown_width(std::string_view text) {
   return width;
 }
 
-std::string cut(std::string_view text, std::size_t columns, bool utf8) {
+std::string cut(std::string_view text, std::size_t columns, character_set shown) {
   if (columns == 0 || shown_width(text) <= columns) return std::string(text);
   std::string out;
   std::size_t width = 0;
@@ -92,7 +93,7 @@ std::string cut(std::string_view text, std::size_t columns, bool utf8) {
     if (!continues_character(text[i]) && ++width >= columns) break;
     out += text[i++];
   }
-  out += utf8 ? "…" : "~";
+  out += shown == character_set::utf8 ? "…" : "~";
   return escaped ? out + "\x1b[0m" : out;
 }
 

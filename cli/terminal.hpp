@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/columns.hpp"
 #include "cli/connection.hpp"
 
 namespace quell::cli {
@@ -15,7 +16,7 @@ struct terminal {
   bool err_is_terminal = false;
   bool color_out = false;
   bool color_err = false;
-  bool utf8 = false;
+  character_set characters = character_set::ascii;
   int columns = 0; ///< of standard output; 0 = not a terminal, so nothing is cut
 };
 
@@ -29,6 +30,6 @@ color color_of_status(std::string_view status);
 /// The width of `text` in columns (UTF-8; escapes of `painted` count nothing).
 std::size_t shown_width(std::string_view text);
 /// Cut to `columns`, ending in `…` or `~` if text is missing.
-std::string cut(std::string_view text, std::size_t columns, bool utf8);
+std::string cut(std::string_view text, std::size_t columns, character_set shown);
 
 } // namespace quell::cli

@@ -5,8 +5,9 @@
 
 namespace quell::cli {
 
-std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, bool utf8) {
-  const std::string branch = utf8 ? "├─ " : "|- ", last = utf8 ? "└─ " : "`- ", pipe = utf8 ? "│  " : "|  ";
+std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, character_set shown) {
+  const bool is_utf8 = shown == character_set::utf8;
+  const std::string branch = is_utf8 ? "├─ " : "|- ", last = is_utf8 ? "└─ " : "`- ", pipe = is_utf8 ? "│  " : "|  ";
   std::unordered_map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i].id, i);
   std::vector<std::vector<std::size_t>> children(nodes.size());

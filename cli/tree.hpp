@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/columns.hpp"
+
 namespace quell::cli {
 
 struct tree_node {
@@ -14,6 +16,6 @@ struct tree_node {
 
 /// One line per node with its branch in front, children under their parent in the given order. Depth has no limit; a
 /// cycle is drawn as roots.
-std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, bool utf8);
+std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, character_set shown);
 
 } // namespace quell::cli

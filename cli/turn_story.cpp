@@ -89,7 +89,7 @@ void turn_story::tool_running(const json& event) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find_first_of("\r\n", at), text.size());
-    if (end > at) lines.push_back(cut_columns(one_line(text.substr(at, end - at)), most_columns, true));
+    if (end > at) lines.push_back(cut_columns(one_line(text.substr(at, end - at)), most_columns, character_set::utf8));
     at = end + 1;
   }
   if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);

@@ -38,7 +38,7 @@ std::string input_text(const json& input) {
   }
   if (out.empty() && input.is_string()) out = one_line(input.get<std::string>());
   if (out.empty() && !input.is_null() && !input.empty()) out = one_line(to_line(input));
-  return cut_columns(out, most_input, false);
+  return cut_columns(out, most_input, character_set::ascii);
 }
 
 std::string call_text(const std::string& name, const json& input) {
@@ -54,7 +54,7 @@ std::string outcome_text(const json& outcome) {
   }
   const auto& error = member(member(outcome, "result"), "error");
   const auto message = one_line(text_of(error, "message"));
-  return "failed" + (message.empty() ? "" : ": " + cut_columns(message, most_reason, false));
+  return "failed" + (message.empty() ? "" : ": " + cut_columns(message, most_reason, character_set::ascii));
 }
 
 std::string usage_text(const json& usage) {
@@ -72,7 +72,9 @@ std::string model_words(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
   const auto model = printable(text_of(data, "model"));
-  const auto why = [&] { return ": " + cut_columns(one_line(text_of(data, "reason")), most_reason, false); };
+  const auto why = [&] {
+    return ": " + cut_columns(one_line(text_of(data, "reason")), most_reason, character_set::ascii);
+  };
   if (type == "model_queued") {
     const auto ahead = number_of(data, "ahead");
     return "waiting for model " + model + (ahead > 0 ? ", behind " + std::to_string(ahead) + " others" : "");
@@ -103,7 +105,7 @@ std::vector<std::string> approval_commands(const std::string& operation) {
 
 std::vector<std::string> question_lines(const json& question) {
   std::vector<std::string> out{printable(text_of(question, "server")) +
-                               " asks: " + cut(one_line(text_of(question, "message")), 4000, false)};
+                               " asks: " + cut(one_line(text_of(question, "message")), 4000, character_set::ascii)};
   const auto& form = member(question, "form");
   const auto& fields = member(form, "properties");
   const auto& required = member(form, "required");
@@ -113,11 +115,11 @@ std::vector<std::string> question_lines(const json& question) {
     std::string line = "  " + one_line(name) + "  " + one_line(kind);
     for (const char* key : {"enum", "oneOf", "items"})
       if (const auto& choices = member(field, key); !choices.is_null())
-        line += " " + cut(printable(to_line(choices)), 300, false);
+        line += " " + cut(printable(to_line(choices)), 300, character_set::ascii);
     if (const auto about = text_of(field, "description"); !about.empty())
-      line += ": " + cut(one_line(about), 300, false);
+      line += ": " + cut(one_line(about), 300, character_set::ascii);
     if (const auto& usual = member(field, "default"); !usual.is_null())
-      line += "  (default " + cut(printable(to_line(usual)), 80, false) + ")";
+      line += "  (default " + cut(printable(to_line(usual)), 80, character_set::ascii) + ")";
     else if (required.is_array() && std::find(required.begin(), required.end(), name) != required.end())
       line += "  (required)";
     out.push_back(line);
@@ -198,21 +200,21 @@ std::string event_words(const json& event) {
   }
   if (type == "message_decided") out = text_of(data, "decision") + ", " + text_of(data, "why");
   if (type == "acknowledgement") out = text_of(data, "text") + text_of(data, "reaction");
-  return out.empty() ? out : "  " + cut(printable(out), 200, false);
+  return out.empty() ? out : "  " + cut(printable(out), 200, character_set::ascii);
 }
 
 std::vector<std::string> conversation_lines(const json& messages, const view& v, std::size_t columns) {
   std::vector<std::string> out;
   std::map<std::string, std::string> calls; // of the answer before its results
   const auto add = [&](const std::string& line, color c) {
-    out.push_back(painted(cut_columns(line, columns, v.utf8), c, v.color));
+    out.push_back(painted(cut_columns(line, columns, v.characters), c, v.color));
   };
   for (const auto& message : messages) {
     const auto role = text_of(message, "role");
-    const auto text = cut_columns(one_line(text_of(message, "text")), most_of_old_message, v.utf8);
+    const auto text = cut_columns(one_line(text_of(message, "text")), most_of_old_message, v.characters);
     const auto at = instant_of(message, "at");
     if (role == "user") {
-      std::string line = (at ? clock_text(*at, v.now, v.utc) + " " : "") + person(member(message, "author")) + ": ";
+      std::string line = (at ? clock_text(*at, v.now, v.zone) + " " : "") + person(member(message, "author")) + ": ";
       line += text;
       if (member(message, "discarded") == true) line += " (not part of the conversation)";
       add(line, color::bold);

@@ -33,22 +33,22 @@ std::string input_change(const records::operation_record& row, const std::string
 }
 
 /// True if the same decision was made before, according to the row.
-bool was_decided_so(const records::operation_record& row, bool approved) {
-  const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
+bool was_decided_so(const records::operation_record& row, approval_outcome how) {
+  const bool was_denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
   const bool was_requested = row.kind_data.find(R"("approval":")") != std::string::npos;
   const bool goes_on =
       row.hot.now == status::running || row.hot.now == status::completed || row.hot.now == status::failed;
-  return was_requested && goes_on && denied != approved;
+  return was_requested && goes_on && was_denied == (how == approval_outcome::denied);
 }
 
 /// The same according to its event, which distinguishes a call that was approved and then cancelled from one that was
 /// cancelled first. nullopt if the event is no longer kept.
-awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, bool approved,
+awaitable<std::optional<bool>> is_from_decision(exchange& x, operation_id call, approval_outcome how,
                                                 const std::optional<operation_id>& about) {
   records::event_filter resolved_filter;
   resolved_filter.below = call;
   resolved_filter.types = {event_type::approval_resolved};
-  const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
+  const std::string word = how == approval_outcome::approved ? R"("decision":"approved")" : R"("decision":"denied")";
   const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
   // One call can have waited to begin and then asked several questions.
   const auto is_about_it = [&](const std::string& data) {
@@ -70,11 +70,12 @@ caller decider(caller by_token, const records::person& who) {
   return by_token;
 }
 
-awaitable<response> decide(exchange& x, bool approved) {
+awaitable<response> decide(exchange& x, approval_outcome how) {
+  const bool is_approval = how == approval_outcome::approved;
   auto& gw = x.gw;
   const auto id = path_id<operation_id>(x);
   need_to_decide(x);
-  auto word = value_or_throw(read_decision(x.req.body, approved));
+  auto word = value_or_throw(read_decision(x.req.body, how));
   auto& d = word.word;
   if (d.by.id.empty()) d.by = x.who.owner;
   std::optional<operation_id> question;
@@ -106,22 +107,22 @@ awaitable<response> decide(exchange& x, bool approved) {
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   std::optional<bool> repeated;
-  if (!done) repeated = co_await is_from_decision(x, id, approved, question);
-  const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, approved);
+  if (!done) repeated = co_await is_from_decision(x, id, how, question);
+  const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, how);
   if (!done && !repeated.value_or(was_decided))
     throw problem{.code = error_code::not_paused,
                   .detail = shown.row.hot.now == status::paused
                                 ? done.error().error.detail
                                 : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                                       ": it does not wait for a human (any more)"};
-  if (approved && !question && !has_input(shown.row, d.input))
+  if (is_approval && !question && !has_input(shown.row, d.input))
     throw problem{.code = error_code::not_paused,
                   .detail = "operation " + id.text() +
                             " was approved before with another input, and runs with that: `tool.changed`, or its own"};
   if (done) {
     const std::string what = "operation " + id.text() + (question ? ", question " + question->text() : "") +
                              input_change(shown.row, d.input);
-    auto entry = audited(x, approved ? "approve" : "deny", what, decider(x.who, d.by));
+    auto entry = audited(x, is_approval ? "approve" : "deny", what, decider(x.who, d.by));
     co_await std::move(entry);
   }
   if (word.always) { // behind the decision, and again with its repeat: a retry completes what a crash cut off
@@ -144,7 +145,7 @@ void need_to_decide(const exchange& x) {
                           (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
 }
 
-awaitable<response> approve(exchange& x) { co_return co_await decide(x, true); }
-awaitable<response> deny(exchange& x) { co_return co_await decide(x, false); }
+awaitable<response> approve(exchange& x) { co_return co_await decide(x, approval_outcome::approved); }
+awaitable<response> deny(exchange& x) { co_return co_await decide(x, approval_outcome::denied); }
 
 } // namespace quell::controller::http

@@ -28,8 +28,8 @@ class chunk_writer final : public stream_writer {
     int descriptor = -1;                                   ///< of a plain connection; -1: bytes are encrypted
     std::chrono::steady_clock::duration timeout{};         ///< of a client that reads nothing
   };
-  chunk_writer(link to, bool chunked, std::shared_ptr<hangup> end)
-      : to_(std::move(to)), chunked_(chunked), end_(std::move(end)) {}
+  chunk_writer(link to, body_form form, std::shared_ptr<hangup> end)
+      : to_(std::move(to)), chunked_(is_chunked(form)), end_(std::move(end)) {}
 
   awaitable<bool> write(std::string bytes) override {
     if (end_->gone) co_return false;

@@ -27,7 +27,7 @@ namespace quell::controller::http {
 /// Detects a client that disconnects while the server only writes. It waits on a duplicate of the descriptor, so that
 /// it never interferes with the stream. Belongs to the thread of `io`.
 struct hangup {
-  hangup(io_context& io, bool tls) : probe(io), is_tls(tls), finished(io) {}
+  hangup(io_context& io, bool has_tls) : probe(io), is_tls(has_tls), finished(io) {}
   any_socket probe;
   const bool is_tls;
   signal finished;                ///< wakes the watch at its end

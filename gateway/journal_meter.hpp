@@ -30,9 +30,9 @@ class journal_meter {
       waiting_.emplace_back(ticket, at);
   }
   /// All batches up to this ticket are on disk, or the one with this ticket failed.
-  void noticed(std::uint64_t ticket, bool failed, boot_time now) {
+  void noticed(std::uint64_t ticket, bool has_failed, boot_time now) {
     const std::lock_guard lock(mutex_);
-    if (failed) ++numbers_.failures;
+    if (has_failed) ++numbers_.failures;
     done_ = ticket;
     for (; !waiting_.empty() && waiting_.front().first <= ticket; waiting_.pop_front())
       observe(waiting_.front().second, now);

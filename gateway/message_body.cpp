@@ -172,8 +172,8 @@ tl::expected<nlohmann::json, problem> parse_decision(std::string_view text) {
 }
 
 /// The input with which the call is approved, as JSON text; "" = with its own.
-std::string read_input_of_call(body_reader& fields, bool approved) {
-  const auto* input = approved ? fields.object("input") : nullptr;
+std::string read_input_of_call(body_reader& fields, approval_outcome how) {
+  const auto* input = how == approval_outcome::approved ? fields.object("input") : nullptr;
   if (!input) return {};
   if (fields.has("question")) fields.complain("input", "is for a call that waits to begin, not for an answer");
   if (fields.has("always"))
@@ -183,23 +183,24 @@ std::string read_input_of_call(body_reader& fields, bool approved) {
 
 } // namespace
 
-tl::expected<read_word, problem> read_decision(std::string_view text, bool approved) {
+tl::expected<read_word, problem> read_decision(std::string_view text, approval_outcome how) {
   auto body = parse_decision(text);
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
   read_word found;
   decision& d = found.word;
-  d.outcome = approved_or_denied(approved);
+  d.outcome = how;
   d.reason = fields.text("reason", 0, max_reason).value_or("");
   if (const auto by = fields.person("by")) d.by = *by;
-  d.input = read_input_of_call(fields, approved);
+  d.input = read_input_of_call(fields, how);
+  const bool is_approval = how == approval_outcome::approved;
   const auto question = fields.id<operation_id>("question");
-  const auto* values = approved ? fields.object("values") : nullptr;
-  const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);
+  const auto* values = is_approval ? fields.object("values") : nullptr;
+  const bool is_dismissed = !is_approval && fields.flag("dismiss").value_or(false);
   if (!fields.has("question") && (values || is_dismissed))
     fields.complain("question", "is missing: say which question this answers (`tool.question.id` of the operation)");
-  if (const auto* always = approved ? fields.object("always") : nullptr) {
+  if (const auto* always = is_approval ? fields.object("always") : nullptr) {
     if (question) fields.complain("always", "is for a call that waits to begin, not for an answer");
     body_reader inner(*always, "/always", errors);
     const auto before = errors.size();
@@ -213,7 +214,7 @@ tl::expected<read_word, problem> read_decision(std::string_view text, bool appro
   if (question) {
     const std::string text_of_values =
         values ? values->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : std::string();
-    found.answer = human_answer{*question, approved, is_dismissed, text_of_values, d.reason, d.by, {}};
+    found.answer = human_answer{*question, is_approval, is_dismissed, text_of_values, d.reason, d.by, {}};
   }
   return found;
 }

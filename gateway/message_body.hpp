@@ -25,6 +25,6 @@ struct read_word {
   std::optional<human_answer> answer;
   std::optional<milliseconds> always{}; ///< this exact call may begin without a human for so long
 };
-tl::expected<read_word, problem> read_decision(std::string_view text, bool approved);
+tl::expected<read_word, problem> read_decision(std::string_view text, approval_outcome how);
 
 } // namespace quell::controller::http

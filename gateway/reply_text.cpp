@@ -81,7 +81,7 @@ std::string reply_head(const response& answer, body_form form, std::chrono::sys_
   if (answer.content_type == "text/event-stream") head += "Cache-Control: no-cache\r\n";
   if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204 && answer.status != 304)
     head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
-  if (form == body_form::chunked || form == body_form::chunked_and_close) head += "Transfer-Encoding: chunked\r\n";
+  if (is_chunked(form)) head += "Transfer-Encoding: chunked\r\n";
   if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";
   for (const auto& [name, value] : answer.headers) {
     if (value.find_first_of("\r\n") != std::string::npos) continue; // no part of a request can add a header

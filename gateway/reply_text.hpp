@@ -11,6 +11,7 @@ namespace quell::controller::http {
 
 /// How the client finds the end of the body.
 enum class body_form : std::uint8_t { sized, sized_and_close, chunked, chunked_and_close, until_close };
+constexpr bool is_chunked(body_form form) { return form == body_form::chunked || form == body_form::chunked_and_close; }
 
 /// As RFC 9110 (5.6.7) wants it: `Sun, 06 Nov 1994 08:49:37 GMT`.
 std::string http_date(std::chrono::sys_seconds at);

@@ -84,12 +84,14 @@ class session_loop final : public client_link {
         if (answer.owned) answer.owned->goes_on(owned_turn::made_room);
         co_return;
       }
+      const bool goes_on = keep_alive && !place_->is_reserved;
       bool go_on = false;
       if (answer.stream && !head_only) // a reserved place is for one request, so that streams do not fill the reserve
-        go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible && !place_->is_reserved,
-                                      chunks_possible);
+        go_on = co_await write_stream(std::move(answer), !chunks_possible ? body_form::until_close
+                                                         : goes_on        ? body_form::chunked
+                                                                          : body_form::chunked_and_close);
       else
-        go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved,
+        go_on = co_await write_answer(std::move(answer), goes_on ? body_form::sized : body_form::sized_and_close,
                                       head_only ? answer_part::head : answer_part::whole);
       end_watch();
       if (!go_on) co_return;
@@ -140,9 +142,9 @@ class session_loop final : public client_link {
       req.is_relayed = is_local();
     }
     if (!target) {
-      const auto keep_alive = message.keep_alive();
+      const auto form = message.keep_alive() ? body_form::sized : body_form::sized_and_close;
       ++gw_->metrics.answers_by_status[400];
-      co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, answer_part::whole);
+      co_await write_answer(problem_answer(from_fault(target.error()), req.id), form, answer_part::whole);
       co_return false;
     }
     co_return true;
@@ -226,7 +228,7 @@ class session_loop final : public client_link {
   awaitable<> refuse(problem p, request_id id) {
     auto answer = problem_answer(p, id);
     ++gw_->metrics.answers_by_status[answer.status];
-    co_await write_answer(std::move(answer), false, answer_part::whole);
+    co_await write_answer(std::move(answer), body_form::sized_and_close, answer_part::whole);
     co_await drain_input();
   }
 
@@ -260,17 +262,18 @@ class session_loop final : public client_link {
   }
 
   enum class answer_part : std::uint8_t { whole, head };
-  awaitable<bool> write_answer(response answer, bool keep_alive, answer_part what) {
-    auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close, this_second());
+  awaitable<bool> write_answer(response answer, body_form form, answer_part what) {
+    const bool goes_on = form == body_form::sized;
+    auto text = reply_head(answer, form, this_second());
     if (what == answer_part::whole) text += answer.body;
     const auto sent = send_at_once(text);
-    if (sent == text.size()) co_return keep_alive;
+    if (sent == text.size()) co_return goes_on;
     text.erase(0, sent);
     place_->move(connection::phase::writing); // the server now waits for the client to read
     if (text.size() >= turnstile::least_bytes) co_await gw_->big_answers->pass(std::move(answer.holder), text.size());
     if (place_->must_go) co_return false;
     const bool alive = co_await write_all(std::move(text));
-    co_return alive&& keep_alive;
+    co_return alive&& goes_on;
   }
 
   std::shared_ptr<hangup> start_watch(io_context& here) {
@@ -280,23 +283,21 @@ class session_loop final : public client_link {
 
   /// Streams on another thread: the connection moves there, and back for its next request. This coroutine waits on the
   /// requests' thread meanwhile, so that everything of the request ends where it began.
-  awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
-    const auto form =
-        chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
+  awaitable<bool> write_stream(response answer, body_form form) {
     place_->watches_for(answer.holder);
     auto first = reply_head(answer, form, this_second());
-    if (!answer.body.empty()) first += chunked ? as_chunk(answer.body) : answer.body;
+    if (!answer.body.empty()) first += is_chunked(form) ? as_chunk(answer.body) : answer.body;
     const bool alive = co_await write_all(std::move(first));
     end_watch();
     auto& there = gw_->thread_of(answer.kind);
     if (place_->must_go && answer.owned) answer.owned->goes_on(owned_turn::made_room);
     if (!alive || !layer().move_to(*there.io)) co_return false;
     away_ = std::make_shared<stay>(stay{there.io, {}});
-    auto work = stream_there(there, answer, chunked, away_);
+    auto work = stream_there(there, answer, form, away_);
     const bool complete = co_await boost::asio::co_spawn(*there.io, std::move(work), boost::asio::use_awaitable);
     away_.reset();
     const bool is_back = layer().move_to(*gw_->io);
-    co_return complete&& is_back&& keep_alive && !gw_->stopping;
+    co_return complete&& is_back&& form == body_form::chunked && !gw_->stopping;
   }
 
   chunk_writer::link link_to_client() {
@@ -306,7 +307,7 @@ class session_loop final : public client_link {
   }
 
   /// On the thread of the stream, which has the socket now. True if the stream came to its end and is marked as whole.
-  awaitable<bool> stream_there(thread_context& here, const response& answer, bool chunked, std::shared_ptr<stay> at) {
+  awaitable<bool> stream_there(thread_context& here, const response& answer, body_form form, std::shared_ptr<stay> at) {
     const auto end = start_watch(*here.io);
     at->close = [this, end] {
       end->made_room = true;
@@ -317,7 +318,7 @@ class session_loop final : public client_link {
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
-      chunk_writer writer(link_to_client(), chunked, end);
+      chunk_writer writer(link_to_client(), form, end);
       try {
         co_await answer.stream(here, writer);
         complete = true;
@@ -330,7 +331,7 @@ class session_loop final : public client_link {
     }
     end->finish();
     // A partial stream must not look complete: without the last chunk the client sees that it was cut.
-    if (!complete || end->gone || !chunked)
+    if (!complete || end->gone || !is_chunked(form))
       complete = false;
     else
       complete = co_await write_all(std::move(last_chunk));

@@ -22,7 +22,7 @@ void input_buffer::offer(const wire::input& message) {
   if (!fresh.empty()) last_was_newline_ = fresh.back() == '\n';
   if (!whole || !message.end) return;
   ended_ = true;
-  if (!pty_) return;
+  if (of_ == reader::pipe) return;
   // In the middle of a line the first one only delivers the line; the second one is the end.
   extra_ = last_was_newline_ ? 1 : 2;
   buffer_.append(extra_, end_of_file);

@@ -12,7 +12,9 @@ namespace quell::worker {
 
 class input_buffer {
  public:
-  explicit input_buffer(bool pty, std::size_t limit = 256 * 1024) : pty_(pty), limit_(limit) {}
+  /// A terminal reads the end of the input as a character.
+  enum class reader : std::uint8_t { pipe, terminal };
+  explicit input_buffer(reader of, std::size_t limit = 256 * 1024) : of_(of), limit_(limit) {}
 
   /// Takes the part of the message that is new and fits. The sender must repeat the rest from `taken()`.
   void offer(const wire::input& message);
@@ -31,7 +33,7 @@ class input_buffer {
   bool at_end() const { return ended_ && buffer_.empty(); }
 
  private:
-  bool pty_;
+  reader of_;
   std::size_t limit_;
   std::string buffer_;
   std::size_t extra_ = 0; ///< end-of-file characters at the buffer's end, not counted by offsets

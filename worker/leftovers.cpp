@@ -23,8 +23,8 @@ void leftovers::guardian_never_began() {
   if (!was_kept_) drop();
 }
 
-void leftovers::guardian_began(bool earlier_ended) {
-  from_before_ = was_kept_ || !earlier_ended;
+void leftovers::guardian_began(bool had_clean_end) {
+  from_before_ = was_kept_ || !had_clean_end;
   if (!from_before_) drop();
 }
 

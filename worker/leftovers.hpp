@@ -22,7 +22,8 @@ class leftovers {
   /// Call before the first guardian of this process.
   void guardian_begins();
   void guardian_never_began();
-  void guardian_began(bool earlier_ended);
+  /// `had_clean_end`: the guardian before it.
+  void guardian_began(bool had_clean_end);
   /// `cut_off`: the tasks in the table at that time; the controller will be notified of each one.
   void guardian_died(std::vector<operation_id> cut_off);
 

@@ -36,12 +36,12 @@ void relay::attach(int epoll, std::function<std::uint64_t(std::uint64_t)> token,
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_.get(), &event);
 }
 
-void relay::link(bool up) {
+void relay::link(bool is_up) {
   connections_.clear();
   strangers_.clear();
   places_.clear();
   last_ = 0;
-  up_ = up;
+  up_ = is_up;
 }
 
 void relay::ready(std::uint64_t id, std::uint32_t events) {

@@ -36,8 +36,8 @@ class relay {
   std::uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
-  /// The link to the controller is fresh (`up`) or gone: all connections end, and numbering restarts at 1.
-  void link(bool up);
+  /// The link to the controller is fresh (`is_up`) or gone: all connections end, and numbering restarts at 1.
+  void link(bool is_up);
   /// epoll reports events for connection `id` (0: the listener).
   void ready(std::uint64_t id, std::uint32_t events);
   void receive(const wire::relay_data& m);

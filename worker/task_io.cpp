@@ -17,7 +17,8 @@ constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at mo
 } // namespace
 
 task_io::task::task(task_streams s, std::uint64_t n, output_buffer::settings o, output_budget& b)
-    : operation(s.operation), serial(n), pty(s.pty), out(o, b), err(o, b), in(std::move(s.in)), input(s.pty) {
+    : operation(s.operation), serial(n), pty(s.pty), out(o, b), err(o, b), in(std::move(s.in)),
+      input(s.pty ? input_buffer::reader::terminal : input_buffer::reader::pipe) {
   out.fd = std::move(s.out);
   err.fd = std::move(s.err);
   if (!in) input.close();

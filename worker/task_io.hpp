@@ -45,7 +45,7 @@ class task_io {
 
   /// Resends everything that is not acknowledged.
   void rewind(boot_time now);
-  void link(bool up) { up_ = up; }
+  void link(bool is_up) { up_ = is_up; }
   /// Sends while window and socket allow; checks stalled streams again.
   void turn(boot_time now);
   /// When `turn` can next have work without an event.

@@ -46,7 +46,7 @@ class task_table {
 
   // Guardian events, and the answers to effects.
   void hear(const guardian_event& event, moment now, effects& out);
-  void go_result(const operation_id& operation, bool given, moment now);
+  void go_result(const operation_id& operation, bool was_given, moment now);
   /// `code` other than start_failed: `why` is the whole message.
   void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out,
                      std::string code = std::string(name_of(failure_code::start_failed)));

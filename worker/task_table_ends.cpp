@@ -71,9 +71,9 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
              event);
 }
 
-void task_table::go_result(const operation_id& operation, bool given, moment now) {
+void task_table::go_result(const operation_id& operation, bool was_given, moment now) {
   task* t = find(operation);
-  if (!t || t->at != phase::held || !given) return; // not given: the guardian ended it and reports that next
+  if (!t || t->at != phase::held || !was_given) return; // not given: the guardian ended it and reports that next
   t->at = phase::running;
   t->started_at = now.wall;
 }

@@ -24,9 +24,9 @@ struct agent_start {
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
   turn_past past;
-  /// Called once. `broken` is false: on the agent's thread, when the agent and everything below it is over and durable.
-  /// True: on its parent's thread, after it died of an error.
-  std::function<void(bool broken)> over;
+  /// Called once. `is_broken` is false: on the agent's thread, when the agent and everything below it is over and
+  /// durable. True: on its parent's thread, after it died of an error.
+  std::function<void(bool is_broken)> over;
 };
 
 /// The handle of an agent. Any thread; calls after the agent's end do nothing.

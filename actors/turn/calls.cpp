@@ -89,7 +89,7 @@ void turn::start_what_may_start(boot_time now) {
   for (auto& s : slots_) {
     if (s.state != call_state::announced) continue;
     if (s.traits.unusable) {
-      answer(s, result_of(s, false, false, texts_.failed(s.traits.unusable->code, s.traits.unusable->detail)),
+      answer(s, result_of(s, result_kind::failed, texts_.failed(s.traits.unusable->code, s.traits.unusable->detail)),
              call_state::answered, now);
     } else if (!s.traits.approval_rule.empty() && !s.approved) {
       s.state = call_state::asking;
@@ -104,7 +104,7 @@ void turn::start_what_may_start(boot_time now) {
       if (!s.is_shown) out_.push_back(say_call_started{number_of(s)});
     } else if (const auto living = never_ending_beside(s); !living.empty()) {
       answer(s,
-             result_of(s, false, false,
+             result_of(s, result_kind::failed,
                        texts_.failed(failure_code::workspace_busy, "not started: still ending: " + living)),
              call_state::answered, now);
     } else {
@@ -152,8 +152,8 @@ void turn::shorten_old_results() {
   }
 }
 
-tool_result turn::result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const {
-  return {s.what.call, s.what.name, ok, cancelled, std::move(text)};
+tool_result turn::result_of(const call_slot& s, result_kind how, std::string text) const {
+  return {s.what.call, s.what.name, how == result_kind::ok, how == result_kind::cancelled, std::move(text)};
 }
 
 void turn::answer(call_slot& s, tool_result what, call_state as, boot_time now) {
@@ -171,7 +171,8 @@ std::vector<turn_effect> turn::tool_ended(call_number number, bool ok, std::stri
   if (call_slot* s = slot_of(number)) {
     s->lives = false;
     if (s->state == call_state::running)
-      answer(*s, result_of(*s, ok, false, std::move(result)), call_state::answered, now);
+      answer(*s, result_of(*s, ok ? result_kind::ok : result_kind::failed, std::move(result)), call_state::answered,
+             now);
   }
   if (phase_ == turn_phase::calling || phase_ == turn_phase::waiting) start_what_may_start(now);
   return take();
@@ -207,7 +208,7 @@ std::vector<turn_effect> turn::human_decided(call_number number, approval_outcom
     s.approved = true;
     s.state = call_state::announced;
   } else {
-    answer(s, result_of(s, false, false, texts_.not_approved(how, reason)), call_state::answered, now);
+    answer(s, result_of(s, result_kind::failed, texts_.not_approved(how, reason)), call_state::answered, now);
   }
   start_what_may_start(now);
   return take();
@@ -240,8 +241,8 @@ std::vector<turn_effect> turn::tick(boot_time now) {
     if (!s.lives || !s.deadline || *s.deadline > now) continue;
     if (s.state == call_state::running) {
       out_.push_back(say_call_timed_out{number_of(s), s.traits.timeout});
-      answer(s, result_of(s, false, false, texts_.timed_out(s.what.name, s.traits.timeout)), call_state::timed_out,
-             now);
+      answer(s, result_of(s, result_kind::failed, texts_.timed_out(s.what.name, s.traits.timeout)),
+             call_state::timed_out, now);
       out_.push_back(stop_tool{number_of(s), true});
       s.deadline = now + limits_.end_timeout;
     } else {
@@ -268,7 +269,7 @@ void turn::close_calls(abort_reason why, boot_time now) {
                                                          : "Tool call was not started: the turn ran out of its time.")
             : texts_.failed(failure_code::interrupted, began ? "The turn ended before this call did."
                                                              : "The turn ended; this call was not started.");
-    answer(s, result_of(s, false, is_cancel, text), call_state::cancelled, now);
+    answer(s, result_of(s, is_cancel ? result_kind::cancelled : result_kind::failed, text), call_state::cancelled, now);
     if (began) out_.push_back(stop_tool{number_of(s), false});
   }
 }

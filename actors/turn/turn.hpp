@@ -257,7 +257,8 @@ class turn {
   void close_calls(abort_reason why, boot_time now);
   void shorten_old_results();
   void finish(std::optional<abort_reason> aborted, std::optional<fault> error);
-  tool_result result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const;
+  enum class result_kind : std::uint8_t { ok, failed, cancelled };
+  tool_result result_of(const call_slot& s, result_kind how, std::string text) const;
   std::vector<turn_effect> take() { return std::exchange(out_, {}); }
 
   turn_limits limits_;

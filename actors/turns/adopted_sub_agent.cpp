@@ -145,8 +145,8 @@ class returning : public std::enable_shared_from_this<returning> {
       start.known = std::move(reported.known);
       start.calls = std::move(reported.calls);
       start.past = std::move(reported.past);
-      const auto over = [self](bool broken, const std::shared_ptr<turn_port>& port) {
-        self->finish(end_of_sub_agent(self->runtime_, broken, *port));
+      const auto over = [self](bool is_broken, const std::shared_ptr<turn_port>& port) {
+        self->finish(end_of_sub_agent(self->runtime_, is_broken, *port));
       };
       kept_context context(std::move(reported.begins), std::move(reported.summary));
       auto running = start_agent(self->runtime_, *who, std::move(start), over, std::move(context), std::move(plan));

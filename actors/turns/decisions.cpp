@@ -58,7 +58,7 @@ void decide_soon(const runtime_ref& runtime, operation_id call, decision d, cons
       return done(tl::unexpected<refusal>(std::move(*why)));
   const bool has_agent = agent != nullptr && (!d.is_approved() || port != nullptr);
   auto recorded = d;
-  recorded.event_data = approval_resolved(call, d.is_approved(), d.by, d.reason, {}, d.input).data;
+  recorded.event_data = approval_resolved(call, d.outcome, d.by, d.reason, {}, d.input).data;
   recorded.changed = d.input.empty() ? std::string() : changed_text(d.input, d.by);
   const records::call_outcome not_approved{false, false, runtime->texts->not_approved(d.outcome, d.reason)};
   runtime->core.execute(
@@ -111,7 +111,8 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
                                "/values" + filled.error().pointer));
     given.values = std::move(*filled);
   }
-  given.event_data = approval_resolved(call, given.accepts, given.by, given.reason, given.question).data;
+  given.event_data =
+      approval_resolved(call, approved_or_denied(given.accepts), given.by, given.reason, given.question).data;
   auto end = open->who == question_source::agent ? std::optional(end_by_answer(given)) : std::nullopt;
   runtime->core.execute({commands::answer_question{call, given, std::move(end)},
                          [runtime, call, given, done = std::move(done)](const outcome<operation_id>& decided) {

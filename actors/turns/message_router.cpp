@@ -101,7 +101,7 @@ std::vector<commands::possible_answer> answers_of(const question_table& question
     one.given.accepts = true;
     one.given.values = values_of_message(open.form, order.text);
     one.given.by = order.author;
-    one.given.event_data = approval_resolved(open.call, true, order.author, {}, question).data;
+    one.given.event_data = approval_resolved(open.call, approval_outcome::approved, order.author, {}, question).data;
     one.end = end_by_answer(one.given);
     one.message_end = end_of_taken(open.turn);
     answers.push_back(std::move(one));

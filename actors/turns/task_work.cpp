@@ -153,15 +153,15 @@ void task_run::ended(const ended_operation& e) {
 }
 
 /// Head and tail of a stream; the bytes between are counted.
-std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
+std::uint64_t task_run::read(stream which, std::string& into, bool& is_complete) {
   const auto most = what_.most_output;
   const auto head = runtime_->output->read(id_, which, 0, most / 2);
-  complete = true;
+  is_complete = true;
   if (!head) return 0;
   into = head->bytes;
   std::uint64_t at = head->offset + head->bytes.size();
   std::uint64_t missing = head->dropped;
-  complete = head->end;
+  is_complete = head->end;
   if (head->end || head->bytes.empty()) return missing;
   if (head->size > at + most / 2) {
     missing += head->size - most / 2 - at;
@@ -170,7 +170,7 @@ std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
   while (into.size() < most) {
     const auto more = runtime_->output->read(id_, which, at, most - into.size());
     if (!more) break;
-    complete = more->end;
+    is_complete = more->end;
     if (more->bytes.empty()) break;
     into += more->bytes;
     at = more->offset + more->bytes.size();

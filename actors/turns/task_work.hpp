@@ -67,7 +67,7 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   // As background reads:
   void look_up(store_reader& store);
   void collect(const ended_operation& how, int tries);
-  std::uint64_t read(stream which, std::string& into, bool& complete);
+  std::uint64_t read(stream which, std::string& into, bool& is_complete);
 
   const std::shared_ptr<agent_runtime> runtime_;
   const actors::step_poster post_;

@@ -100,8 +100,8 @@ std::string context_of(const std::string& block) {
 
 std::string exchange_block(const std::string& session) { return json_text({{"session", session}}); }
 
-std::string exchange_result(const std::string& transcript, bool spoken) {
-  return json_text({{"transcript", transcript}, {"spoken", spoken}});
+std::string exchange_result(const std::string& transcript, bool was_spoken) {
+  return json_text({{"transcript", transcript}, {"spoken", was_spoken}});
 }
 
 std::string shown_exchange_block(const std::string& block, const std::string& result) {
@@ -119,10 +119,11 @@ bool is_by_chat(const std::string& block) {
   return read.is_object() && read.contains("by_chat");
 }
 
-std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule) {
+std::string call_block(const tool_call& call, bool is_exclusive, milliseconds timeout,
+                       const std::string& approval_rule) {
   return json_text({{"call", call.call},
                     {"input", json_or_text(call.input)},
-                    {"exclusive", exclusive},
+                    {"exclusive", is_exclusive},
                     {"timeout_ms", timeout.count()},
                     {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
 }
@@ -242,11 +243,11 @@ event_text approval_required(const operation_id& call, const tool_call& what, co
               {{"operation", call.text()}, {"name", what.name}, {"input", json_or_text(what.input)}, {"rule", rule}})};
 }
 
-event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
+event_text approval_resolved(const operation_id& call, approval_outcome how, const records::person& by,
                              const std::string& reason, const std::optional<operation_id>& question,
                              const std::string& input) {
   json data = {{"operation", call.text()},
-               {"decision", approved ? "approved" : "denied"},
+               {"decision", how == approval_outcome::approved ? "approved" : "denied"},
                {"by", {{"id", by.id}, {"name", by.name}}},
                {"reason", reason}};
   if (question) data["question"] = question->text();

@@ -19,7 +19,8 @@ std::string turn_block(const message_id& message, const std::string& agent, cons
                        const std::string& context = {}, const std::string& budget = {});
 std::string context_of(const std::string& block);
 bool is_by_chat(const std::string& block);
-std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
+std::string call_block(const tool_call& call, bool is_exclusive, milliseconds timeout,
+                       const std::string& approval_rule);
 
 /// The `result` of a turn or sub-agent. `stop_reason` only if it completed.
 std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls,
@@ -39,7 +40,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
 
 /// The block `exchange` of a voice exchange: as stored at its beginning, and as shown with the additions of its result.
 std::string exchange_block(const std::string& session);
-std::string exchange_result(const std::string& transcript, bool spoken);
+std::string exchange_result(const std::string& transcript, bool was_spoken);
 std::string shown_exchange_block(const std::string& block, const std::string& result);
 
 struct event_text {
@@ -74,7 +75,7 @@ std::string task_named_by(const std::string& data);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
 /// `question`: the answered one; absent: the call waited to begin. `input`: JSON text, with which the call was approved
 /// instead of its own; "" = with its own.
-event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
+event_text approval_resolved(const operation_id& call, approval_outcome how, const records::person& by,
                              const std::string& reason, const std::optional<operation_id>& question = std::nullopt,
                              const std::string& input = {});
 

@@ -167,12 +167,12 @@ void workspace_placer::began(const task_spec& placed) const {
   });
 }
 
-void workspace_placer::ended(const task_spec& placed, const std::string& code, bool ran) const {
+void workspace_placer::ended(const task_spec& placed, const std::string& code, bool has_run) const {
   const auto now = of_->runtime_->core.now().wall;
   if (code != name_of(failure_code::workspace_gone))
-    return of_->change(agent_.mode, [now, ran, cwd = placed.cwd](workspace_row& row) {
+    return of_->change(agent_.mode, [now, has_run, cwd = placed.cwd](workspace_row& row) {
       if (!is_in(row, cwd)) return;
-      row.used = row.used || ran;
+      row.used = row.used || has_run;
       if (now - row.used_at > row.keep / parts_of_keep) row.used_at = now;
     });
   of_->change(agent_.mode, [this_scope = of_->scope_, cwd = placed.cwd](workspace_row& row) {

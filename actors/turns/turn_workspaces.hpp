@@ -26,7 +26,7 @@ class workspace_placer {
   /// This task, as it was placed, has begun in the workspace. That of an earlier workspace changes nothing.
   void began(const task_spec& placed) const;
   /// The same for its end; `code`: of its error, "" = none; `ran`: something of it has run.
-  void ended(const task_spec& placed, const std::string& code, bool ran) const;
+  void ended(const task_spec& placed, const std::string& code, bool has_run) const;
 
  private:
   std::shared_ptr<turn_workspaces> of_;

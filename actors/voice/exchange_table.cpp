@@ -79,13 +79,13 @@ void exchange_table::has_ended(const operation_id& id, bool was_own_end) {
   if (tell) tell();
 }
 
-void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure,
+void exchange_table::finish(const operation_id& id, bool was_spoken, const std::string& failure,
                             std::function<void()> ended) {
   const auto at = live_.find(id);
   if (at == live_.end()) return ended();
   at->second.ended = std::move(ended);
   own_outcome how;
-  how.result = turns::exchange_result(at->second.transcript, spoken);
+  how.result = turns::exchange_result(at->second.transcript, was_spoken);
   if (!failure.empty()) {
     how.as = status::failed;
     how.error = records::own_error(failure_code::error, failure);

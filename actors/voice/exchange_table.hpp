@@ -32,7 +32,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   /// Its own work has ended; it ends with the operations that it started. `failure` "": completed. Only the ledger
   /// knows whether a stop came first, so exactly one call follows: `ended` once this end is durable, or one of its
   /// watcher's.
-  void finish(const operation_id& id, bool spoken, const std::string& failure, std::function<void()> ended);
+  void finish(const operation_id& id, bool was_spoken, const std::string& failure, std::function<void()> ended);
   /// The message router has ended it.
   void forget(const operation_id& id) { live_.erase(id); }
   /// Answers when the cancel is fenced, or with false at once if the exchange has already ended.

@@ -127,12 +127,12 @@ void server::take_request(mcp::message m) {
   }
   if (m.method == "authenticate") return reply(m.id, json::object()); // the token is that of quell
   if (m.method == "session/new") return begin_session(m.id);
-  if (m.method == "session/load") return open_again(m, true);
-  if (m.method == "session/resume") return open_again(m, false);
+  if (m.method == "session/load") return open_again(m, reopened::with_history);
+  if (m.method == "session/resume") return open_again(m, reopened::as_it_is);
   if (m.method == "session/close") return close_session(m);
   if (m.method == "session/set_mode") return set_mode(m);
   if (m.method == "session/prompt") return begin_prompt(std::move(m));
-  refuse(m.id, mcp::method_not_found, "quell has no method " + cut(one_line(m.method), 80, true));
+  refuse(m.id, mcp::method_not_found, "quell has no method " + cut(one_line(m.method), 80, character_set::utf8));
 }
 
 void server::take_notification(const mcp::message& m) {

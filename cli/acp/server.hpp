@@ -55,7 +55,8 @@ class server {
   using then = std::function<void(json modes)>;
   void with_modes(const json& id, std::string current, then next);
   void begin_session(const json& id);
-  void open_again(const mcp::message& m, bool replays);
+  enum class reopened : std::uint8_t { with_history, as_it_is };
+  void open_again(const mcp::message& m, reopened how);
   void replay(const json& id, const std::string& session, const std::string& cursor, json modes, shown_past past);
   void close_session(const mcp::message& m);
   void set_mode(const mcp::message& m);

@@ -80,12 +80,12 @@ void server::begin_session(const json& id) {
 
 /// `session/load` shows the conversation again, `session/resume` does not. A session is its scope, so any conversation
 /// that the token sees can be opened.
-void server::open_again(const mcp::message& m, bool replays) {
+void server::open_again(const mcp::message& m, reopened how) {
   const auto session = text_of(m.params, "sessionId");
   if (const auto scope = scope_path::parse(session); !scope)
     return refuse(m.id, mcp::invalid_params, "sessionId: " + scope.error().detail);
-  with_modes(m.id, agent_.value_or(automatic), [this, id = m.id, session, replays](json modes) {
-    if (replays) return replay(id, session, "", std::move(modes), {});
+  with_modes(m.id, agent_.value_or(automatic), [this, id = m.id, session, how](json modes) {
+    if (how == reopened::with_history) return replay(id, session, "", std::move(modes), {});
     if (!enter(id, session, text_of(modes, "currentModeId"))) return;
     reply(id, {{"modes", std::move(modes)}});
   });

@@ -23,14 +23,14 @@ int execute(session& s, const approvals_list_options&) {
     s.print_document({{"rules", *list}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   table rows({"ID", "SCOPE", "AGENT", "TOOL", "BY", "EXPIRES", "INPUT"});
   for (const auto& rule : *list)
     rows.add({short_id(text_of(rule, "id")), printable(text_of(rule, "scope")), printable(text_of(rule, "agent")),
               printable(text_of(rule, "tool")), printable(text_of(member(rule, "by"), "id")),
               instant_and_age(rule, "expires_at", v),
               printable(member(rule, "input").dump(-1, ' ', false, json::error_handler_t::replace))});
-  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.utf8));
+  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -80,7 +80,7 @@ int execute(session& s, const audit_list_options& o) {
     s.print_document({{"audit", all}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   table rows({"N", "AT", "BY", "DID", "TO", "VIA", "REASON"});
   for (const auto& entry : all) {
     const auto& data = member(entry, "data");
@@ -88,7 +88,7 @@ int execute(session& s, const audit_list_options& o) {
               printable(text_of(data, "action")), printable(text_of(data, "target")), through(data),
               printable(text_of(data, "reason"))});
   }
-  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.utf8));
+  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

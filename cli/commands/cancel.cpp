@@ -72,7 +72,7 @@ class cancel_command {
   }
 
  private:
-  view look() const { return {wall_now(), s_.globals.utc, s_.term.color_out, s_.term.utf8}; }
+  view look() const { return view_of(s_); }
 
   std::optional<milliseconds> lost(attempt& a, const problem& p) {
     const bool never = p.status == 0 && !p.sent && !a.body && !reached_;
@@ -167,8 +167,9 @@ class cancel_command {
   void progress(const attempt& a) {
     if (s_.json()) return s_.print_line({{"type", "progress"}, {"cancel", *a.body}});
     if (!s_.term.err_is_terminal) return;
-    const std::string line = cut(progress_text(*a.body, look()),
-                                 s_.term.columns > 0 ? static_cast<std::size_t>(s_.term.columns) : 79, s_.term.utf8);
+    const std::string line =
+        cut(progress_text(*a.body, look()), s_.term.columns > 0 ? static_cast<std::size_t>(s_.term.columns) : 79,
+            s_.term.characters);
     std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
     shown_ = true;
   }

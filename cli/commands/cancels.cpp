@@ -23,7 +23,7 @@ int execute(session& s, const cancels_options& o) {
     s.print_document({{"cancels", *list}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   table rows({"ID", "STATUS", "TARGET", "OPERATIONS>", "LEFT>", "BY", "SINCE", "REASON"});
   for (const auto& cancel : *list) {
     if (o.quiet) {
@@ -42,7 +42,7 @@ int execute(session& s, const cancels_options& o) {
   if (rows.empty())
     s.hint(o.open ? "no cancel is open" : "no cancel is known");
   else
-    s.print(rows.text(s.term.columns, s.term.utf8));
+    s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

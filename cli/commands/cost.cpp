@@ -58,7 +58,7 @@ int execute(session& s, const cost_options& o) {
   table shown({head, "CALLS>", "INPUT>", "CACHED>", "OUTPUT>", "COST>"});
   for (const auto& row : *rows) shown.add(cells(printable(text_of(row, o.by.c_str())), row));
   shown.add(cells("all", member(*all, "total")));
-  s.print(shown.text(s.term.columns, s.term.utf8));
+  s.print(shown.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -35,9 +35,10 @@ std::string audit_words(const json& data) {
 
 void show(const session& s, const json& event) {
   if (s.json()) return s.print_line(event);
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   const auto at = instant_of(event, "at");
-  std::string line = (at ? clock_text(*at, v.now, v.utc) : std::string("-")) + "  " + printable(text_of(event, "type"));
+  std::string line =
+      (at ? clock_text(*at, v.now, v.zone) : std::string("-")) + "  " + printable(text_of(event, "type"));
   if (const auto id = text_of(event, "operation"); !id.empty()) line += "  " + short_id(id);
   if (const auto id = text_of(event, "cancel"); !id.empty()) line += "  cancel " + short_id(id);
   if (const auto worker = text_of(event, "worker"); !worker.empty()) line += "  " + printable(worker);
@@ -48,10 +49,10 @@ void show(const session& s, const json& event) {
   else if (text_of(event, "type") == "audit")
     line += "  " + audit_words(data);
   else if (text_of(event, "type") == "output")
-    line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.utf8);
+    line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.characters);
   else
     line += event_words(event);
-  s.print(cut(line, static_cast<std::size_t>(s.term.columns), v.utf8) + "\n");
+  s.print(cut(line, static_cast<std::size_t>(s.term.columns), v.characters) + "\n");
   std::fflush(stdout);
 }
 

@@ -62,12 +62,12 @@ int show(session& s, api& controller, const history_options& o) {
     if (member(member(one, "summary"), "clear") == true) text = "(cleared)";
     if (member(one, "discarded") == true) text = "(gone) " + text;
     rows.add({std::to_string(number_of(one, "seq")), short_id(text_of(one, "message")), text_of(one, "role"),
-              cut(printable(text), most_shown, s.term.utf8)});
+              cut(printable(text), most_shown, s.term.characters)});
   }
   if (rows.empty())
     s.hint("there is no conversation in scope " + printable(o.scope));
   else
-    s.print(rows.text(s.term.columns, s.term.utf8));
+    s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -70,7 +70,8 @@ class logs_command {
       is_live = is_live || (status != "completed" && status != "failed" && status != "cancelled");
       const bool known =
           std::any_of(sources_.begin(), sources_.end(), [&](const auto& one) { return one->operation == id; });
-      if (kind == "task" && !known) add(id, short_id(id) + " " + cut(operation_name(operation), 24, s_.term.utf8));
+      if (kind == "task" && !known)
+        add(id, short_id(id) + " " + cut(operation_name(operation), 24, s_.term.characters));
     }
     if (o_.follow && is_live)
       s_.loop.after(between_lists, [this] { list(); });

@@ -82,7 +82,7 @@ int execute(session& s, const mcp_list_options&) {
     s.print_document({{"servers", *list}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   table rows({"NAME", "KIND", "LOGIN", "EXPIRES", "WHAT IS WRONG"});
   for (const auto& server : *list) {
     const auto at = server.find("login");
@@ -91,7 +91,7 @@ int execute(session& s, const mcp_list_options&) {
     rows.add({printable(text_of(server, "name")), text_of(server, "kind"), login_words(server),
               instant_and_age(login, "expires_at", v), trouble.empty() ? "-" : trouble});
   }
-  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.utf8));
+  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -42,7 +42,7 @@ std::string as_table(const json& list, const view& v, int columns) {
   for (const auto& operation : list)
     rows.add({short_id(text_of(operation, "id")), operation_state(operation, v), operation_age(operation, v),
               worker_of(operation), printable(text_of(operation, "scope")), operation_name(operation)});
-  return rows.empty() ? "" : rows.text(columns, v.utf8);
+  return rows.empty() ? "" : rows.text(columns, v.characters);
 }
 
 /// Each node: short id, status, age, worker, then its name. Names follow the branches; columns follow the longest name.
@@ -58,12 +58,13 @@ std::string as_tree(const json& list, const view& v, int columns) {
     nodes.push_back({text_of(operation, "id"), text_of(operation, "parent"), std::move(text)});
   }
   std::string out;
-  for (const auto& line : drawn_tree(nodes, v.utf8)) out += cut(line, static_cast<std::size_t>(columns), v.utf8) + "\n";
+  for (const auto& line : drawn_tree(nodes, v.characters))
+    out += cut(line, static_cast<std::size_t>(columns), v.characters) + "\n";
   return out;
 }
 
 std::string drawn(const session& s, const ps_options& o, const json& list) {
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   std::string out;
   if (o.quiet) {
     for (const auto& operation : list) out += text_of(operation, "id") + "\n";

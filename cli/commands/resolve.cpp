@@ -26,8 +26,7 @@ int execute(session& s, const resolve_options& o) {
   if (s.json())
     s.print_document(*answered);
   else if (o.id)
-    s.print(short_id(text_of(*answered, "id")) + " " +
-            operation_state(*answered, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}) + "\n");
+    s.print(short_id(text_of(*answered, "id")) + " " + operation_state(*answered, view_of(s)) + "\n");
   else
     s.print("worker " + *o.worker + ": its work is declared dead\n");
   return exit_code::done;

@@ -139,8 +139,7 @@ class run_command {
     const auto& error = member(*operation_, "error");
     const std::string code = text_of(error, "code"), status = text_of(*operation_, "status");
     if (status == "cancelled") {
-      for (const auto& line : operation_reasons(*operation_, {wall_now(), s_.globals.utc, false, false}))
-        s_.hint("cancelled; " + line);
+      for (const auto& line : operation_reasons(*operation_, plain_view_of(s_))) s_.hint("cancelled; " + line);
     } else if (!code.empty() && code != name_of(failure_code::error)) {
       s_.warn(code + ": " + text_of(error, "message"));
     }
@@ -234,7 +233,7 @@ class run_command {
   }
 
   void tell_waiting(const json& operation) {
-    const auto lines = operation_reasons(operation, {wall_now(), s_.globals.utc, false, false});
+    const auto lines = operation_reasons(operation, plain_view_of(s_));
     if (text_of(operation, "status") != "pending" || lines.empty()) return;
     const std::string what =
         text_of(member(operation, "waiting_for"), "what") + text_of(member(operation, "waiting_for"), "detail");

@@ -33,7 +33,7 @@ int execute(session& s, const scopes_options& o) {
   if (rows.empty())
     s.hint("no scope is known");
   else
-    s.print(rows.text(s.term.columns, s.term.utf8));
+    s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -30,7 +30,7 @@ void actor_rows(const json& operation, const row_writer& row, const view& v) {
     if (const auto tool = text_of(turn, "current_tool"); !tool.empty()) row("runs", printable(tool));
     if (const auto calls = number_of(turn, "tool_calls"); calls > 0) row("tools", std::to_string(calls) + " calls");
     row("usage", usage_text(member(turn, "usage")));
-    std::string name = "text", text = cut_columns(safe_text(text_of(turn, "text")), 4000, v.utf8);
+    std::string name = "text", text = cut_columns(safe_text(text_of(turn, "text")), 4000, v.characters);
     for (std::size_t begin = 0; begin < text.size();) {
       const auto end = std::min(text.find('\n', begin), text.size());
       row(std::exchange(name, ""), text.substr(begin, end - begin));
@@ -42,12 +42,12 @@ void actor_rows(const json& operation, const row_writer& row, const view& v) {
   if (!tool.is_object()) return;
   row("tool", printable(text_of(operation, "name")));
   row("call", printable(text_of(tool, "call")));
-  row("input", cut(printable(to_line(member(tool, "input"))), 2000, v.utf8));
+  row("input", cut(printable(to_line(member(tool, "input"))), 2000, v.characters));
   if (const auto& changed = member(tool, "changed"); changed.is_object()) {
     const auto& by = member(changed, "by");
     const auto name = text_of(by, "name");
     row("changed", "by " + printable(name.empty() ? text_of(by, "id") : name) + ", ran with " +
-                       cut(printable(to_line(member(changed, "input"))), 2000, v.utf8));
+                       cut(printable(to_line(member(changed, "input"))), 2000, v.characters));
   }
   if (member(tool, "exclusive") == true) row("runs", "alone: no other call of the turn beside it");
   if (const auto limit = number_of(tool, "timeout_ms"); limit > 0) row("limit", duration_text(milliseconds{limit}));
@@ -117,7 +117,7 @@ std::string described_operation(const json& operation, const view& v) {
   if (const auto signal = text_of(exit, "signal"); !signal.empty()) row("exit", "signal " + signal);
   // The result of a turn is its text and usage, already shown above.
   if (!member(operation, "result").is_null() && !member(operation, "turn").is_object())
-    row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
+    row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.characters));
   return out;
 }
 
@@ -133,7 +133,7 @@ int execute(session& s, const show_options& o) {
   if (s.json())
     s.print_document(*operation);
   else
-    s.print(described_operation(*operation, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}));
+    s.print(described_operation(*operation, view_of(s)));
   return exit_code::done;
 }
 

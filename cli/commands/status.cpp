@@ -36,7 +36,7 @@ int execute(session& s, const status_options&) {
     s.print_document(*status);
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   const auto open = number_of(*status, "cancels_open");
   const bool is_hidden = member(*status, "cancels_open").is_null();
   std::string out = "controller  " + (*controller)->where().url + ", version " +

@@ -39,7 +39,7 @@ int execute(session& s, const token_list_options&) {
     s.print_document({{"tokens", *list}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const view v = view_of(s);
   table rows({"ID", "NAME", "ROLE", "SCOPE", "CREATED", "EXPIRES", "LAST USED"});
   for (const auto& token : *list) {
     const auto scope = printable(text_of(token, "scope"));
@@ -47,7 +47,7 @@ int execute(session& s, const token_list_options&) {
               scope.empty() ? "-" : scope, instant_and_age(token, "created_at", v),
               instant_and_age(token, "expires_at", v), instant_and_age(token, "last_used_at", v)});
   }
-  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.utf8));
+  if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

@@ -46,8 +46,7 @@ int execute(session& s, const wait_options& o) {
       if (s.json())
         s.print_line({{"type", "operation"}, {"operation", operation}});
       else
-        s.print(short_id(id) + " " +
-                operation_state(operation, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}) + "\n");
+        s.print(short_id(id) + " " + operation_state(operation, view_of(s)) + "\n");
       if (--left == 0 && !code) code = ids->size() == 1 ? one : all_well ? exit_code::done : exit_code::refused;
     };
     c.refused = [&](const problem& p) {

@@ -127,7 +127,7 @@ int execute(session& s, const worker_list_options& o) {
   if (rows.empty())
     s.hint("no worker is enrolled: quell worker add NAME");
   else
-    s.print(rows.text(s.term.columns, s.term.utf8));
+    s.print(rows.text(s.term.columns, s.term.characters));
   return exit_code::done;
 }
 

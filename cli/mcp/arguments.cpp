@@ -11,7 +11,7 @@
 namespace quell::cli::mcp {
 namespace {
 
-std::string shown(std::string_view text) { return "\"" + cut(one_line(text), 80, true) + "\""; }
+std::string shown(std::string_view text) { return "\"" + cut(one_line(text), 80, character_set::utf8) + "\""; }
 
 /// Takes arguments out of the object and keeps the first error.
 class reader {

@@ -51,7 +51,8 @@ void server::take_request(message m) {
     return answer_request(
         m,
         {{"supportedVersions", {stateless_version}}, {"capabilities", abilities()}, {"instructions", instructions()}});
-  channel_->send(error_line(m.id, method_not_found, "quell has no method " + cut(one_line(m.method), 80, true)));
+  channel_->send(
+      error_line(m.id, method_not_found, "quell has no method " + cut(one_line(m.method), 80, character_set::utf8)));
 }
 
 void server::initialize(const message& m) {

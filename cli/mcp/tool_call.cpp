@@ -56,7 +56,7 @@ void tool_call::fail(const problem& p) {
   finish({clipped(p.detail + (may_pass(p) ? " Call again in a while." : "")), is_theirs ? document : json(), true});
 }
 
-view tool_call::now() const { return {wall_now(), true, false, true}; }
+view tool_call::now() const { return {wall_now(), time_zone::utc, false, character_set::utf8}; }
 
 void tool_call::pause(milliseconds how_long, std::function<void()> next) {
   const auto timer = std::make_shared<event_loop::handle>(0);

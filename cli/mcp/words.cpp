@@ -96,7 +96,8 @@ std::string headline(const json& operation, const view& v) {
   const auto worker = printable(text_of(operation, "worker"));
   return short_id(text_of(operation, "id")) + " " + operation_state(operation, v) + " " +
          (is_over(operation) ? "after " : "") + operation_age(operation, v) + ": " +
-         cut(one_line(operation_name(operation)), most_name, true) + (worker.empty() ? "" : " (on " + worker + ")");
+         cut(one_line(operation_name(operation)), most_name, character_set::utf8) +
+         (worker.empty() ? "" : " (on " + worker + ")");
 }
 
 std::string run_text(const json& operation, const view& v, bool by_user) {
@@ -117,7 +118,7 @@ std::string show_text(const json& operation, const view& v) {
   return lines_of(operation, v, first, false);
 }
 
-std::string list_text(const json& operations, const view& v, bool more) {
+std::string list_text(const json& operations, const view& v, bool has_more) {
   if (!operations.is_array() || operations.empty()) return "Nothing. Next: quell_run starts something.";
   constexpr std::size_t room = most_characters - 160;
   std::string out;
@@ -129,7 +130,7 @@ std::string list_text(const json& operations, const view& v, bool more) {
     out += line;
     ++shown;
   }
-  if (shown < operations.size() || more)
+  if (shown < operations.size() || has_more)
     out += "(" + std::to_string(shown) + " shown, newest first; there are more: ask with status or limit)\n";
   return clipped(out + "Next: quell_show, quell_output or quell_cancel with one of these ids.");
 }

@@ -31,7 +31,7 @@ std::string run_text(const json& operation, const view& v, bool by_user);
 std::string wait_text(const json& operation, const view& v, bool by_user);
 std::string show_text(const json& operation, const view& v);
 /// `more`: further operations exist.
-std::string list_text(const json& operations, const view& v, bool more);
+std::string list_text(const json& operations, const view& v, bool has_more);
 
 /// The last part of a stream.
 struct output_tail {

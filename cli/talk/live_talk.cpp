@@ -247,7 +247,7 @@ void live_talk::show_status() {
   has_status_ = true;
   const auto line = meter(level_db_, meter_width) + " " + printable(transcript_);
   const auto columns = s_.term.columns > 1 ? static_cast<std::size_t>(s_.term.columns) - 1 : 79;
-  std::fprintf(stderr, "\r%s\x1b[K", cut(line, columns, s_.term.utf8).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", cut(line, columns, s_.term.characters).c_str());
 }
 
 void live_talk::clear_status() {

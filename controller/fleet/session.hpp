@@ -60,9 +60,10 @@ struct session {
     if (left <= sender.last_acknowledged()) progress_at = now;
     left = number;
   }
-  /// True if the worker has frames that it has not applied.
-  bool owes(bool reported_departures) const {
-    return reported_departures ? left > sender.last_acknowledged() : outstanding();
+  /// True if the worker has frames that it has not applied. `are_departures_known`: frames that have not left do not
+  /// count.
+  bool owes(bool are_departures_known) const {
+    return are_departures_known ? left > sender.last_acknowledged() : outstanding();
   }
 
   bool outstanding() const { return sender.last_sent() > sender.last_acknowledged(); }

@@ -78,22 +78,22 @@ records::call_outcome interrupted_call() {
                         "The controller was restarted while the call ran: what it did until then is unknown.")};
 }
 
-records::call_outcome late_call(bool began) {
+records::call_outcome late_call(bool has_begun) {
   return {false, false,
-          began ? failed_result(failure_code::timeout, "The turn ran out of its time before this call ended.")
-                : failed_result(failure_code::timeout, "Tool call was not started: the turn ran out of its time.")};
+          has_begun ? failed_result(failure_code::timeout, "The turn ran out of its time before this call ended.")
+                    : failed_result(failure_code::timeout, "Tool call was not started: the turn ran out of its time.")};
 }
 
-records::call_outcome unpaid_call(bool began) {
+records::call_outcome unpaid_call(bool has_begun) {
   return {false, false,
-          began ? failed_result(failure_code::budget, "The turn's budget was used up before this call ended.")
-                : failed_result(failure_code::budget, "Tool call was not started: the turn's budget was used up.")};
+          has_begun ? failed_result(failure_code::budget, "The turn's budget was used up before this call ended.")
+                    : failed_result(failure_code::budget, "Tool call was not started: the turn's budget was used up.")};
 }
 
-records::call_outcome left_call(bool began) {
+records::call_outcome left_call(bool has_begun) {
   return {false, false,
-          began ? failed_result(failure_code::interrupted, "The turn ended before this call did.")
-                : failed_result(failure_code::interrupted, "The turn ended; this call was not started.")};
+          has_begun ? failed_result(failure_code::interrupted, "The turn ended before this call did.")
+                    : failed_result(failure_code::interrupted, "The turn ended; this call was not started.")};
 }
 
 std::string_view abort_reason_of(stop_cause cause) {

@@ -25,9 +25,9 @@ records::call_outcome cancelled_call();
 records::call_outcome call_not_started();
 records::call_outcome interrupted_call();
 /// The result of a call whose turn ran out of time, used up its budget or ended for another reason.
-records::call_outcome late_call(bool began);
-records::call_outcome unpaid_call(bool began);
-records::call_outcome left_call(bool began);
+records::call_outcome late_call(bool has_begun);
+records::call_outcome unpaid_call(bool has_begun);
+records::call_outcome left_call(bool has_begun);
 /// The `reason` of a turn_abort.
 std::string_view abort_reason_of(stop_cause cause);
 records::call_outcome interrupted_before_start();

@@ -111,9 +111,9 @@ void agent_talk::take_news(exchange_id id, time_point now) {
   }
   if (!ending) return;
   const auto why = from.why;
-  const bool answered = from.answered;
+  const bool was_answered = from.answered;
   exchanges_.erase(id);
-  if (!one.is_ended) exchange_ended(why, answered, *ending, one, now);
+  if (!one.is_ended) exchange_ended(why, was_answered, *ending, one, now);
 }
 
 void agent_talk::take_message(exchange& from, call_number number, call& one, const std::string& text, time_point now) {
@@ -199,14 +199,14 @@ void agent_talk::look_later(call& one, time_point now) {
   one.look_at = now + (one.sending != 0 ? std::chrono::milliseconds(a2a_limits::silent_stream) : one.pause);
 }
 
-void agent_talk::exchange_ended(purpose why, bool answered, const http_ending& end, call& one, time_point now) {
+void agent_talk::exchange_ended(purpose why, bool was_answered, const http_ending& end, call& one, time_point now) {
   switch (why) {
   case purpose::send:
     one.sending = 0;
     one.is_sent = one.is_sent || end.sent;
     if (one.is_named) {
       one.look_at = now; // the stream is over, or there was none: the task is looked at
-    } else if (answered) {
+    } else if (was_answered) {
       fail(one, {"a2a_broken", who() + ": its answer names no task", {}}, true);
     } else {
       fail(one, fault_of("the message", end), end.sent);
@@ -214,7 +214,7 @@ void agent_talk::exchange_ended(purpose why, bool answered, const http_ending& e
     return;
   case purpose::look:
     one.looking = 0;
-    if (!answered) {
+    if (!was_answered) {
       if (!one.is_cancelled && now - one.answered_at > a2a_limits::lost_after)
         return fail(one, fault_of("its task", end), true);
     } else if (one.is_refused) {
@@ -224,7 +224,7 @@ void agent_talk::exchange_ended(purpose why, bool answered, const http_ending& e
     return;
   case purpose::stop:
     one.stopping = 0;
-    if (answered) return;
+    if (was_answered) return;
     if (!may_pass(end)) return settle(one, "refused");
     one.stop_at = now + a2a_limits::first_look * 2;
     return;

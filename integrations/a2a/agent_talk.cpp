@@ -25,12 +25,13 @@ agent_talk::exchange_id agent_talk::ask(purpose why, call_number of, http_ask wh
   return id;
 }
 
-http_ask agent_talk::post(const std::string& method, json params, bool streams) const {
+http_ask agent_talk::post(const std::string& method, json params, answer_form form) const {
   if (!card_->tenant.empty()) params["tenant"] = card_->tenant;
   http_ask what;
   what.url = card_->url;
-  what.headers = {"Content-Type: application/json",
-                  streams ? "Accept: text/event-stream, application/json" : "Accept: application/json"};
+  what.headers = {"Content-Type: application/json", form == answer_form::stream
+                                                        ? "Accept: text/event-stream, application/json"
+                                                        : "Accept: application/json"};
   what.body =
       dump_json({{"jsonrpc", "2.0"}, {"id", ++next_request_}, {"method", method}, {"params", std::move(params)}});
   what.never_twice = true;
@@ -97,17 +98,19 @@ void agent_talk::send(call_number number, call& one, time_point now) {
                 {"historyLength", 0},
                 {"acceptedOutputModes", json::array({"text/plain", "application/json"})}}}};
   const bool streams = card_->streams;
-  one.sending =
-      ask(purpose::send, number, post(streams ? "SendStreamingMessage" : "SendMessage", std::move(params), streams),
-          streams ? std::chrono::seconds(0) : a2a_limits::request_timeout, now);
+  one.sending = ask(purpose::send, number,
+                    post(streams ? "SendStreamingMessage" : "SendMessage", std::move(params),
+                         streams ? answer_form::stream : answer_form::whole),
+                    streams ? std::chrono::seconds(0) : a2a_limits::request_timeout, now);
   if (streams) one.look_at = now + a2a_limits::silent_stream;
 }
 
 void agent_talk::look(call_number number, call& one, time_point now) {
   one.look_at = time_point::max();
   if (one.looking != 0 || one.view.id().empty()) return;
-  one.looking = ask(purpose::look, number, post("GetTask", {{"id", one.view.id()}, {"historyLength", 0}}, false),
-                    a2a_limits::request_timeout, now);
+  one.looking =
+      ask(purpose::look, number, post("GetTask", {{"id", one.view.id()}, {"historyLength", 0}}, answer_form::whole),
+          a2a_limits::request_timeout, now);
 }
 
 void agent_talk::stop(call_number number, call& one, time_point now) {
@@ -115,7 +118,8 @@ void agent_talk::stop(call_number number, call& one, time_point now) {
   if (one.stopping != 0 || one.view.id().empty() || !card_) return;
   const auto reason = excerpt(one.reason, 500);
   one.stopping =
-      ask(purpose::stop, number, post("CancelTask", {{"id", one.view.id()}, {"metadata", {{"reason", reason}}}}, false),
+      ask(purpose::stop, number,
+          post("CancelTask", {{"id", one.view.id()}, {"metadata", {{"reason", reason}}}}, answer_form::whole),
           a2a_limits::request_timeout, now);
 }
 
@@ -148,10 +152,10 @@ void agent_talk::settle(call& one, const std::string& late) {
   one.is_ended = true;
 }
 
-void agent_talk::fail(call& one, fault why, bool sent) {
-  if (one.is_cancelled) return settle(one, sent ? "ignored" : "not_sent");
+void agent_talk::fail(call& one, fault why, bool was_sent) {
+  if (one.is_cancelled) return settle(one, was_sent ? "ignored" : "not_sent");
   one.is_ended = true;
-  one.channel->tell(mcp_call_events::failed{std::move(why), sent});
+  one.channel->tell(mcp_call_events::failed{std::move(why), was_sent});
 }
 
 void agent_talk::close(exchange_id& id) {

@@ -75,7 +75,8 @@ class agent_talk {
   };
 
   exchange_id ask(purpose why, call_number of, http_ask what, std::chrono::milliseconds limit, time_point now);
-  http_ask post(const std::string& method, json params, bool streams) const;
+  enum class answer_form : std::uint8_t { whole, stream };
+  http_ask post(const std::string& method, json params, answer_form form) const;
   void ask_for_card(time_point now);
   void card_ended(const http_ending& end, const std::vector<std::string>& messages, time_point now);
   void answer_list(const result<std::vector<mcp_tool>>& tools);
@@ -87,10 +88,10 @@ class agent_talk {
   void take_refusal(exchange& from, call& one, const json& error, time_point now);
   void take_state(call_number number, call& one, time_point now);
   void look_later(call& one, time_point now);
-  void exchange_ended(purpose why, bool answered, const http_ending& end, call& one, time_point now);
+  void exchange_ended(purpose why, bool was_answered, const http_ending& end, call& one, time_point now);
   /// The agent may have the message.
   bool has_left(const call& one) const;
-  void fail(call& one, fault why, bool sent);
+  void fail(call& one, fault why, bool was_sent);
   /// The end of the cancel is known, or nobody waits for it.
   void settle(call& one, const std::string& late);
   void close(exchange_id& id);

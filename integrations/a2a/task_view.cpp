@@ -128,7 +128,8 @@ bool task_view::take(const json& what) {
   }
   if (const json& update = member(what, "artifactUpdate"); update.is_object()) {
     if (!take_ids(update, "taskId")) return false;
-    take_artifact(member(update, "artifact"), member(update, "append") == json(true));
+    take_artifact(member(update, "artifact"),
+                  member(update, "append") == json(true) ? artifact_text::appends : artifact_text::replaces);
     return true;
   }
   if (!member(what, "status").is_object() || !take_ids(what, "id")) return false;
@@ -137,7 +138,7 @@ bool task_view::take(const json& what) {
     text_bytes_ = blocks_ = 0;
     media_.give_all_back();
     truncated_ = false;
-    for (const json& one : all) take_artifact(one, false);
+    for (const json& one : all) take_artifact(one, artifact_text::replaces);
   }
   take_status(member(what, "status"));
   return true;
@@ -150,7 +151,7 @@ void task_view::take_status(const json& status) {
   status_text_ = text_of_message(member(status, "message"));
 }
 
-void task_view::take_artifact(const json& what, bool append) {
+void task_view::take_artifact(const json& what, artifact_text how) {
   if (!what.is_object()) return;
   const auto id = text_member(what, "artifactId");
   auto at = std::find_if(artifacts_.begin(), artifacts_.end(), [&](const artifact& a) { return a.id == id; });
@@ -161,7 +162,7 @@ void task_view::take_artifact(const json& what, bool append) {
     }
     artifacts_.push_back({id.substr(0, a2a_limits::id_bytes), json::array()});
     at = std::prev(artifacts_.end());
-  } else if (!append) {
+  } else if (how == artifact_text::replaces) {
     for (const json& block : at->blocks) {
       const auto media =
           artifact_bytes(member(block, "data")) + artifact_bytes(member(member(block, "resource"), "blob"));

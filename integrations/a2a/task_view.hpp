@@ -51,7 +51,8 @@ class task_view {
   };
   bool take_ids(const json& what, const char* id_name);
   void take_status(const json& status);
-  void take_artifact(const json& what, bool append);
+  enum class artifact_text : std::uint8_t { replaces, appends };
+  void take_artifact(const json& what, artifact_text how);
   void take_parts(const json& parts, json& into);
   void add_file(const json& part, std::string raw, json& into);
   void add_text(std::string text, json& into);

@@ -21,8 +21,9 @@ class attempt_host {
   virtual ~attempt_host() = default;
   /// Events in order; after `finished` only `ended` follows.
   virtual void on_events(std::vector<model_event> events) = 0;
-  /// Bytes have arrived. `event`: part of the answer itself, not only connection traffic.
-  virtual void alive(bool event) = 0;
+  /// `event`: a part of the answer itself. `bytes`: others, such as a comment of its stream.
+  enum class sign_of_life : std::uint8_t { bytes, event };
+  virtual void alive(sign_of_life what) = 0;
   /// Only the formal end of the answer is missing: see reply_reader.
   virtual void settled() = 0;
   virtual void failed(provider_error what, model_usage usage) = 0;

@@ -160,7 +160,7 @@ provider_error of_stream_error(std::string_view error) {
   return {{"model_refused", detail, {}}, false, {}};
 }
 
-provider_error of_transfer(int curl_code, std::string_view words, bool any_event) {
+provider_error of_transfer(int curl_code, std::string_view words, bool had_event) {
   const std::string detail = excerpt(words, 200);
   switch (static_cast<CURLcode>(curl_code)) {
   case CURLE_COULDNT_RESOLVE_HOST:
@@ -181,15 +181,15 @@ provider_error of_transfer(int curl_code, std::string_view words, bool any_event
             false,
             {}};
   case CURLE_SSL_CONNECT_ERROR:
-    return {{"model_unavailable", "no TLS connection came about (" + detail + ")", {}}, !any_event, {}};
+    return {{"model_unavailable", "no TLS connection came about (" + detail + ")", {}}, !had_event, {}};
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
     return broken("what answers there speaks no HTTP that we understand (" + detail + ")");
   default:
-    return {{any_event ? "model_cut" : "model_unavailable",
+    return {{had_event ? "model_cut" : "model_unavailable",
              std::string("the connection was lost ") +
-                 (any_event ? "in the middle of the answer" : "before the answer") + " (" + detail + ")",
+                 (had_event ? "in the middle of the answer" : "before the answer") + " (" + detail + ")",
              {}},
             true,
             {}};

@@ -27,7 +27,7 @@ provider_error error_from_body(const refusal& what);
 provider_error of_stream_error(std::string_view error);
 
 /// From a transfer that libcurl ended; `words` is libcurl's message, `any_event` says whether the stream had begun.
-provider_error of_transfer(int curl_code, std::string_view words, bool any_event);
+provider_error of_transfer(int curl_code, std::string_view words, bool had_event);
 
 /// The wait that the server asked for: `retry-after-ms`, or `retry-after` in seconds or as a date. Nullopt if it is
 /// unintelligible or in the past.

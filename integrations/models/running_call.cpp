@@ -272,8 +272,8 @@ void running_call::note_usage() {
   listening_->note_usage(now);
 }
 
-void running_call::alive(bool event) {
-  if (phase_ == phase::waiting && event) {
+void running_call::alive(sign_of_life what) {
+  if (phase_ == phase::waiting && what == sign_of_life::event) {
     phase_ = phase::streaming;
     note_usage(); // the first event can tell the input's tokens
     touched_();

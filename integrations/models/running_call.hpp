@@ -44,7 +44,7 @@ class running_call final : public attempt_host {
   bool over() const { return phase_ == phase::over; }
 
   void on_events(std::vector<model_event> events) override;
-  void alive(bool event) override;
+  void alive(sign_of_life what) override;
   void settled() override;
   void failed(provider_error what, model_usage usage) override;
   void ended() override;

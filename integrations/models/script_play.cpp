@@ -121,7 +121,7 @@ bool script_play::play(const script_steps::fail& step, model_clock::time_point) 
 }
 
 void script_play::tell(model_event event) {
-  host_.alive(true);
+  host_.alive(attempt_host::sign_of_life::event);
   std::vector<model_event> one;
   one.push_back(std::move(event));
   host_.on_events(std::move(one));

@@ -74,7 +74,7 @@ bool web_attempt::is_stream() {
 
 bool web_attempt::take_body(std::string_view bytes) {
   body_bytes_ += bytes.size();
-  host_.alive(false);
+  host_.alive(attempt_host::sign_of_life::bytes);
   if (!is_stream()) {
     const std::size_t room = limits::error_body_bytes - response_.body.size();
     response_.body += bytes.substr(0, room);
@@ -94,7 +94,7 @@ bool web_attempt::take_events(std::string_view bytes) {
   const auto took = decoder_.take(bytes, [this](std::string_view name, std::string_view data) {
     if (reader_->finished()) return false;
     any_event_ = true;
-    host_.alive(true);
+    host_.alive(attempt_host::sign_of_life::event);
     std::vector<model_event> events;
     provider_error_ = reader_->take(name, data, events);
     if (!events.empty()) host_.on_events(std::move(events));

@@ -19,7 +19,7 @@ void brain_side::on_gateway_message(const frame& f) {
   case tag::brain_cancel:
     return cancelled();
   case tag::brain_choice:
-    return chosen(f.payload != std::string(1, '\0'));
+    return chosen(choice_in(f.payload));
   case tag::brain_summary_request:
     return send(tag::brain_summary, summary());
   default:
@@ -66,10 +66,10 @@ void brain_side::cancelled() {
   if (!past_.empty() && past_.back().n == last_) past_.pop_back(); // cancelled while or after it was spoken
 }
 
-void brain_side::chosen(bool continues) {
+void brain_side::chosen(user_choice what) {
   if (!open_ || !open_->answer) return;
   const auto q = *std::exchange(open_, std::nullopt);
-  if (continues) {
+  if (what == user_choice::go_on) {
     keep(q, *q.answer);
     return send(tag::answer, *q.answer);
   }

@@ -85,7 +85,7 @@ class brain_side {
   void send(tag t, std::string payload = {}) { effect(brain_effects::to_gateway{{t, std::move(payload)}}); }
   void ask(const std::string& text);
   void cancelled();
-  void chosen(bool continues);
+  void chosen(user_choice what);
   void keep(const query& q, std::string answer);
   std::string summary() const;
 

@@ -83,8 +83,8 @@ void client_side::choose(char key) {
   }
   if (menu_ != menu::before_speech || (key != '1' && key != '2')) return;
   if (std::exchange(is_replaying_, false)) effect(client_effects::silence{});
-  send(tag::choice, std::string(1, key == '1' ? '\1' : '\0'));
   is_requested_ = key == '1';
+  send(tag::choice, payload_of(is_requested_ ? user_choice::go_on : user_choice::drop));
   open(menu::none);
 }
 

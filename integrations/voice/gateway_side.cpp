@@ -102,7 +102,7 @@ void gateway_side::on_client_message(const frame& f) {
   case tag::interrupt_speech:
     return interrupt();
   case tag::choice:
-    return choose(f.payload != std::string(1, '\0'));
+    return choose(choice_in(f.payload));
   case tag::summary_request:
     return effect(does::to_brain{{tag::brain_summary_request}});
   case tag::cancel:
@@ -334,11 +334,11 @@ void gateway_side::lingered(exchange_number n) {
   if (!is_over_ && at != live_.end() && at->phase == phase::interrupted) settle_interrupted();
 }
 
-void gateway_side::choose(bool continues) {
+void gateway_side::choose(user_choice what) {
   const auto at = at_brain();
   if (at == live_.end() || at->phase != phase::questioned) return; // no choice is open: a late key
-  effect(does::to_brain{{tag::brain_choice, std::string(1, continues ? '\1' : '\0')}});
-  if (continues) {
+  effect(does::to_brain{{tag::brain_choice, payload_of(what)}});
+  if (what == user_choice::go_on) {
     at->phase = at->answers.empty() ? phase::requested : phase::answering;
     return speak_next();
   }

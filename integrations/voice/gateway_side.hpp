@@ -282,7 +282,7 @@ class gateway_side {
   void cancel_all();
   void tell_cancelled();
   void interrupt();
-  void choose(bool continues);
+  void choose(user_choice what);
   void answered(const frame& f);
 
   std::deque<exchange> live_; ///< oldest first

@@ -51,6 +51,13 @@ struct frame {
   friend bool operator==(const frame&, const frame&) = default;
 };
 
+/// Whether an answer is spoken: the payload of a choice.
+enum class user_choice : std::uint8_t { drop, go_on };
+inline user_choice choice_in(std::string_view payload) {
+  return payload == std::string_view("\0", 1) ? user_choice::drop : user_choice::go_on;
+}
+inline std::string payload_of(user_choice what) { return std::string(1, what == user_choice::go_on ? '\1' : '\0'); }
+
 /// Sender and receiver. A tag of another direction is unknown.
 enum class direction : std::uint8_t { client_to_gateway, gateway_to_client, gateway_to_brain, brain_to_gateway };
 

@@ -12,7 +12,7 @@ using quell::printable;
 
 namespace {
 
-const view at_noon{*parse_instant("2026-11-20T09:52:01.004Z"), true, false, true};
+const view at_noon{*parse_instant("2026-11-20T09:52:01.004Z"), time_zone::utc, false, character_set::utf8};
 
 json cancel() {
   return json::parse(

@@ -67,9 +67,9 @@ TEST_CASE("wide characters take two columns, colours none, and nothing is cut in
   CHECK(columns_of("漢字") == 4);
   CHECK(columns_of("\x1b[1mab\x1b[0m") == 2);
   CHECK(columns_of("e\xcc\x81") == 1); // a combining accent
-  CHECK(cut_columns("漢字漢字", 6, true) == "漢字…");
-  CHECK(cut_columns("漢字漢字", 8, true) == "漢字漢字");
-  CHECK(columns_of(cut_columns("\x1b[31m漢字漢字\x1b[0m", 5, true)) <= 5);
+  CHECK(cut_columns("漢字漢字", 6, character_set::utf8) == "漢字…");
+  CHECK(cut_columns("漢字漢字", 8, character_set::utf8) == "漢字漢字");
+  CHECK(columns_of(cut_columns("\x1b[31m漢字漢字\x1b[0m", 5, character_set::utf8)) <= 5);
   for (const char* broken : {"\xff\xff", "\xe6\xbc", "\xc3", "a\xf0\x9f"}) CHECK(columns_of(broken) >= 1);
 }
 
@@ -120,7 +120,8 @@ TEST_CASE("the screen takes away exactly the rows that it drew") {
   std::string bytes;
   std::size_t cursor_row = 0;
   live_screen screen([&](std::string_view b) { bytes += b; },
-                     {.rows_above_cursor = [&] { return cursor_row; }, .draw = [&] { bytes += "> "; }}, false);
+                     {.rows_above_cursor = [&] { return cursor_row; }, .draw = [&] { bytes += "> "; }},
+                     character_set::ascii);
   screen.set_size(20, 8);
   screen.draw();
   CHECK(bytes == "> ");
@@ -311,7 +312,7 @@ TEST_CASE("a stop is summed up with its proof") {
 }
 
 TEST_CASE("what waits for a human or for its turn says what to do about it") {
-  const view v{wall_now(), true, false, false};
+  const view v{wall_now(), time_zone::utc, false, character_set::ascii};
   const json paused{{"id", turn},
                     {"kind", "tool_call"},
                     {"status", "paused"},
@@ -336,7 +337,7 @@ TEST_CASE("a conversation is shown with its calls, their endings, and what was c
     {"role":"tool","results":[{"call":"a","name":"exec","ok":true,"result":{}},{"call":"b","name":"read","ok":false,"cancelled":true}]},
     {"role":"assistant","text":"Half","interrupted":true},
     {"role":"user","at":null,"author":null,"text":"never","discarded":true}])");
-  const view v{*parse_instant("2026-11-20T10:00:00Z"), true, false, false};
+  const view v{*parse_instant("2026-11-20T10:00:00Z"), time_zone::utc, false, character_set::ascii};
   CHECK(conversation_lines(messages, v, 80) == std::vector<std::string>{"09:51:07Z Mia: do it", "Yes.", "  exec ls  ok",
                                                                         "  read x  cancelled", "Half (interrupted)",
                                                                         "-: never (not part of the conversation)"});

@@ -9,8 +9,8 @@ using namespace quell::controller::http;
 
 namespace {
 
-std::string pointer_of_decision(const std::string& body, bool approved = true) {
-  const auto read = read_decision(body, approved);
+std::string pointer_of_decision(const std::string& body, approval_outcome how = approval_outcome::approved) {
+  const auto read = read_decision(body, how);
   return read ? "fits" : read.error().errors.empty() ? "?" : read.error().errors.front().pointer;
 }
 
@@ -27,7 +27,9 @@ std::string errors_of_choice(const std::string& members) {
   return errors_of_decision_body(read_message(R"({"scope":"a","text":"x","author":{"id":"mia"},)" + members + "}"));
 }
 
-std::string errors_of_approval(const std::string& body) { return errors_of_decision_body(read_decision(body, true)); }
+std::string errors_of_approval(const std::string& body) {
+  return errors_of_decision_body(read_decision(body, approval_outcome::approved));
+}
 
 std::string pointer_of_choice(const std::string& members) {
   const auto read = read_message(R"({"scope":"a","text":"x","author":{"id":"mia"},)" + members + "}");
@@ -37,12 +39,13 @@ std::string pointer_of_choice(const std::string& members) {
 } // namespace
 
 TEST_CASE("the input of an approval is kept as it is, nulls too") {
-  const auto read = read_decision(R"({"reason":null,"input":{"b":null,"a":[1,null]},"by":{"id":"ann"}})", true);
+  const auto read =
+      read_decision(R"({"reason":null,"input":{"b":null,"a":[1,null]},"by":{"id":"ann"}})", approval_outcome::approved);
   REQUIRE(read);
   CHECK(read->word.input == R"({"a":[1,null],"b":null})");
   CHECK(read->word.by.id == "ann");
-  CHECK(read_decision(R"({"input":null})", true)->word.input.empty());
-  CHECK(read_decision("", true)->word.input.empty());
+  CHECK(read_decision(R"({"input":null})", approval_outcome::approved)->word.input.empty());
+  CHECK(read_decision("", approval_outcome::approved)->word.input.empty());
 }
 
 TEST_CASE("an input is an object, of a call that waits to begin, and does not stand") {
@@ -50,7 +53,7 @@ TEST_CASE("an input is an object, of a call that waits to begin, and does not st
   CHECK(pointer_of_decision(R"({"input":"x"})") == "/input");
   CHECK(pointer_of_decision(R"({"input":{},"always":{"for_ms":5}})") == "/always");
   CHECK(pointer_of_decision(R"({"input":{},"question":"01a1f869-3df9-7303-8207-dde70bee07dd"})") == "/input");
-  CHECK(pointer_of_decision(R"({"input":{}})", false) == "/input"); // a denial has none
+  CHECK(pointer_of_decision(R"({"input":{}})", approval_outcome::denied) == "/input"); // a denial has none
 }
 
 TEST_CASE("a message chooses a model, tools and a parent within limits") {

@@ -126,10 +126,7 @@ SQL_WHY = "SQL text lives in storage, beside the schema that it must fit"
 MAX_LINES = 400
 
 # A bool parameter of a header states a fact; a flag that changes what a function does is an enum, so that its call can be read. A fact says
-# so by its first word, or is one of these words; a plain value has a name of the last line.
+# so by its first word, or is one of these words; so is the name of a plain value.
 BOOL_FACT = r"(is|was|were|are|has|had|did|may|can|needs|wants|sees|uses|owns?|comes|begins|by|for|mentions|tasks)_\w+"
-BOOL_FACTS = frozenset("""
-    ok up end more sent began ran given failed broken complete durable approved approve cancelled answered spoken stops asks streams replays continues
-    append exclusive chunked keep_alive tls pty utf8 utc event any any_event same_life reported_departures earlier_ended may_help is_good
-    value otherwise v""".split())
+BOOL_FACTS = frozenset("ok end durable same_life value otherwise v".split())
 BOOL_WHY = "`find(path, true)` does not say what it does: write an enum, or, if the parameter states a fact, begin its name with is_, was_, has_, may_ or can_"

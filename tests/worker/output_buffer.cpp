@@ -256,7 +256,7 @@ TEST_CASE("under any writes, sends, acknowledgements and rewinds every kept byte
 }
 
 TEST_CASE("input is taken once and in order, acknowledged when it was handed over", "[input]") {
-  input_buffer in(false);
+  input_buffer in(input_buffer::reader::pipe);
   const operation_id id;
   in.offer({id, 0, "abc", false});
   in.offer({id, 0, "abc", false});  // a repeat
@@ -275,7 +275,7 @@ TEST_CASE("input is taken once and in order, acknowledged when it was handed ove
 }
 
 TEST_CASE("input beyond the bound is not taken, and its end waits with it", "[input]") {
-  input_buffer in(false, 4);
+  input_buffer in(input_buffer::reader::pipe, 4);
   in.offer({operation_id{}, 0, "abcdef", true});
   CHECK(in.waiting() == "abcd");
   CHECK(in.taken() == 4);
@@ -290,10 +290,10 @@ TEST_CASE("input beyond the bound is not taken, and its end waits with it", "[in
 
 TEST_CASE("a terminal gets its end-of-file character, twice in the middle of a line, and no offset counts it",
           "[input]") {
-  input_buffer line(true);
+  input_buffer line(input_buffer::reader::terminal);
   line.offer({operation_id{}, 0, "a\n", true});
   CHECK(line.waiting() == "a\n\x04");
-  input_buffer middle(true);
+  input_buffer middle(input_buffer::reader::terminal);
   middle.offer({operation_id{}, 0, "a", true});
   CHECK(middle.waiting() == "a\x04\x04");
   middle.written(2);

@@ -83,8 +83,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   bool stop_with_threads(const incoming_message& message);
   bool is_cancel(const incoming_message& message) const;
   /// Adds what is attached to the message; the files are fetched if it begins a turn.
-  void attach_to(incoming_message& message, const std::string& data, bool stops);
-  static bool is_for_another(const incoming_message& message, bool stops, const std::string& data);
+  void attach_to(incoming_message& message, const std::string& data, bool is_stop);
+  static bool is_for_another(const incoming_message& message, bool is_stop, const std::string& data);
   // catching_up.cpp
   void recall();
   void apply(const event& e);

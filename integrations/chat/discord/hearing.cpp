@@ -54,8 +54,8 @@ bool bot::is_cancel(const incoming_message& message) const {
 }
 
 /// Whether the message tells somebody else to stop.
-bool bot::is_for_another(const incoming_message& message, bool stops, const std::string& data) {
-  return stops && !message.addressed.value_or(true) && answers_another(data);
+bool bot::is_for_another(const incoming_message& message, bool is_stop, const std::string& data) {
+  return is_stop && !message.addressed.value_or(true) && answers_another(data);
 }
 
 void bot::hear_message(const std::string& data) {
@@ -90,9 +90,9 @@ void bot::hear_message(const std::string& data) {
   say(std::move(*message), key);
 }
 
-void bot::attach_to(incoming_message& message, const std::string& data, bool stops) {
-  message.text = with_attached(std::move(message.text), attached_to(data), stops);
-  if (stops) return;
+void bot::attach_to(incoming_message& message, const std::string& data, bool is_stop) {
+  message.text = with_attached(std::move(message.text), attached_to(data), is_stop);
+  if (is_stop) return;
   for (auto& file : files_of(data))
     if (is_at_origin(file.place, settings_.file_urls)) message.files.push_back(std::move(file));
   if (message.files.empty()) return;

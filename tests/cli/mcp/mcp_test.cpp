@@ -43,7 +43,7 @@ json operation(const std::string& status) {
           {"task", {{"command", {"pytest", "-q"}}, {"output", {{"stdout_bytes", 10}, {"stderr_bytes", 0}}}}}};
 }
 
-view at(const char* when) { return {*parse_instant(when), true, false, true}; }
+view at(const char* when) { return {*parse_instant(when), time_zone::utc, false, character_set::utf8}; }
 const view soon = at("2026-11-20T09:51:20.000Z");
 
 void fits(const std::string& text) {

@@ -70,7 +70,7 @@ void run(std::string_view bytes) {
   case 9:
     return message(body);
   case 10: {
-    const auto decision_read = read_decision(body, true);
+    const auto decision_read = read_decision(body, approval_outcome::approved);
     if (taken(decision_read)) expect(decision_read->word.reason.size() <= 4 * 500, "a reason is short");
     return;
   }
