@@ -35,9 +35,9 @@ http_request api::request(const std::string& method, const std::string& path) co
 
 problem api::problem_of(const http_end& end, const std::string& body) const {
   if (!end.error.empty()) {
-    auto p = local_problem("unreachable", "the controller at " + connection_.url + " (from " + connection_.found_in +
-                                              ") does not answer: " + end.error +
-                                              ". Is it running? Start one with `quell up`.");
+    auto p = local_problem(local_code::unreachable, "the controller at " + connection_.url + " (from " +
+                                                        connection_.found_in + ") does not answer: " + end.error +
+                                                        ". Is it running? Start one with `quell up`.");
     p.sent = end.sent;
     return p;
   }
@@ -85,7 +85,7 @@ event_loop::handle api::send(http_request r, const std::string& path, callback d
     if (text->empty()) return done(nlohmann::json());
     auto document = nlohmann::json::parse(*text, nullptr, false);
     if (document.is_discarded())
-      return done(refuse("internal",
+      return done(refuse(error_code::internal,
                          connection_.url + path +
                              " answered with something that is not JSON: is this the address of a quell controller?"));
     done(std::move(document));

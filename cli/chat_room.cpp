@@ -261,7 +261,7 @@ void chat_room::decide(const open_approval& open, decision what, const std::stri
                              "/v1/operations/" + open.operation + (what == decision::approve ? "/approve" : "/deny"),
                              body, call_timeout, [this, open](answer<json> a) {
                                if (a) return;
-                               const bool is_late = a.error().code == "not_paused";
+                               const bool is_late = has_code(a.error(), error_code::not_paused);
                                if (!is_late) std::erase(answered_, open.key()); // so that it can be answered again
                                note(a.error().detail, color::red);
                                refresh();

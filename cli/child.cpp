@@ -12,14 +12,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/problem.hpp"
+
 namespace quell::cli {
 
 result<void> start(child& c, const sigset_t& mask) {
   if (::access(c.command.front().c_str(), X_OK) != 0)
-    return failure("local",
+    return failure(local_code::local,
                    c.name + ": there is no program " + c.command.front() + " beside this one; install all of quell");
   const int log = ::open(c.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (log < 0) return failure("local", "the log " + c.log + " cannot be opened: " + std::strerror(errno));
+  if (log < 0) return failure(local_code::local, "the log " + c.log + " cannot be opened: " + std::strerror(errno));
   struct stat about {};
   c.log_offset = ::fstat(log, &about) == 0 ? about.st_size : 0;
   std::vector<char*> words;
@@ -41,7 +43,7 @@ result<void> start(child& c, const sigset_t& mask) {
     ::_exit(127);
   }
   ::close(log);
-  if (pid < 0) return failure("local", c.name + " cannot be started: " + std::strerror(errno));
+  if (pid < 0) return failure(local_code::local, c.name + " cannot be started: " + std::strerror(errno));
   ::setpgid(pid, pid);
   c.pid = pid;
   return {};

@@ -58,12 +58,12 @@ std::string joined(const std::vector<std::string>& parts) {
 
 result<std::string> file_text(const std::string& path, std::size_t most) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return failure("usage", std::strerror(errno));
+  if (!in) return failure(local_code::usage, std::strerror(errno));
   std::string text(most + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.bad() || (in.fail() && !in.eof())) return failure("usage", "cannot be read");
-  if (text.size() > most) return failure("usage", "is larger than " + std::to_string(most) + " bytes");
+  if (in.bad() || (in.fail() && !in.eof())) return failure(local_code::usage, "cannot be read");
+  if (text.size() > most) return failure(local_code::usage, "is larger than " + std::to_string(most) + " bytes");
   return text;
 }
 
@@ -106,16 +106,16 @@ answer<connection> find_connection(const connection_flags& flags, const environm
   if (!c.url.empty()) {
     const auto base = base_address(c.url);
     if (base.empty())
-      return refuse("usage",
+      return refuse(local_code::usage,
                     c.found_in + " '" + c.url + "' is not an address: write http://HOST:PORT or https://HOST:PORT");
     c.url = base;
   }
   const auto read_token = [&](const std::optional<std::string>& path, const std::string& where) -> answer<bool> {
     if (!path || !c.token.empty()) return true;
     auto text = file_text(*path, most_file_bytes);
-    if (!text) return refuse("usage", where + " " + *path + ": " + text.error().detail);
+    if (!text) return refuse(local_code::usage, where + " " + *path + ": " + text.error().detail);
     c.token = without_line_end(*text);
-    if (c.token.empty()) return refuse("usage", where + " " + *path + " is empty: it must hold a token");
+    if (c.token.empty()) return refuse(local_code::usage, where + " " + *path + " is empty: it must hold a token");
     return true;
   };
   if (flags.token) c.token = *flags.token;
@@ -133,7 +133,7 @@ answer<connection> find_connection(const connection_flags& flags, const environm
     const std::string where = "context '" + found.name + "' of " + context_path(env);
     if (c.url.empty() && !found.url.empty()) {
       if (base.empty())
-        return refuse("usage", where + ": url '" + found.url + "' is not an address: write http://HOST:PORT");
+        return refuse(local_code::usage, where + ": url '" + found.url + "' is not an address: write http://HOST:PORT");
       c.url = base;
       c.found_in = where;
     }
@@ -145,10 +145,10 @@ answer<connection> find_connection(const connection_flags& flags, const environm
   if (c.url.empty() || c.token.empty())
     for (const auto& directory : state_directories(flags, env)) take_client_file(directory, c);
   if (c.url.empty())
-    return refuse("unreachable", "no controller is known; tried " + joined(c.tried) +
-                                     ". Start one with `quell up`, or name one with --url or QUELL_URL.");
+    return refuse(local_code::unreachable, "no controller is known; tried " + joined(c.tried) +
+                                               ". Start one with `quell up`, or name one with --url or QUELL_URL.");
   if (c.token.find_first_of("\r\n") != std::string::npos)
-    return refuse("usage", "the token holds a line break: it must be one line");
+    return refuse(local_code::usage, "the token holds a line break: it must be one line");
   return c;
 }
 

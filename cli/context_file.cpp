@@ -24,10 +24,10 @@ answer<context> from_table(const std::string& path, const std::string& name, con
       if (key.str() == known) target = place;
     const std::string shown(key.str());
     if (target == nullptr)
-      return refuse("usage", path + ": [contexts." + name + "] has the unknown key '" + shown +
-                                 "'; known are url, token, token_file, ca_file, scope");
+      return refuse(local_code::usage, path + ": [contexts." + name + "] has the unknown key '" + shown +
+                                           "'; known are url, token, token_file, ca_file, scope");
     if (!value.is_string())
-      return refuse("usage", path + ": '" + shown + "' in [contexts." + name + "] must be a string");
+      return refuse(local_code::usage, path + ": '" + shown + "' in [contexts." + name + "] must be a string");
     *target = value.as_string()->get();
   }
   return c;
@@ -39,8 +39,8 @@ answer<std::optional<context>> read_context(const std::string& path, const std::
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     if (wanted)
-      return refuse("usage", "--context " + *wanted + ": there is no file " + path + "; write [contexts." + *wanted +
-                                 "] with a url into it");
+      return refuse(local_code::usage, "--context " + *wanted + ": there is no file " + path + "; write [contexts." +
+                                           *wanted + "] with a url into it");
     return std::optional<context>{};
   }
   toml::table all;
@@ -49,14 +49,14 @@ answer<std::optional<context>> read_context(const std::string& path, const std::
   try {
     all = toml::parse_file(path);
   } catch (const toml::parse_error& broken) {
-    return refuse("usage", path + " line " + std::to_string(broken.source().begin.line) + ": " +
-                               std::string(broken.description()));
+    return refuse(local_code::usage, path + " line " + std::to_string(broken.source().begin.line) + ": " +
+                                         std::string(broken.description()));
   } catch (const std::exception& broken) {
-    return refuse("usage", path + ": " + broken.what());
+    return refuse(local_code::usage, path + ": " + broken.what());
   }
   for (const auto& [key, value] : all)
     if (key.str() != "context" && key.str() != "contexts")
-      return refuse("usage",
+      return refuse(local_code::usage,
                     path + " has the unknown key '" + std::string(key.str()) + "'; known are context and contexts");
   const auto name = wanted ? wanted : all["context"].value<std::string>();
   if (!name) return std::optional<context>{};
@@ -68,7 +68,8 @@ answer<std::optional<context>> read_context(const std::string& path, const std::
   std::string known;
   if (const auto* contexts = all["contexts"].as_table())
     for (const auto& [key, value] : *contexts) known += (known.empty() ? "" : ", ") + std::string(key.str());
-  return refuse("usage", path + " has no context '" + *name + "'; it has " + (known.empty() ? "none" : known));
+  return refuse(local_code::usage,
+                path + " has no context '" + *name + "'; it has " + (known.empty() ? "none" : known));
 }
 
 } // namespace quell::cli

@@ -13,17 +13,18 @@
 namespace quell::cli::exit_code {
 
 int of_problem(const problem& p) {
-  if (p.code == "usage" || p.code == "bad_scope" || p.code == "bad_id" || p.code == "no_target" ||
-      p.code == "invalid_field" || p.code == "ambiguous")
+  if (has_code(p, local_code::usage) || has_code(p, error_code::bad_scope) || has_code(p, error_code::bad_id) ||
+      has_code(p, error_code::no_target) || has_code(p, error_code::invalid_field) ||
+      has_code(p, local_code::ambiguous))
     return usage;
-  if (p.code == "unreachable") return unreachable;
-  if (p.code == "stale_start") return stale;
+  if (has_code(p, local_code::unreachable)) return unreachable;
+  if (has_code(p, error_code::stale_start)) return stale;
   if (p.status == 401 || p.status == 403) return forbidden;
-  if (p.status == 404 || p.code == "nothing") return nothing;
+  if (p.status == 404 || has_code(p, local_code::nothing)) return nothing;
   return refused;
 }
 
-int of_run_problem(const problem& p) { return p.code == "stale_start" ? run_cancelled : run_failed; }
+int of_run_problem(const problem& p) { return has_code(p, error_code::stale_start) ? run_cancelled : run_failed; }
 
 int of_operation(const nlohmann::json& operation) {
   const std::string status = text_of(operation, "status");

@@ -61,7 +61,7 @@ void input_forwarder::send() {
     if (!end.error.empty() || end.head.status >= 300) {
       const auto p = api_.problem_of(end, *text);
       // A task that has not started, or reads slowly, does not mean lost contact: it can take as long as it needs.
-      if (p.status == 429 || p.code == "not_started") {
+      if (p.status == 429 || has_code(p, error_code::not_started)) {
         callbacks_.contact();
         slow_pause_ = std::min(slow_pause_ * 2, most_slow_pause);
         return again(slow_pause_);

@@ -58,7 +58,7 @@ std::string instant_text(wall_time at) {
   std::array<char, 8> fraction{};
   std::snprintf(fraction.data(), fraction.size(), ".%03dZ",
                 static_cast<int>(((at.time_since_epoch().count() % 1000) + 1000) % 1000));
-  return formatted(broken_down(at, true), "%Y-%m-%dT%H:%M:%S") + fraction.data();
+  return formatted(broken_down(at, time_zone::utc), "%Y-%m-%dT%H:%M:%S") + fraction.data();
 }
 
 std::string clock_text(wall_time at, wall_time now, time_zone zone) {

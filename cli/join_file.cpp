@@ -24,7 +24,7 @@ answer<bool> write_private(const std::string& path, const std::string& text) {
   const int why = errno;
   if (fd >= 0) ::close(fd);
   if (!written || ::rename(part.c_str(), path.c_str()) != 0)
-    return refuse("local", path + " cannot be written: " + std::strerror(written ? errno : why));
+    return refuse(local_code::local, path + " cannot be written: " + std::strerror(written ? errno : why));
   return true;
 }
 
@@ -60,8 +60,8 @@ answer<bool> enrol(api& controller, const nlohmann::json& known_workers, const s
     join = join_in(text_of(*worker, "join"));
   }
   if (join.empty())
-    return refuse("local", "there is no join line for worker " + name + " (" + path +
-                               "); remove it with `quell worker remove " + name + "` and try again");
+    return refuse(local_code::local, "there is no join line for worker " + name + " (" + path +
+                                         "); remove it with `quell worker remove " + name + "` and try again");
   return write_private(path, with_ports(join, ports) + "\n");
 }
 

@@ -28,20 +28,21 @@ answer<std::string> find_in(api& controller, const std::string& path, const char
   if (found.size() == 1) return found.front();
   std::string candidates;
   for (const auto& id : found) candidates += (candidates.empty() ? "" : ", ") + id;
-  return refuse("ambiguous", "'" + typed + "' is the end of " + std::to_string(found.size()) + " ids: " + candidates +
-                                 ". Type more of it.");
+  return refuse(local_code::ambiguous, "'" + typed + "' is the end of " + std::to_string(found.size()) +
+                                           " ids: " + candidates + ". Type more of it.");
 }
 
 answer<std::string> find(api& controller, const std::string& typed, const char* kind, const char* key,
                          const std::vector<std::string>& paths) {
   if (is_whole_id(typed)) return typed;
   if (!is_id_tail(typed))
-    return refuse("usage", "'" + typed + "' is not an id: type all of it, or at least its last 4 digits (0-9, a-f)");
+    return refuse(local_code::usage,
+                  "'" + typed + "' is not an id: type all of it, or at least its last 4 digits (0-9, a-f)");
   for (const auto& path : paths) {
     auto found = find_in(controller, path, key, typed);
     if (!found || !found->empty()) return found;
   }
-  return refuse("nothing", std::string("no ") + kind + " ends in '" + typed + "'");
+  return refuse(local_code::nothing, std::string("no ") + kind + " ends in '" + typed + "'");
 }
 
 } // namespace

@@ -23,12 +23,24 @@ std::string document(int status, const std::string& code, const std::string& det
 
 } // namespace
 
-problem local_problem(std::string code, std::string detail) {
-  problem p;
-  p.document = document(0, code, detail, "");
-  p.code = std::move(code);
-  p.detail = std::move(detail);
-  return p;
+std::string_view text_of(local_code code) {
+  switch (code) {
+  case local_code::usage:
+    return "usage";
+  case local_code::local:
+    return "local";
+  case local_code::unreachable:
+    return "unreachable";
+  case local_code::ambiguous:
+    return "ambiguous";
+  case local_code::nothing:
+    return "nothing";
+  case local_code::io:
+    return "io";
+  case local_code::audit_broken:
+    return "audit_broken";
+  }
+  return "local";
 }
 
 problem to_problem(const fault& f) {
@@ -37,6 +49,14 @@ problem to_problem(const fault& f) {
   p.code = f.code;
   p.detail = f.detail;
   return p;
+}
+
+problem local_problem(local_code code, std::string detail) {
+  return to_problem({std::string(text_of(code)), std::move(detail), {}});
+}
+
+problem local_problem(error_code code, std::string detail) {
+  return to_problem({std::string(text_of(code)), std::move(detail), {}});
 }
 
 problem problem_of_answer(int status, const std::string& body, const std::string& url) {
@@ -59,7 +79,10 @@ problem problem_of_answer(int status, const std::string& body, const std::string
     p.document = to_line(parsed);
     return p;
   }
-  p.code = status == 401 ? "unauthenticated" : status == 403 ? "forbidden" : status == 404 ? "not_found" : "internal";
+  p.code = text_of(status == 401   ? error_code::unauthenticated
+                   : status == 403 ? error_code::forbidden
+                   : status == 404 ? error_code::not_found
+                                   : error_code::internal);
   p.detail = url + " answered " + std::to_string(status) +
              " without a problem document: is this the address of a quell controller?";
   p.document = document(status, p.code, p.detail, "");

@@ -127,7 +127,8 @@ answer<redirect_catcher> redirect_catcher::open() {
                        ::listen(made.listener_, 16) == 0 &&
                        ::getsockname(made.listener_, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   if (!listens)
-    return tl::unexpected(local_problem("internal", "no port of 127.0.0.1 can be listened on for the browser"));
+    return tl::unexpected(
+        local_problem(error_code::internal, "no port of 127.0.0.1 can be listened on for the browser"));
   made.uri_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + std::string(path);
   return made;
 }
@@ -159,8 +160,9 @@ answer<redirect_fields> redirect_catcher::wait(const std::string& state, std::ch
       }
     }
   }
-  return tl::unexpected(local_problem("login_failed", "no browser came back within " + std::to_string(limit.count()) +
-                                                          " s; begin the login again"));
+  return tl::unexpected(
+      local_problem(error_code::login_failed,
+                    "no browser came back within " + std::to_string(limit.count()) + " s; begin the login again"));
 }
 
 } // namespace quell::cli

@@ -24,7 +24,7 @@ nlohmann::json pairs(const strings& words) {
 /// Reads K=V lines, also `export K=V`; skips empty lines and lines that begin with #. Values are taken literally.
 answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
   auto text = file_text(path, 1024 * 1024);
-  if (!text) return refuse("usage", "--env-file " + path + ": " + text.error().detail);
+  if (!text) return refuse(local_code::usage, "--env-file " + path + ": " + text.error().detail);
   std::istringstream lines(*text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -36,7 +36,7 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
     const auto space = line.find_first_of(" \t");
     if (equals == 0 || equals == std::string::npos || space < equals)
       // The message does not show the line, which can contain a secret.
-      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) + " is not K=V");
+      return refuse(local_code::usage, "--env-file " + path + " line " + std::to_string(number) + " is not K=V");
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return true;
@@ -53,7 +53,8 @@ answer<nlohmann::json> environment_of(const run_options& o, const environment& e
       continue;
     }
     const auto value = env(word.c_str());
-    if (!value) return refuse("usage", "--env " + word + ": it is not set here; write --env " + word + "=VALUE");
+    if (!value)
+      return refuse(local_code::usage, "--env " + word + ": it is not set here; write --env " + word + "=VALUE");
     out[word] = *value;
   }
   return out;
@@ -65,10 +66,11 @@ answer<nlohmann::json> secrets_of(const run_options& o) {
   for (const auto& word : o.secrets) {
     const auto equals = word.find('=');
     const auto name = word.substr(0, equals), file = word.substr(equals + 1);
-    if (file.empty()) return refuse("usage", "--secret " + name + ": name a file, as in --secret " + name + "=FILE");
+    if (file.empty())
+      return refuse(local_code::usage, "--secret " + name + ": name a file, as in --secret " + name + "=FILE");
     auto text = file_text(file, most_secret_bytes);
-    if (!text) return refuse("usage", "--secret " + name + ": " + text.error().detail);
-    if (text->empty()) return refuse("usage", "--secret " + name + ": " + file + " is empty");
+    if (!text) return refuse(local_code::usage, "--secret " + name + ": " + text.error().detail);
+    if (text->empty()) return refuse(local_code::usage, "--secret " + name + ": " + file + " is empty");
     out[name] = {{"base64", base64(*text)}};
   }
   return out;
@@ -135,8 +137,9 @@ answer<nlohmann::json> run_request(const run_options& o, const std::string& id, 
   set(body, "supersede", or_null(o.supersede));
   if (!o.labels.empty()) body["labels"] = pairs(o.labels);
   if (!all_utf8(body))
-    return refuse("usage", "the command, the environment or a label is not valid UTF-8: JSON cannot carry it. Put it "
-                           "into a script on the worker.");
+    return refuse(local_code::usage,
+                  "the command, the environment or a label is not valid UTF-8: JSON cannot carry it. Put it "
+                  "into a script on the worker.");
   return body;
 }
 

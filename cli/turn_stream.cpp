@@ -24,7 +24,7 @@ constexpr milliseconds report_wait{10'000};
 constexpr std::size_t most_refusal = 64 * 1024;
 
 bool is_transient(const problem& p) {
-  if (p.code == "too_many_operations") return false; // that takes longer than any person waits
+  if (has_code(p, error_code::too_many_operations)) return false; // that takes longer than any person waits
   return p.status == 0 || p.status == 429 || p.status == 502 || p.status == 503 || p.status == 504;
 }
 
@@ -138,7 +138,8 @@ void turn_stream::closed(const http_end& end) {
   if (over_ || ending_) return;
   if (decided_ && turn_.empty()) return finish(json()); // a message without a turn: its stream is all there is
   if (end.error.empty() && !refused_)                   // the controller ends, or this client lagged
-    return again(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
+    return again(
+        local_problem(local_code::unreachable, "contact with the controller at " + api_.where().url + " was lost"));
   const auto p = api_.problem_of(end, refusal_);
   may_exist_ = may_exist_ || (end.error.empty() ? end.head.status >= 500 : end.sent);
   if (p.status == 410 && last_id_ != "0") { // the missed events are gone; the operation has their text
@@ -174,7 +175,7 @@ void turn_stream::watch_silence() {
   silence_ = loop.after(longest_silence, [this] {
     api_.loop().abandon(transfer_);
     transfer_ = 0;
-    again(local_problem("unreachable", "the controller at " + api_.where().url + " is silent"));
+    again(local_problem(local_code::unreachable, "the controller at " + api_.where().url + " is silent"));
   });
 }
 

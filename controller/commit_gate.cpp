@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/store_code.hpp"
+
 namespace quell::controller {
 
 namespace {
@@ -17,8 +19,8 @@ bool is_create(const records::entry& e) { return std::holds_alternative<records:
 /// The store lacked room or was locked: memory is ahead of the disk in a known way. After any other failure only the
 /// disk shows what was written (DESIGN 3.11).
 bool may_be_tried_again(const fault& why) {
-  return why.code == "disk_full" || why.code == "database_locked" || why.code == "read_only" ||
-         why.code == "store_mismatch";
+  return has_code(why, store_code::disk_full) || has_code(why, store_code::database_locked) ||
+         has_code(why, store_code::read_only) || has_code(why, store_code::store_mismatch);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controller/commit_gate.hpp"
+#include "controller/store_code.hpp"
 
 namespace quell::controller {
 
@@ -77,7 +78,8 @@ std::optional<records::operation_hot> commit_gate::beyond_disk(const operation_i
 /// The entries behind it in the gate are newer and can reach the disk first.
 void commit_gate::defer_batch(gated& g) {
   // A mismatch means that newer rows of the same operations were written meanwhile.
-  if (g.failure->code == "store_mismatch") std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
+  if (has_code(*g.failure, store_code::store_mismatch))
+    std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
   if (g.retry.empty() && g.stored.empty() && g.ended.empty()) return;
   refused_batches_.add({std::move(g.retry), std::move(g.stored), std::move(g.ended)});
   for (const auto& later : gate_) {

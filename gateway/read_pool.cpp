@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "controller/store_code.hpp"
 #include "protocol/clock_now.hpp"
 #include "protocol/urgency.hpp"
 
@@ -178,11 +179,12 @@ struct read_pool::threads {
 };
 
 void throw_read_fault(const fault& f) {
-  if (f.code == "abandoned") throw problem{.code = error_code::bad_request, .detail = "the client has gone"};
-  if (f.code == "too_slow")
+  if (has_code(f, store_code::abandoned))
+    throw problem{.code = error_code::bad_request, .detail = "the client has gone"};
+  if (has_code(f, store_code::too_slow))
     throw problem{.code = error_code::storage_unavailable,
                   .detail = "this list reads too much; narrow it: by scope, owner, parent, root or status=live"};
-  if (f.code == "too_many_lists")
+  if (has_code(f, store_code::too_many_lists))
     throw problem{.code = error_code::rate_limited,
                   .detail = std::to_string(most_waiting_lists) +
                             " lists of this token wait already; wait for their answers, or watch events instead",
@@ -269,11 +271,11 @@ void read_pool::run_list(list_share whose, list_job what, std::function<void(fau
                       whose.most_waiting, clock::now(), is_dead, drop)
                 .has_value();
   }
-  for (auto& job : dead) job.refused({"abandoned", "", {}});
+  for (auto& job : dead) job.refused(failure_of(store_code::abandoned, ""));
   if (waits)
     threads_->share_out();
   else
-    refused({"too_many_lists", "", {}});
+    refused(failure_of(store_code::too_many_lists, ""));
 }
 
 } // namespace quell::controller::http

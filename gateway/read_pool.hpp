@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/store_code.hpp"
 #include "controller/store_reader.hpp"
 #include "gateway/awaiting.hpp"
 #include "gateway/list_queue.hpp"
@@ -92,7 +93,7 @@ class read_pool {
       const auto read = [job, reply](limited_store_reader& q, list_try how) {
         std::optional<std::uint64_t> cut_at;
         auto found = job(q, cut_at);
-        if (how == list_try::brief && (found ? cut_at.has_value() : found.error().code == "too_slow"))
+        if (how == list_try::brief && (found ? cut_at.has_value() : has_code(found.error(), store_code::too_slow)))
           return list_progress::unfinished;
         reply(std::move(found));
         return list_progress::answered;

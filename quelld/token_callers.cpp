@@ -20,7 +20,8 @@ result<caller> conversing_caller(const std::string& secret, const std::string& d
       secrets && equal_in_constant_time(token_hash(secret), token_hash(secrets->admin_token)))
     return bootstrap_caller({"admin", "admin"});
   const auto record = storage::token_of_hash(directory, token_hash(secret));
-  if (!record) return failure("storage_unavailable", "the token cannot be looked up: " + record.error().detail);
+  if (!record)
+    return failure(error_code::storage_unavailable, "the token cannot be looked up: " + record.error().detail);
   if (!*record) return no_caller("the token is unknown or revoked; ask an admin for one (`quell token create`)");
   const auto& t = **record;
   if (t.expires_at && *t.expires_at <= clock_now().wall) return no_caller("the token '" + t.name + "' has expired");

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "controller/store_code.hpp"
 #include "storage/faults.hpp"
 #include "storage/schema.hpp"
 
@@ -74,7 +75,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
   case verdict::broken:
     broken_ = result.why;
     // A quota can be the cause, but it is unknown what reached the disk, and more space does not settle that.
-    if (broken_->code == "disk_full") broken_->code = "disk_error";
+    if (has_code(*broken_, store_code::disk_full)) broken_->code = name_of(store_code::disk_error);
     fail_all(*broken_);
     break;
   case verdict::refused:

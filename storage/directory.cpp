@@ -10,12 +10,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "controller/store_code.hpp"
+
 namespace quell::storage {
 namespace {
 
 tl::unexpected<fault> cannot(const std::string& what, const std::string& path, int error) {
   return failure(
-      "read_only",
+      store_code::read_only,
       "cannot " + what + " " + path + ": " + std::strerror(error) +
           ". The state directory must exist or be creatable, and be writable for the user that runs quelld.");
 }
@@ -26,9 +28,10 @@ result<void> make_private(const std::string& directory) {
   if (stat(directory.c_str(), &found) != 0) return cannot("look at", directory, errno);
   if ((found.st_mode & 0077) == 0) return {};
   if (found.st_uid != geteuid() && geteuid() != 0)
-    return failure("read_only", "the state directory " + directory +
-                                    " is open to others and belongs to another user: it must be 0700 and belong to "
-                                    "the user that runs quelld");
+    return failure(store_code::read_only,
+                   "the state directory " + directory +
+                       " is open to others and belongs to another user: it must be 0700 and belong to "
+                       "the user that runs quelld");
   if (chmod(directory.c_str(), 0700) != 0) return cannot("set mode 0700 of", directory, errno);
   return {};
 }
@@ -63,8 +66,9 @@ result<directory_lock> directory_lock::take(const std::string& directory) {
   while (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return cannot("lock", path, errno);
-    return failure("state_in_use", "the state directory " + directory + " is in use by process " + pid_in(lock.fd_) +
-                                       ". Stop that quelld, or start this one with another directory.");
+    return failure(store_code::state_in_use, "the state directory " + directory + " is in use by process " +
+                                                 pid_in(lock.fd_) +
+                                                 ". Stop that quelld, or start this one with another directory.");
   }
   // A full disk must not prevent a start: the pid is for people, only the lock counts.
   const auto pid = std::to_string(getpid()) + "\n";

@@ -4,6 +4,8 @@
 #include <SQLiteCpp/Exception.h>
 #include <sqlite3.h>
 
+#include "controller/store_code.hpp"
+
 namespace quell::storage {
 namespace {
 
@@ -46,37 +48,34 @@ fault to_fault(const std::exception& e, const std::string& directory, const std:
   const std::string where = "could not " + doing + " in " + directory + ": ";
   const std::string detail = e.what();
   if (dynamic_cast<const corrupt_row*>(&e))
-    return {"database_corrupt",
-            where + detail + ". Restore quell.db from a backup and start with `quelld --restored`.",
-            {}};
-  if (dynamic_cast<const mismatch*>(&e)) return {"store_mismatch", where + detail, {}};
+    return failure_of(store_code::database_corrupt,
+                      where + detail + ". Restore quell.db from a backup and start with `quelld --restored`.");
+  if (dynamic_cast<const mismatch*>(&e)) return failure_of(store_code::store_mismatch, where + detail);
   if (is_out_of_space(e))
-    return {
-        "disk_full", where + "the disk is full (" + detail + "). Free some space; nothing of this was written.", {}};
+    return failure_of(store_code::disk_full,
+                      where + "the disk is full (" + detail + "). Free some space; nothing of this was written.");
   switch (primary_code(e)) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return {"database_locked",
-            where + "another process holds quell.db locked (" + detail +
-                "). Close it (a sqlite3 shell, a backup program) and try again.",
-            {}};
+    return failure_of(store_code::database_locked,
+                      where + "another process holds quell.db locked (" + detail +
+                          "). Close it (a sqlite3 shell, a backup program) and try again.");
   case SQLITE_READONLY:
   case SQLITE_CANTOPEN:
   case SQLITE_PERM:
   case SQLITE_AUTH:
-    return {"read_only", where + detail + ". The state directory must be writable for the user that runs quelld.", {}};
+    return failure_of(store_code::read_only,
+                      where + detail + ". The state directory must be writable for the user that runs quelld.");
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return {"database_corrupt",
-            where + "quell.db is damaged or no database of ours (" + detail +
-                "). Restore it from a backup and start with `quelld --restored`.",
-            {}};
+    return failure_of(store_code::database_corrupt,
+                      where + "quell.db is damaged or no database of ours (" + detail +
+                          "). Restore it from a backup and start with `quelld --restored`.");
   case SQLITE_IOERR:
-    return {"disk_error",
-            where + "the disk reported an error (" + detail + "). Look at the system's log, then start quelld again.",
-            {}};
+    return failure_of(store_code::disk_error, where + "the disk reported an error (" + detail +
+                                                  "). Look at the system's log, then start quelld again.");
   default:
-    return {"store_error", where + detail, {}};
+    return failure_of(store_code::store_error, where + detail);
   }
 }
 

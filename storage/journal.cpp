@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "controller/store_code.hpp"
 #include "protocol/urgency.hpp"
 #include "storage/ballast.hpp"
 #include "storage/committer.hpp"
@@ -50,7 +51,7 @@ result<opened> open_or_say_why(const journal::options& o, ballast& reserve) {
       if (!last && is_out_of_space(e) && reserve.drop()) continue;
       return tl::unexpected(to_fault(e, o.directory, "open the database"));
     }
-  return failure("store_error", "the database in " + o.directory + " could not be opened");
+  return failure(store_code::store_error, "the database in " + o.directory + " could not be opened");
 }
 
 class sqlite_journal final : public journal {

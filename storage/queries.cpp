@@ -5,6 +5,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
+#include "controller/store_code.hpp"
 #include "protocol/clock_now.hpp"
 #include "protocol/urgency.hpp"
 #include "storage/binding.hpp"
@@ -167,11 +168,11 @@ class sqlite_queries final : public controller::limited_store_reader {
   template <class T, class Body>
   result<T> guarded(Body body) try {
     cut_at_.reset();
-    if (is_abandoned()) return failure("abandoned", "nobody waits for this any more");
+    if (is_abandoned()) return failure(store_code::abandoned, "nobody waits for this any more");
     return body();
   } catch (const std::exception& e) {
-    if (is_abandoned()) return failure("abandoned", "nobody waits for this any more");
-    if (must_end()) return failure("too_slow", "reading took too long and was given up");
+    if (is_abandoned()) return failure(store_code::abandoned, "nobody waits for this any more");
+    if (must_end()) return failure(store_code::too_slow, "reading took too long and was given up");
     return tl::unexpected(to_fault(e, directory_, "read"));
   }
 

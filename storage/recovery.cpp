@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "controller/store_code.hpp"
 #include "storage/binding.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
@@ -38,11 +39,11 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
   case schema_state::ready:
     break;
   case schema_state::foreign:
-    return failure("database_corrupt",
+    return failure(store_code::database_corrupt,
                    directory + "/" + database_file +
                        " is a database, but not quell's. Move it away, or name another state directory.");
   case schema_state::newer:
-    return failure("newer_schema",
+    return failure(store_code::newer_schema,
                    directory + "/" + database_file +
                        " was written by a newer quelld. Start that version, or restore a backup from before it.");
   }

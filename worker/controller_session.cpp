@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/refusal_code.hpp"
+
 namespace quell::worker {
 
 using namespace std::chrono_literals;
@@ -136,13 +138,13 @@ void controller_session::welcomed(const wire::welcome& w, boot_time now) {
 }
 
 void controller_session::refused(const wire::refuse& r, boot_time now) {
-  if (r.retry_after <= 0ms && r.code != "not_enrolled") {
+  if (r.retry_after <= 0ms && !has_code(r, refusal_code::not_enrolled)) {
     stuck_ = dead_end{"the controller refuses this worker (" + r.code + "): " + r.message};
     return end(stuck_->message, now);
   }
-  held_by_another_ = r.code == "lease_held";
+  held_by_another_ = has_code(r, refusal_code::lease_held);
   end("the controller refuses this worker (" + r.code + "): " + r.message, now);
-  const milliseconds soonest = r.code == "not_enrolled" ? 2s : 100ms;
+  const milliseconds soonest = has_code(r, refusal_code::not_enrolled) ? 2s : 100ms;
   next_hello_ = now + std::clamp<milliseconds>(r.retry_after, soonest, 60s);
 }
 

@@ -16,6 +16,7 @@
 #include "protocol/codec.hpp"
 #include "protocol/urgency.hpp"
 #include "worker/clocks.hpp"
+#include "worker/start_fault.hpp"
 #include "worker/task_limits.hpp"
 #include "worker/task_secrets.hpp"
 
@@ -269,14 +270,15 @@ void session_loop::spawn(wire::start order) {
     return cannot_start(order.operation, std::string("the worker has no descriptors left: ") + std::strerror(errno) +
                                              "; raise its limit of open files (ulimit -n)");
   auto ends = make_streams(order.operation, order.spec);
-  if (!ends && ends.error().code == "shortage") return cannot_start(order.operation, ends.error().detail);
+  if (!ends && has_code(ends.error(), start_fault::shortage)) return cannot_start(order.operation, ends.error().detail);
   if (!ends) {
     effects list;
     table_.spawn_refused(order.operation, ends.error().detail, now(), list);
     return perform(list);
   }
   auto secrets = memory_files(order.spec.secrets);
-  if (!secrets && secrets.error().code == "shortage") return cannot_start(order.operation, secrets.error().detail);
+  if (!secrets && has_code(secrets.error(), start_fault::shortage))
+    return cannot_start(order.operation, secrets.error().detail);
   if (!secrets) {
     effects list;
     table_.spawn_refused(order.operation, secrets.error().detail, now(), list);

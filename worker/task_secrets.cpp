@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "worker/guardian/system.hpp"
+#include "worker/start_fault.hpp"
 
 namespace quell::worker {
 namespace {
@@ -27,11 +28,11 @@ bool write_all(int fd, const std::string& bytes) {
 
 result<std::vector<unique_fd>> memory_files(const std::map<std::string, std::string>& secrets) {
   if (secrets.size() > most_secrets)
-    return failure("no_secret", "it has more than " + std::to_string(most_secrets) + " secrets");
+    return failure(start_fault::no_secret, "it has more than " + std::to_string(most_secrets) + " secrets");
   std::vector<unique_fd> files;
   for (const auto& [name, contents] : secrets) {
     if (contents.empty())
-      return failure("no_secret",
+      return failure(start_fault::no_secret,
                      "its secret " + name +
                          " is lost: the controller's task-token.key is not the one that sealed it; run the "
                          "command again");
@@ -39,7 +40,8 @@ result<std::vector<unique_fd>> memory_files(const std::map<std::string, std::str
     unique_fd file(::memfd_create("quell-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file || !write_all(file.get(), contents) || ::fchmod(file.get(), 0444) < 0 ||
         ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-      return failure(errno == EMFILE || errno == ENFILE || errno == ENOMEM ? "shortage" : "no_secret",
+      return failure(errno == EMFILE || errno == ENFILE || errno == ENOMEM ? start_fault::shortage
+                                                                           : start_fault::no_secret,
                      "a memory file for its secret " + name + " cannot be made: " + errno_text(errno));
     files.push_back(std::move(file));
   }

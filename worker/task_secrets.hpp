@@ -11,8 +11,8 @@
 
 namespace quell::worker {
 
-/// One sealed memory file for each secret, in the order of the names. Fault `no_secret`: a sentence for the start's
-/// refusal; `shortage`: the worker itself lacks resources.
+/// One sealed memory file for each secret, in the order of the names. Faults: `start_fault::no_secret`, a
+/// sentence for the start's refusal; `start_fault::shortage`.
 result<std::vector<unique_fd>> memory_files(const std::map<std::string, std::string>& secrets);
 
 } // namespace quell::worker

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "worker/start_fault.hpp"
+
 namespace quell::worker {
 namespace {
 
@@ -17,7 +19,7 @@ bool is_shortage(int error) {
 }
 
 tl::unexpected<fault> refused(const char* what) {
-  return failure(is_shortage(errno) ? "shortage" : "no_streams",
+  return failure(is_shortage(errno) ? start_fault::shortage : start_fault::no_streams,
                  std::string("the worker cannot make ") + what + ": " + std::strerror(errno) +
                      (errno == EMFILE || errno == ENFILE ? "; raise its limit of open files (ulimit -n)" : ""));
 }

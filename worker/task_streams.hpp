@@ -21,7 +21,7 @@ struct stream_ends {
   unique_fd child_in, child_out, child_err;
 };
 
-/// Fault `shortage` (of open files, terminals or memory: temporary) or `no_streams`.
+/// Faults: `start_fault::shortage`, `start_fault::no_streams`.
 result<stream_ends> make_streams(const operation_id& operation, const task_spec& spec);
 
 } // namespace quell::worker

@@ -6,6 +6,7 @@
 #include "actors/turns/guarded_step.hpp"
 #include "actors/turns/left_stops.hpp"
 #include "actors/turns/mcp_servers.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/mcp/stdio_server.hpp"
 
 namespace quell::controller::turns {
@@ -18,7 +19,6 @@ constexpr milliseconds silent_within{500};      ///< for a server that was silen
 constexpr std::chrono::seconds silent_for{120}; ///< a server that has not answered for this long is restarted
 constexpr milliseconds first_try{1'000};        ///< a url that failed is retried after this time
 constexpr milliseconds longest_try{60'000};
-constexpr const char* login_needed = "mcp_login_needed";
 
 std::string without_tools(const std::string& name, const std::string& why) {
   return "the " + server_title(name) + " has no tools to offer now: " + why;
@@ -52,7 +52,7 @@ void mcp_servers::tools(const std::vector<std::string>& servers, const mcp_user&
                                       {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
           else
             what.problem = without_tools(id.first, tools.error().detail);
-          if (!tools && tools.error().code == login_needed) what.login = id.first;
+          if (!tools && has_code(tools.error(), server_code::mcp_login_needed)) what.login = id.first;
           all->answer(i, std::move(what));
         },
         1);
@@ -132,7 +132,7 @@ void mcp_servers::out_of_reach(const place_id& id, const fault& why) {
   place* const p = known(id);
   if (!settings || settings->url.empty() || !p) return;
   p->trouble = without_tools(id.first, why.detail + " (it is tried again in the background)");
-  p->wants_login = why.code == login_needed;
+  p->wants_login = has_code(why, server_code::mcp_login_needed);
   show_troubles();
   if (std::exchange(p->is_tried, true)) return;
   runtime->log.warn(server_title(id.first), server_title(id.first) + " is out of reach: " + why.detail,

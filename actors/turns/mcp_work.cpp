@@ -10,6 +10,7 @@
 #include "actors/turns/result_media.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/tool_task.hpp"
+#include "integrations/mcp/server_code.hpp"
 
 namespace quell::controller::turns {
 
@@ -156,8 +157,7 @@ class mcp_work final : public actors::tool_work {
       });
     if (const auto* f = std::get_if<failed>(&event)) {
       // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
-      if (!f->sent || f->why.code == "mcp_refused" || f->why.code == "a2a_refused")
-        return ends({false, port.failed_text(f->why.code, f->why.detail)});
+      if (!f->sent || is_refusal(f->why)) return ends({false, port.failed_text(f->why.code, f->why.detail)});
       return ends(
           {false, port.failed_text(failure_code::outcome_unknown, f->why.detail + ". Outcome unknown: the tool may "
                                                                                   "have done its work, or may "

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/turns/json_text.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/encoding.hpp"
 
@@ -45,7 +46,7 @@ std::string remote_ids::sealed(const std::string& result_json, const std::string
 result<std::string> remote_ids::opened(const std::string& input_json, const std::string& agent,
                                        const scope_path& scope) const {
   auto whole = json::parse(input_json, nullptr, false);
-  if (!whole.is_object()) return failure("a2a_refused", "the input must be an object");
+  if (!whole.is_object()) return failure(server_code::a2a_refused, "the input must be an object");
   for (const char* kind : id_kinds) {
     const auto at = whole.find(kind);
     if (at == whole.end()) continue;
@@ -58,10 +59,11 @@ result<std::string> remote_ids::opened(const std::string& input_json, const std:
     auto id = text->substr(0, border);
     const bool has_seal = border != std::string::npos && !id.empty();
     if (!has_seal || !equal_in_constant_time(text->substr(border + 1), seal_of(kind, id, agent, scope)))
-      return failure("a2a_refused", std::string("/") + kind +
-                                        " is not one that this remote agent gave in this "
-                                        "conversation: copy it in full from an earlier result here, or leave it out to "
-                                        "begin a conversation there");
+      return failure(server_code::a2a_refused,
+                     std::string("/") + kind +
+                         " is not one that this remote agent gave in this "
+                         "conversation: copy it in full from an earlier result here, or leave it out to "
+                         "begin a conversation there");
     *text = std::move(id);
   }
   return json_text(whole); // the text that was checked, not the model's

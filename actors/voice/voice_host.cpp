@@ -93,7 +93,7 @@ class real_voice_host final : public voice_host {
 
 /// Each client gets the ends of its answers, and the reason.
 void real_voice_host::say_farewell() {
-  const fault why{"shutting_down", "quelld is stopping; come again when it is back", {}};
+  const fault why = coded_fault{error_code::shutting_down, "quelld is stopping; come again when it is back"};
   is_parting_ = true;
   for (const auto& one : std::exchange(guests_, {}))
     if (const auto g = one.lock()) g->in ? g->in->shut_down(why) : refuse(g, why);

@@ -15,7 +15,7 @@ constexpr milliseconds cancel_follows{1'000}; ///< what an editor answers right 
 constexpr milliseconds always_for{8 * 3'600'000};
 
 /// True: nothing was decided yet, and the same request can be answered later.
-bool will_pass(const problem& p) { return may_pass(p) && p.code != "too_many_operations"; }
+bool will_pass(const problem& p) { return may_pass(p) && !has_code(p, error_code::too_many_operations); }
 
 } // namespace
 
@@ -67,9 +67,10 @@ void prompt::send_decision(const human_question& q, const human_decision& decide
 }
 
 void prompt::refused(const human_question& q, const human_decision& decided, const problem& p) {
-  if (p.code == "not_paused") return;
-  if (decided.is_always && p.code == "too_many_operations") return tell_about(q, "allowed this once: " + p.detail);
-  if (p.code == "invalid_values" && q.how == editor_request::form) { // the question stays open
+  if (has_code(p, error_code::not_paused)) return;
+  if (decided.is_always && has_code(p, error_code::too_many_operations))
+    return tell_about(q, "allowed this once: " + p.detail);
+  if (has_code(p, error_code::invalid_values) && q.how == editor_request::form) { // the question stays open
     auto again = q;
     again.params["message"] = text_of(q.params, "message") + "\n" + p.detail;
     return ask(std::move(again));
@@ -89,7 +90,7 @@ void prompt::refused(const human_question& q, const human_decision& decided, con
 /// With its id, the same message is taken once.
 void prompt::answer_by_message(const human_question& q, const json& message) {
   keep(api_.call("POST", "/v1/messages", message, decision_timeout, [this, q, message](answer<json> a) {
-    if (a || !takes_decisions() || a.error().code == "not_paused") return;
+    if (a || !takes_decisions() || has_code(a.error(), error_code::not_paused)) return;
     if (will_pass(a.error())) return later(decision_pause, [this, q, message] { answer_by_message(q, message); });
     tell_about(q, "the answer was not taken: " + a.error().detail);
   }));

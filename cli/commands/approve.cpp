@@ -30,7 +30,8 @@ std::optional<problem> answer_question(const json& call, const approve_options& 
   const auto& question = member(member(call, "tool"), "question");
   if (!question.is_object()) {
     if (!o.question && o.values.empty() && !o.dismiss) return std::nullopt;
-    return local_problem("usage", "the call asks no question (any more): --question, --set and --dismiss are for one");
+    return local_problem(local_code::usage,
+                         "the call asks no question (any more): --question, --set and --dismiss are for one");
   }
   const auto id = text_of(question, "id");
   if (!o.question || matching_ids({id}, *o.question).empty()) {
@@ -38,7 +39,7 @@ std::optional<problem> answer_question(const json& call, const approve_options& 
                                   : "the call has begun, and waits for an answer:";
     for (const auto& line : question_lines(question)) text += "\n  " + line;
     for (const auto& line : answer_commands(text_of(call, "id"), question)) text += "\n  " + line;
-    return local_problem("usage", text);
+    return local_problem(local_code::usage, text);
   }
   body["question"] = id;
   if (!o.approve) {
@@ -60,8 +61,8 @@ answer<std::string> all_of(std::istream& in, const std::string& name) {
   std::string text(most_bytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) return refuse("usage", "--input: " + name + " cannot be read");
-  if (text.size() > most_bytes) return refuse("usage", "--input: " + name + " has more than 1 MiB");
+  if (in.bad()) return refuse(local_code::usage, "--input: " + name + " cannot be read");
+  if (text.size() > most_bytes) return refuse(local_code::usage, "--input: " + name + " has more than 1 MiB");
   return text;
 }
 
@@ -72,12 +73,13 @@ answer<json> changed_input(const std::string& typed) {
     text = all_of(std::cin, "standard input");
   } else if (typed.starts_with('@')) {
     std::ifstream file(typed.substr(1), std::ios::binary);
-    if (!file) return refuse("usage", "--input: there is no file " + typed.substr(1) + " that can be read");
+    if (!file) return refuse(local_code::usage, "--input: there is no file " + typed.substr(1) + " that can be read");
     text = all_of(file, typed.substr(1));
   }
   if (!text) return tl::unexpected(text.error());
   auto input = json::parse(*text, nullptr, false);
-  if (!input.is_object()) return refuse("usage", "--input must be one JSON object, such as '{\"command\": \"ls\"}'");
+  if (!input.is_object())
+    return refuse(local_code::usage, "--input must be one JSON object, such as '{\"command\": \"ls\"}'");
   return input;
 }
 

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr int at_once = 1000;
 
-problem broken(std::string what) { return local_problem("audit_broken", std::move(what)); }
+problem broken(std::string what) { return local_problem(local_code::audit_broken, std::move(what)); }
 
 /// Visits every entry above `after`, oldest first, while `take` returns true.
 std::optional<problem> each_entry(api& controller, std::uint64_t after, const std::function<bool(const json&)>& take) {
@@ -49,7 +49,7 @@ std::optional<problem> read_copy(std::istream& from, const std::string& name, au
       return broken(name + ": the line behind entry " + std::to_string(chain.last()) + " is not JSON");
     if (auto wrong = chain.add(entry)) return broken(name + ": " + *wrong);
   }
-  if (from.bad()) return local_problem("io", "cannot read " + name);
+  if (from.bad()) return local_problem(local_code::io, "cannot read " + name);
   return std::nullopt;
 }
 
@@ -99,7 +99,7 @@ int execute(session& s, const audit_export_options& o) {
     if (std::ifstream copy(*o.to); copy)
       if (auto wrong = read_copy(copy, *o.to, chain)) return s.fail(*wrong);
     file.open(*o.to, std::ios::app);
-    if (!file) return s.fail(local_problem("io", "cannot append to " + *o.to));
+    if (!file) return s.fail(local_problem(local_code::io, "cannot append to " + *o.to));
   }
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
@@ -115,7 +115,8 @@ int execute(session& s, const audit_export_options& o) {
       s.print(line);
     return true;
   });
-  if (o.to && !file.flush()) return s.fail(local_problem("io", "cannot append to " + *o.to + ": is the disk full?"));
+  if (o.to && !file.flush())
+    return s.fail(local_problem(local_code::io, "cannot append to " + *o.to + ": is the disk full?"));
   if (wrong) return s.fail(*wrong);
   if (gap) return s.fail(broken(*gap + (had > 0 ? "; the copy and the controller do not tell the same story" : "")));
   if (o.to) s.hint(std::to_string(chain.entries() - had) + " entries were appended to " + *o.to);
@@ -128,7 +129,7 @@ int execute(session& s, const audit_verify_options& o) {
   if (o.file) {
     std::ifstream file;
     if (*o.file != "-") file.open(*o.file);
-    if (*o.file != "-" && !file) return s.fail(local_problem("io", "cannot read " + *o.file));
+    if (*o.file != "-" && !file) return s.fail(local_problem(local_code::io, "cannot read " + *o.file));
     wrong = read_copy(*o.file == "-" ? std::cin : file, *o.file == "-" ? "standard input" : *o.file, chain);
   } else {
     auto controller = s.connect();

@@ -59,7 +59,7 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
     if (line.size() > most_message_text) {
-      s.say(local_problem("usage", "a line is larger than 64 KiB: it was not sent"));
+      s.say(local_problem(local_code::usage, "a line is larger than 64 KiB: it was not sent"));
       return exit_code::run_failed;
     }
     const int one = printed_turn(s, controller, message_body(scope, line, o.agent, s.env, o.during_turn), o.reconnect,

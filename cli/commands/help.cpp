@@ -68,7 +68,8 @@ int execute(session& s, const help_options& o) {
     return exit_code::done;
   }
   const auto text = help_text(o.topic.value_or(""));
-  if (text.empty()) return s.fail(local_problem("usage", "there is no command '" + *o.topic + "': see quell --help"));
+  if (text.empty())
+    return s.fail(local_problem(local_code::usage, "there is no command '" + *o.topic + "': see quell --help"));
   s.print(text);
   return exit_code::done;
 }

@@ -42,9 +42,10 @@ answer<std::string> find_message(api& controller, const history_options& o) {
   for (const auto& one : *messages) ids.push_back(text_of(one, "message"));
   const auto found = matching_ids(ids, o.id);
   if (found.size() == 1) return found.front();
-  return tl::unexpected(local_problem(
-      "usage", found.empty() ? "no message ends with " + o.id + ": quell history show " + o.scope + " lists them"
-                             : "several messages end with " + o.id + ": give more of the id"));
+  return tl::unexpected(
+      local_problem(local_code::usage,
+                    found.empty() ? "no message ends with " + o.id + ": quell history show " + o.scope + " lists them"
+                                  : "several messages end with " + o.id + ": give more of the id"));
 }
 
 int show(session& s, api& controller, const history_options& o) {

@@ -200,7 +200,7 @@ class logs_command {
   std::optional<milliseconds> lost() {
     const auto pause = contact_.lost(std::chrono::steady_clock::now());
     if (!pause || !o_.follow) {
-      fail(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
+      fail(local_problem(local_code::unreachable, "contact with the controller at " + api_.where().url + " was lost"));
       return std::nullopt;
     }
     return pause;

@@ -23,14 +23,15 @@ answer<std::string> parent_of(session& s, api& controller, const mcp_options& o)
 
 int execute(session& s, const mcp_options& o) {
   if (o.lease < least_lease || o.lease > most_lease)
-    return s.fail(local_problem("usage", "--lease must be between 1s and 1d"));
+    return s.fail(local_problem(local_code::usage, "--lease must be between 1s and 1d"));
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto parent = parent_of(s, **controller, o);
   if (!parent) return s.fail(parent.error());
   if (parent->empty() && !o.scope)
-    return s.fail(local_problem("usage", "where may the agent work? Give --scope S (outside of a task nothing is "
-                                         "assumed): quell mcp --scope agents/me"));
+    return s.fail(local_problem(local_code::usage,
+                                "where may the agent work? Give --scope S (outside of a task nothing is "
+                                "assumed): quell mcp --scope agents/me"));
   nlohmann::json create{{"id", operation_id::fresh().text()},
                         {"kind", "external"},
                         {"name", "mcp"},

@@ -171,7 +171,8 @@ class run_command {
     return pause;
   }
   std::optional<milliseconds> lost_contact() {
-    return lost(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
+    return lost(
+        local_problem(local_code::unreachable, "contact with the controller at " + api_.where().url + " was lost"));
   }
 
   // --- signals, input, window
@@ -184,9 +185,9 @@ class run_command {
     const char* what = n == SIGINT ? "Ctrl-C" : n == SIGHUP ? "hang-up" : "SIGTERM";
     ++interruptions_;
     if (interruptions_ > 2 && contact_.is_lost())
-      return give_up(
-          local_problem("unreachable", "the cancel could not be sent: there is no contact with the controller at " +
-                                           api_.where().url));
+      return give_up(local_problem(local_code::unreachable,
+                                   "the cancel could not be sent: there is no contact with the controller at " +
+                                       api_.where().url));
     s_.hint(interruptions_ == 1 ? std::string("cancelling (") + what + "); again to kill" : std::string("killing"));
     cancel(std::string("interrupted: ") + what, interruptions_ > 1 ? std::optional<int>(0) : std::nullopt);
   }
@@ -227,7 +228,7 @@ class run_command {
     if (!o_.pty || !may_exist_ || !size || operation_) return;
     const json body{{"rows", size->first}, {"columns", size->second}};
     api_.call("POST", "/v1/operations/" + id_ + "/resize", body, milliseconds{30'000}, [this](answer<json> a) {
-      if (!a && (a.error().code == "not_started" || a.error().status == 429))
+      if (!a && (has_code(a.error(), error_code::not_started) || a.error().status == 429))
         s_.loop.after(between_resizes, [this] { send_window_size(); });
     });
   }
@@ -277,7 +278,7 @@ int execute(session& s, const run_options& o) {
     return exit_code::of_run_problem(p);
   };
   if (o.id && !is_whole_id(*o.id))
-    return fail(local_problem("bad_id", "--id '" + *o.id + "' is not a UUIDv7 in lower case"));
+    return fail(local_problem(error_code::bad_id, "--id '" + *o.id + "' is not a UUIDv7 in lower case"));
   const std::string id = o.id ? *o.id : operation_id::fresh().text();
   auto controller = s.connect();
   if (!controller) return fail(controller.error());

@@ -28,7 +28,7 @@ answer<std::string> text_of_input() {
     const auto n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (n == 0) break;
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return refuse("usage", std::string("standard input cannot be read: ") + std::strerror(errno));
+    if (n < 0) return refuse(local_code::usage, std::string("standard input cannot be read: ") + std::strerror(errno));
     text.append(bytes.data(), static_cast<std::size_t>(n));
   }
   while (text.ends_with('\n')) text.pop_back();
@@ -97,9 +97,10 @@ int execute(session& s, const say_options& o) {
   auto text = text_of_words(o.words);
   if (!text) return fail(text.error());
   if (text->find_first_not_of(" \t\r\n") == std::string::npos)
-    return fail(local_problem("usage", "there is nothing to say: the text is empty"));
+    return fail(local_problem(local_code::usage, "there is nothing to say: the text is empty"));
   if (text->size() > most_message_text)
-    return fail(local_problem("usage", "the text is larger than 64 KiB: put it into a file that the agent can read"));
+    return fail(
+        local_problem(local_code::usage, "the text is larger than 64 KiB: put it into a file that the agent can read"));
   auto controller = s.connect();
   if (!controller) return fail(controller.error());
   auto body = message_body(conversation_scope(o.scope, s.globals.where, s.env), *text, o.agent, s.env, o.during_turn);

@@ -23,7 +23,8 @@ answer<voice_address> gateway_address(session& s, const talk_options& o, const a
   constexpr std::string_view encrypted = "https://";
   if (o.voice) {
     auto named = read_voice_address(*o.voice, known && known->url.starts_with(encrypted));
-    if (!named) return refuse("usage", "--voice " + *o.voice + " is not HOST:PORT, tls://HOST:PORT or tcp://HOST:PORT");
+    if (!named)
+      return refuse(local_code::usage, "--voice " + *o.voice + " is not HOST:PORT, tls://HOST:PORT or tcp://HOST:PORT");
     return *named;
   }
   for (const auto& directory : state_directories(s.globals.where, s.env)) {
@@ -32,10 +33,12 @@ answer<voice_address> gateway_address(session& s, const talk_options& o, const a
     if (!reply_json.is_object()) continue;
     const auto at = read_voice_address(text_of(reply_json, "voice"), text_of(reply_json, "url").starts_with(encrypted));
     if (at) return *at;
-    return refuse("unreachable", "the quelld of " + directory +
-                                     " serves no voice; set [voice] listen in its configuration (docs/voice.md)");
+    return refuse(local_code::unreachable,
+                  "the quelld of " + directory +
+                      " serves no voice; set [voice] listen in its configuration (docs/voice.md)");
   }
-  return refuse("unreachable", "no quelld is known on this machine; name its voice gateway with --voice HOST:PORT");
+  return refuse(local_code::unreachable,
+                "no quelld is known on this machine; name its voice gateway with --voice HOST:PORT");
 }
 
 /// Why these keys cannot be used together; "" = they can. A key of the keyboard is also the terminal's of the same
@@ -67,9 +70,10 @@ answer<live_settings> live_settings_of(const talk_options& o) {
     const auto key = key_named(*given);
     constexpr std::string_view taken = "1234q";
     if (!key || taken.find(*key) != std::string_view::npos)
-      return refuse("usage", std::string(flag) + " " + *given +
-                                 " is not a free key: give one character, space, tab, enter or esc (1 to 4 and q are "
-                                 "in use), or a key of the keyboard like KEY_F9");
+      return refuse(local_code::usage,
+                    std::string(flag) + " " + *given +
+                        " is not a free key: give one character, space, tab, enter or esc (1 to 4 and q are "
+                        "in use), or a key of the keyboard like KEY_F9");
     return *key;
   };
   how.held_talk_key = o.talk_key ? hotkey_named(*o.talk_key) : std::nullopt;
@@ -79,7 +83,7 @@ answer<live_settings> live_settings_of(const talk_options& o) {
   const auto cancel = read("--cancel-key", how.far_cancel_key ? text_option() : o.cancel_key, how.cancel_key);
   if (!cancel) return tl::unexpected(cancel.error());
   if (auto wrong = wrong_hotkeys(how, *talk, *cancel, o.file.has_value()); !wrong.empty())
-    return refuse("usage", std::move(wrong));
+    return refuse(local_code::usage, std::move(wrong));
   how.talk_key = *talk;
   how.cancel_key = *cancel;
   return how;
@@ -102,22 +106,23 @@ int talk_file(session& s, const talk_options& o, char cancel_key, const std::str
   if (!o.out) return speech.code;
   std::ofstream out(*o.out, std::ios::binary);
   out << wav_of_samples(speech.samples);
-  if (!out.flush()) return s.fail(local_problem("local", *o.out + " cannot be written"));
+  if (!out.flush()) return s.fail(local_problem(local_code::local, *o.out + " cannot be written"));
   return speech.code;
 }
 
 } // namespace
 
 int execute(session& s, const talk_options& o) {
-  if (o.out && !o.file) return s.fail(local_problem("usage", "--out needs --file: what is played is not recorded"));
+  if (o.out && !o.file)
+    return s.fail(local_problem(local_code::usage, "--out needs --file: what is played is not recorded"));
   const auto how = live_settings_of(o);
   if (!how) return s.fail(how.error());
   std::string samples;
   if (o.file) {
     const auto text = file_text(*o.file, most_wav_bytes);
-    if (!text) return s.fail(local_problem("usage", *o.file + ": " + text.error().detail));
+    if (!text) return s.fail(local_problem(local_code::usage, *o.file + ": " + text.error().detail));
     auto read = samples_of_wav(*text);
-    if (!read) return s.fail(local_problem("usage", *o.file + ": " + read.error().detail));
+    if (!read) return s.fail(local_problem(local_code::usage, *o.file + ": " + read.error().detail));
     samples = std::move(*read);
   }
   const auto known = find_connection(s.globals.where, s.env);

@@ -75,8 +75,8 @@ class up_command {
     for (const auto& directory : {state_, state_ + "/logs", state_ + "/workers"}) {
       std::filesystem::create_directories(directory, error);
       if (error)
-        return refuse("local", "the state directory " + directory + " cannot be made: " + error.message() +
-                                   "; choose another with --state");
+        return refuse(local_code::local, "the state directory " + directory + " cannot be made: " + error.message() +
+                                             "; choose another with --state");
     }
     ::chmod((state_ + "/workers").c_str(), 0700);
     return true;
@@ -247,7 +247,7 @@ class up_command {
   void fail(const std::string& why) {
     if (stopping_) return;
     code_ = exit_code::refused;
-    s_.say(local_problem("local", why));
+    s_.say(local_problem(local_code::local, why));
     ask_to_stop();
   }
 

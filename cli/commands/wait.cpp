@@ -32,7 +32,8 @@ int execute(session& s, const wait_options& o) {
   const auto lost = [&]() -> std::optional<milliseconds> {
     const auto pause = contact.lost(std::chrono::steady_clock::now());
     if (!pause && !code) {
-      s.say(local_problem("unreachable", "contact with the controller at " + (*controller)->where().url + " was lost"));
+      s.say(local_problem(local_code::unreachable,
+                          "contact with the controller at " + (*controller)->where().url + " was lost"));
       code = ids->size() == 1 ? exit_code::run_failed : exit_code::unreachable;
     }
     return pause;

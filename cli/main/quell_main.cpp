@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
     if (end.code == 0)
       std::fputs(end.text.c_str(), stdout);
     else
-      std::fprintf(stderr, "%s\n", end.json ? local_problem("usage", end.text).document.c_str() : end.text.c_str());
+      std::fprintf(stderr, "%s\n",
+                   end.json ? local_problem(local_code::usage, end.text).document.c_str() : end.text.c_str());
     return end.code;
   }
   const bool is_run = std::holds_alternative<run_options>(line->command) ||

@@ -119,7 +119,7 @@ void own_operation::listen() {
 }
 
 bool own_operation::is_end(const problem& p) {
-  if (p.code != "already_terminal" && p.code != "operation_not_found") return false;
+  if (!has_code(p, error_code::already_terminal) && !has_code(p, error_code::operation_not_found)) return false;
   const auto document = json::parse(p.document, nullptr, false);
   take_end(member(document, "operation"), p.detail);
   return true;

@@ -18,7 +18,7 @@ constexpr int most_levels = 64; ///< of a tree; the controller's limit
 constexpr milliseconds look_within{15'000};
 
 answer<json> not_mine(const std::string& typed) {
-  return refuse("operation_not_found",
+  return refuse(error_code::operation_not_found,
                 "There is no operation " + typed +
                     " among what you started here, or below that. quell_list shows what there is.");
 }
@@ -109,7 +109,7 @@ void tool_call::find(const std::string& typed, then next) {
   if (!is_whole_id(typed)) return find_tail(typed, std::move(next));
   if (typed == context_.own_id) return next(not_mine(typed));
   look("/v1/operations/" + typed, [=, this](answer<json> a) {
-    if (!a) return next(a.error().code == "operation_not_found" ? not_mine(typed) : std::move(a));
+    if (!a) return next(has_code(a.error(), error_code::operation_not_found) ? not_mine(typed) : std::move(a));
     if (context_.mine.contains(typed)) return next(std::move(a));
     climb(*a, text_of(*a, "parent"), 0, next);
   });
@@ -123,7 +123,8 @@ void tool_call::climb(const json& operation, const std::string& at, int steps, t
   }
   if (at.empty() || steps >= most_levels) return next(not_mine(id));
   look("/v1/operations/" + at, [=, this](answer<json> parent) {
-    if (!parent) return next(parent.error().code == "operation_not_found" ? not_mine(id) : std::move(parent));
+    if (!parent)
+      return next(has_code(parent.error(), error_code::operation_not_found) ? not_mine(id) : std::move(parent));
     climb(operation, text_of(*parent, "parent"), steps + 1, next);
   });
 }
@@ -141,8 +142,8 @@ void tool_call::find_tail(const std::string& typed, then next) {
     if (found.size() > 1) {
       std::string candidates;
       for (std::size_t i = 0; i < found.size() && i < 10; ++i) candidates += (i ? ", " : "") + found[i];
-      return next(refuse("ambiguous", typed + " is the end of " + std::to_string(found.size()) + " ids: " + candidates +
-                                          ". Give more of it."));
+      return next(refuse(local_code::ambiguous, typed + " is the end of " + std::to_string(found.size()) +
+                                                    " ids: " + candidates + ". Give more of it."));
     }
     context_.remember(found.front());
     find(found.front(), next);

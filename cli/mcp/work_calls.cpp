@@ -94,7 +94,7 @@ class run_call : public waiting_call {
         return wait_for(*a);
       }
       const auto& p = a.error();
-      if (p.code == "stale_start" || p.code == "parent_ended")
+      if (has_code(p, error_code::stale_start) || has_code(p, error_code::parent_ended))
         return unless_stopped(json::parse(p.document, nullptr, false), [this, p] { fail(p); });
       if (p.status != 0 || !p.sent) return fail(p);
       // The controller can have accepted it, with only the answer lost.

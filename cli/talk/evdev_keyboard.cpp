@@ -62,15 +62,16 @@ answer<std::unique_ptr<evdev_keyboard>> evdev_keyboard::open(event_loop& loop, c
   auto made = std::unique_ptr<evdev_keyboard>(new evdev_keyboard(loop, std::move(happened)));
   for (const auto& path : named) {
     const int device = open_for_reading(path);
-    if (device < 0) return refuse("usage", "the keyboard " + path + " cannot be read: " + std::strerror(errno));
+    if (device < 0)
+      return refuse(local_code::usage, "the keyboard " + path + " cannot be read: " + std::strerror(errno));
     made->devices_.push_back({device});
   }
   const auto found = anywhere.empty() ? std::vector<int>() : open_keyboards(anywhere);
   for (const int device : found) made->devices_.push_back({device});
   if (!anywhere.empty() && found.empty())
-    return refuse("local", "no keyboard in /dev/input that has " + name_of_key(anywhere.front()) +
-                               " can be read; join the group input, or name a device: " +
-                               name_of_key(anywhere.front()) + "@/dev/input/eventN");
+    return refuse(local_code::local, "no keyboard in /dev/input that has " + name_of_key(anywhere.front()) +
+                                         " can be read; join the group input, or name a device: " +
+                                         name_of_key(anywhere.front()) + "@/dev/input/eventN");
   for (auto& d : made->devices_)
     loop.watch(d.descriptor, ready_for::reading, [self = made.get(), &d] { self->read(d); });
   return made;

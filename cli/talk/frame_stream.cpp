@@ -61,7 +61,7 @@ class socket_stream final : public frame_stream {
   bool reach(const addrinfo& at, const bool& is_late);
   bool shake_hands(const bool& is_late);
   problem unreachable(const std::string& why) const {
-    return local_problem("unreachable", "the voice gateway " + to_.text() + " cannot be reached: " + why);
+    return local_problem(local_code::unreachable, "the voice gateway " + to_.text() + " cannot be reached: " + why);
   }
   void pump() {
     read();
@@ -145,7 +145,7 @@ std::optional<problem> socket_stream::encrypt(const std::string& ca_file) {
   SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
   const bool is_read = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context_.get()) == 1
                                        : SSL_CTX_load_verify_file(context_.get(), ca_file.c_str()) == 1;
-  if (!is_read) return local_problem("usage", "the certificates in " + ca_file + " cannot be read");
+  if (!is_read) return local_problem(local_code::usage, "the certificates in " + ca_file + " cannot be read");
   tls_.reset(SSL_new(context_.get()));
   if (!tls_) return unreachable("OpenSSL cannot begin");
   SSL_set_fd(tls_.get(), reads_);
@@ -234,7 +234,7 @@ void socket_stream::lose(const std::string& why) {
   if (std::exchange(is_over_, true)) return;
   wait_for_room(false);
   loop_.unwatch(reads_);
-  if (hooks_.lost) hooks_.lost(local_problem("unreachable", why));
+  if (hooks_.lost) hooks_.lost(local_problem(local_code::unreachable, why));
 }
 
 } // namespace

@@ -153,7 +153,7 @@ bool live_talk::open_keyboard() {
     keyboard_ = std::move(*opened);
     return true;
   }
-  if (opened.error().code == "local") {
+  if (has_code(opened.error(), local_code::local)) {
     talk_.note(opened.error().detail + ". The keys of the terminal work");
     return true;
   }

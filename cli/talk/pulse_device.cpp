@@ -23,7 +23,9 @@ constexpr std::size_t most_recorded_bytes = 4 << 20; ///< two minutes: the loop 
 constexpr milliseconds server_timeout{10'000};
 constexpr const char* advice = "; start one (PulseAudio or PipeWire), or use --file in.wav --out out.wav";
 
-problem no_sound(const std::string& why) { return local_problem("local", "no sound device: " + why + advice); }
+problem no_sound(const std::string& why) {
+  return local_problem(local_code::local, "no sound device: " + why + advice);
+}
 
 class pulse_device final : public sound_device {
  public:

@@ -29,7 +29,8 @@ std::int16_t sample_at(std::string_view bytes, std::size_t at) {
 result<std::string> samples_of_wav(std::string_view file) {
   constexpr std::size_t head = 12, chunk_head = 8, format_bytes = 16, most_channels = 16;
   if (file.size() < head || file.substr(0, 4) != "RIFF" || file.substr(8, 4) != "WAVE")
-    return failure("usage", "it is not a WAV file; convert it, as in: sox speech.mp3 -r 16000 -c 1 -b 16 speech.wav");
+    return failure(local_code::usage,
+                   "it is not a WAV file; convert it, as in: sox speech.mp3 -r 16000 -c 1 -b 16 speech.wav");
   std::uint32_t rate = 0, channels = 0;
   for (std::size_t at = head; at + chunk_head <= file.size();) {
     const auto name = file.substr(at, 4);
@@ -37,13 +38,15 @@ result<std::string> samples_of_wav(std::string_view file) {
     const auto body = file.substr(at + chunk_head, size); // a streamed file's length can be wrong
     if (name == "fmt ") {
       if (body.size() < format_bytes || number_at(body, 0, 2) != 1 || number_at(body, 14, 2) != 16)
-        return failure("usage", "it is not 16-bit PCM; convert it, as in: sox in.wav -b 16 -e signed out.wav");
+        return failure(local_code::usage,
+                       "it is not 16-bit PCM; convert it, as in: sox in.wav -b 16 -e signed out.wav");
       channels = number_at(body, 2, 2);
       rate = number_at(body, 4, 4);
     }
     if (name == "data") {
       if (rate < 4000 || rate > 192000 || channels < 1 || channels > most_channels)
-        return failure("usage", "its format is missing, or has a rate or number of channels that no speech has");
+        return failure(local_code::usage,
+                       "its format is missing, or has a rate or number of channels that no speech has");
       std::vector<std::int32_t> mono;
       for (std::size_t i = 0; i + 2 * channels <= body.size(); i += 2 * channels) {
         std::int32_t sum = 0;
@@ -64,7 +67,7 @@ result<std::string> samples_of_wav(std::string_view file) {
     }
     at += chunk_head + size + size % 2;
   }
-  return failure("usage", "there are no samples in it");
+  return failure(local_code::usage, "there are no samples in it");
 }
 
 std::string wav_of_samples(std::string_view samples) {

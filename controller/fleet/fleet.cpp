@@ -5,6 +5,7 @@
 
 #include "controller/cluster_json.hpp"
 #include "controller/fleet/impl.hpp"
+#include "protocol/refusal_code.hpp"
 
 namespace quell::controller {
 
@@ -131,8 +132,9 @@ void fleet_impl::publish_keys() {
 void fleet_impl::drop(member& m, moment now) {
   if (m.link) {
     flush_stored(m);
-    const wire::refuse bye{"removed", "worker " + m.name() + " was removed from this cluster; enrol it again to use it",
-                           milliseconds{0}};
+    const wire::refuse bye =
+        refusal_of(refusal_code::removed,
+                   "worker " + m.name() + " was removed from this cluster; enrol it again to use it", milliseconds{0});
     if (m.link) effects_.ordered.push_back({m.link->route, envelope_for(m, 0, bye)});
     end_session(m);
   }

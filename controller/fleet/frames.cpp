@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "controller/fleet/impl.hpp"
+#include "protocol/refusal_code.hpp"
 
 namespace quell::controller {
 
@@ -17,8 +18,9 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
   if (known == by_key_.end())
     return refuse(
         route, h ? h->proposed : e.session,
-        {"not_enrolled",
-         "the key of this worker is not enrolled here; on the controller run: quell worker add NAME --key KEY", 2s});
+        refusal_of(
+            refusal_code::not_enrolled,
+            "the key of this worker is not enrolled here; on the controller run: quell worker add NAME --key KEY", 2s));
   member& m = *known->second;
   expire(m, now); // a frame that comes after the dead-by instant changes nothing
   if (h) {
@@ -29,7 +31,7 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
     // A frame of another session is not read. A heartbeat shows that its sender believes in that session, so it gets a
     // refusal on its own connection.
     if (std::holds_alternative<wire::heartbeat>(e.body) && !handing_over_)
-      refuse(route, e.session, {"session_over", "this session is over; say hello again", 100ms});
+      refuse(route, e.session, refusal_of(refusal_code::session_over, "this session is over; say hello again", 100ms));
     return;
   }
   on_frame(m, now);

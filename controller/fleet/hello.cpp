@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "controller/fleet/impl.hpp"
+#include "protocol/refusal_code.hpp"
 
 namespace quell::controller {
 
@@ -41,7 +42,7 @@ wire::refuse version_refusal(std::uint32_t version) {
                      ", the worker speaks " + std::to_string(version) + ": upgrade the " +
                      (newer ? "controller (quelld)" : "worker (quell-worker)");
   // A newer worker waits for its controller's upgrade; an older one must be upgraded itself.
-  return {"unsupported_version", std::move(text), newer ? milliseconds{30s} : milliseconds{0}};
+  return refusal_of(refusal_code::unsupported_version, std::move(text), newer ? milliseconds{30s} : milliseconds{0});
 }
 
 } // namespace
@@ -58,10 +59,10 @@ void fleet_impl::unsupported_version(const std::string& route, const std::string
 std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) const {
   if (h.version != wire::protocol_version) return version_refusal(h.version);
   if (h.cluster && *h.cluster != cluster_)
-    return wire::refuse{"other_cluster",
-                        "this controller is cluster " + cluster_.text() + ", the worker belongs to " +
-                            h.cluster->text() + ": use the join line of its own cluster, or a new state directory",
-                        0ms};
+    return refusal_of(refusal_code::other_cluster,
+                      "this controller is cluster " + cluster_.text() + ", the worker belongs to " + h.cluster->text() +
+                          ": use the join line of its own cluster, or a new state directory",
+                      0ms);
   const bool newer_epoch = h.epoch_seen > epoch_;
   if (newer_epoch || h.seq_seen > ledger_.last_seq()) {
     const std::string seen = newer_epoch
@@ -69,9 +70,9 @@ std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) c
                                        " of this cluster, this controller is at " + std::to_string(epoch_)
                                  : "seq " + std::to_string(h.seq_seen) + " of this cluster, this controller is at " +
                                        std::to_string(ledger_.last_seq());
-    return wire::refuse{
-        "old_epoch",
-        "the worker has seen " + seen + ": the store is a restored backup; start it once with quelld --restored", 5s};
+    return refusal_of(
+        refusal_code::old_epoch,
+        "the worker has seen " + seen + ": the store is a restored backup; start it once with quelld --restored", 5s);
   }
   return std::nullopt;
 }
@@ -140,11 +141,11 @@ void fleet_impl::greet(member& m, const std::string& route, const std::string& k
   note_rival(m, h, now);
   if (const auto held = held_until(m, h)) {
     const std::string who = m.name();
-    return refuse(
-        route, h.proposed,
-        {"lease_held",
-         "another process with the key of worker " + who + " may live until its lease is over; this one is taken then",
-         until(*held, now.boot)});
+    return refuse(route, h.proposed,
+                  refusal_of(refusal_code::lease_held,
+                             "another process with the key of worker " + who +
+                                 " may live until its lease is over; this one is taken then",
+                             until(*held, now.boot)));
   }
   begin_session(m, route, key, h, now);
 }
@@ -243,7 +244,7 @@ void fleet_impl::break_session(member& m, const std::string& why, moment now) {
   const session_id id = m.link->id;
   end_session(m);
   became_silent(m, now);
-  refuse(route, id, {"session_over", why, 100ms});
+  refuse(route, id, refusal_of(refusal_code::session_over, why, 100ms));
 }
 
 } // namespace quell::controller

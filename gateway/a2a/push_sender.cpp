@@ -55,7 +55,7 @@ push_sender::entry_key push_sender::key_of(const operation_id& task, const std::
 
 result<web_loop*> push_sender::loop() {
   const std::lock_guard lock(guard_);
-  if (is_over_) return failure("storage_unavailable", "quelld is ending");
+  if (is_over_) return failure(error_code::storage_unavailable, "quelld is ending");
   if (!loop_) {
     auto made = web_loop::start([this](boot_time) { return turn(); });
     if (!made) return tl::unexpected(made.error());
@@ -112,7 +112,8 @@ void push_sender::keep(push_config config, const stored& done) {
     if (auto room = room_for(config.by); !room) return done(std::move(room));
   }
   if (edges_.state_directory.empty())
-    return done(failure("storage_unavailable", "this quelld keeps no push notification configs: it has no directory"));
+    return done(failure(error_code::storage_unavailable,
+                        "this quelld keeps no push notification configs: it has no directory"));
   std::error_code error;
   std::filesystem::create_directories(folder(), error);
   std::filesystem::permissions(folder(), std::filesystem::perms::owner_all, error);
@@ -141,7 +142,8 @@ void push_sender::remove(const operation_id& task, const std::string& id, const 
     std::error_code error;
     if (const auto found = entries_.find(key); found != entries_.end())
       std::filesystem::remove(found->second.path, error);
-    if (error) return done(failure("storage_unavailable", "the config cannot be removed: " + error.message()));
+    if (error)
+      return done(failure(error_code::storage_unavailable, "the config cannot be removed: " + error.message()));
     drop(key);
     done({});
   });
@@ -236,21 +238,21 @@ push_sender::entry* push_sender::entry_of(const entry_key& key, std::uint64_t nu
 
 void push_sender::look(const entry_key& key, entry& one) {
   one.work.looks();
-  edges_.look(one.config,
-              [weak = weak_from_this(), key, number = one.number](const result<std::optional<push_look>>& look) {
-                const auto self = weak.lock();
-                const auto to = self ? self->loop() : result<web_loop*>(failure("internal", "quelld is ending"));
-                if (!to) return;
-                (*to)->run([all = self.get(), key, number, look] {
-                  auto* const about = all->entry_of(key, number);
-                  if (!about) return;
-                  if (look)
-                    all->take_look(key, *about, *look);
-                  else
-                    about->work.not_looked(clock_now().boot);
-                  all->schedule(key, *about, {});
-                });
-              });
+  edges_.look(
+      one.config, [weak = weak_from_this(), key, number = one.number](const result<std::optional<push_look>>& look) {
+        const auto self = weak.lock();
+        const auto to = self ? self->loop() : result<web_loop*>(failure(error_code::internal, "quelld is ending"));
+        if (!to) return;
+        (*to)->run([all = self.get(), key, number, look] {
+          auto* const about = all->entry_of(key, number);
+          if (!about) return;
+          if (look)
+            all->take_look(key, *about, *look);
+          else
+            about->work.not_looked(clock_now().boot);
+          all->schedule(key, *about, {});
+        });
+      });
 }
 
 /// An event that came before its places were known was not seen: then it is looked at once more.

@@ -23,7 +23,7 @@ awaitable<> look_for(std::shared_ptr<gateway_context> gw, push_config config, pu
   } catch (const problem& p) {
     failed = coded_fault{p.code, p.detail, {}};
   } catch (const std::exception& e) {
-    failed = fault{"internal", e.what(), {}};
+    failed = coded_fault{error_code::internal, e.what()};
   }
   if (failed) done(tl::unexpected(*failed));
 }

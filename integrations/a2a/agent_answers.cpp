@@ -5,6 +5,7 @@
 #include "integrations/a2a/limits.hpp"
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations::a2a {
@@ -163,7 +164,8 @@ void agent_talk::take_state(call_number number, call& one, time_point now) {
 
 void agent_talk::take_refusal(exchange& from, call& one, const json& error, time_point now) {
   const auto words = excerpt(without(text_member(error, "message"), settings_.key), mcp_limits::shown_characters);
-  const fault why{"a2a_refused", who() + " refuses: " + (words.empty() ? "it does not say why" : words), {}};
+  const fault why =
+      failure_of(server_code::a2a_refused, who() + " refuses: " + (words.empty() ? "it does not say why" : words));
   const json& number = member(error, "code");
   from.answered = from.why != purpose::look || is_lasting(number);
   switch (from.why) {
@@ -173,8 +175,10 @@ void agent_talk::take_refusal(exchange& from, call& one, const json& error, time
     return;
   case purpose::look:
     if (!from.answered) return;
-    return one.is_cancelled ? settle(one, "refused")
-                            : fail(one, {"a2a_lost", who() + " does not know the task any more: " + words, {}}, true);
+    return one.is_cancelled
+               ? settle(one, "refused")
+               : fail(one, failure_of(server_code::a2a_lost, who() + " does not know the task any more: " + words),
+                      true);
   case purpose::stop:
     if (!is_lasting(number)) {
       one.stop_at = now + a2a_limits::first_look * 2;
@@ -207,7 +211,7 @@ void agent_talk::exchange_ended(purpose why, bool was_answered, const http_endin
     if (one.is_named) {
       one.look_at = now; // the stream is over, or there was none: the task is looked at
     } else if (was_answered) {
-      fail(one, {"a2a_broken", who() + ": its answer names no task", {}}, true);
+      fail(one, failure_of(server_code::a2a_broken, who() + ": its answer names no task"), true);
     } else {
       fail(one, fault_of("the message", end), end.sent);
     }

@@ -7,6 +7,7 @@
 #include "integrations/a2a/agent_talk.hpp"
 #include "integrations/ca_file.hpp"
 #include "integrations/mcp/held_call.hpp"
+#include "integrations/mcp/server_code.hpp"
 
 namespace quell::integrations::a2a {
 namespace {
@@ -54,10 +55,12 @@ result<std::unique_ptr<mcp_server>> a2a_agent_server(std::string name, std::stri
                                                      a2a_options options) {
   const auto who = "remote agent " + name;
   if (a2a::origin_of(url).empty())
-    return failure("a2a_refused", who + ": its url is not an http or https URL; write it like https://host/agent");
+    return failure(server_code::a2a_refused,
+                   who + ": its url is not an http or https URL; write it like https://host/agent");
   if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7F; }))
-    return failure("a2a_refused", who + ": its key holds white space or other characters that no key has: check the "
-                                        "file or variable that it comes from");
+    return failure(server_code::a2a_refused,
+                   who + ": its key holds white space or other characters that no key has: check the "
+                         "file or variable that it comes from");
   auto network = transfers::make();
   if (!network) return tl::unexpected(std::move(network.error()));
   if (options.ca_file.empty()) options.ca_file = named_ca_file();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "integrations/a2a/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations::a2a {
@@ -49,7 +50,7 @@ void agent_talk::ask_for_card(time_point now) {
 
 /// A card that is known is offered at once, also while a newer one is read.
 void agent_talk::list(mcp_server::tools_reply reply, time_point now) {
-  if (is_over_) return reply(failure("a2a_unreachable", who() + ": quelld is ending"));
+  if (is_over_) return reply(failure(server_code::a2a_unreachable, who() + ": quelld is ending"));
   if (!card_ || now >= card_until_) ask_for_card(now);
   if (!card_ || is_lost_) {
     askers_.push_back(std::move(reply));
@@ -61,9 +62,10 @@ void agent_talk::list(mcp_server::tools_reply reply, time_point now) {
 void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& input_json,
                        const std::string& operation, const std::string& task, time_point now) {
   const auto refuse = [&](fault why) { channel->tell(mcp_call_events::failed{std::move(why), false}); };
-  if (is_over_) return refuse({"a2a_unreachable", who() + ": quelld is ending", {}});
+  if (is_over_) return refuse(failure_of(server_code::a2a_unreachable, who() + ": quelld is ending"));
   if (calls_.size() >= a2a_limits::open_calls)
-    return refuse({"a2a_refused", who() + ": too many calls of it are open; wait until some have ended", {}});
+    return refuse(
+        failure_of(server_code::a2a_refused, who() + ": too many calls of it are open; wait until some have ended"));
   call one(files_);
   if (task.empty()) {
     auto order = read_order(input_json);
@@ -72,7 +74,8 @@ void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> cha
   } else {
     one.is_followed = one.is_sent = one.is_named = true;
     if (!one.view.take({{"id", task}, {"status", json::object()}}))
-      return channel->tell(mcp_call_events::failed{{"a2a_broken", who() + ": its task is unknown", {}}, true});
+      return channel->tell(
+          mcp_call_events::failed{failure_of(server_code::a2a_broken, who() + ": its task is unknown"), true});
   }
   one.channel = std::move(channel);
   one.operation = operation;
@@ -221,9 +224,9 @@ void agent_talk::sweep() {
 void agent_talk::end(time_point) {
   is_over_ = true;
   for (auto& [number, one] : calls_)
-    if (!one.is_ended) fail(one, {"a2a_unreachable", who() + ": quelld is ending", {}}, has_left(one));
+    if (!one.is_ended) fail(one, failure_of(server_code::a2a_unreachable, who() + ": quelld is ending"), has_left(one));
   calls_.clear();
-  answer_list(failure("a2a_unreachable", who() + ": quelld is ending"));
+  answer_list(failure(server_code::a2a_unreachable, who() + ": quelld is ending"));
   exchanges_.clear();
   news_.clear();
 }

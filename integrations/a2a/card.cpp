@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "integrations/a2a/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/web_request.hpp"
 
@@ -68,8 +69,8 @@ result<agent_card> read_card(const json& card, const std::string& name, const st
   const auto who = "remote agent " + name + ": ";
   const json& interfaces = member(card, "supportedInterfaces");
   if (!card.is_object() || !interfaces.is_array())
-    return failure("a2a_broken", who + "what it serves at " + card_address(url) +
-                                     " is not the card of an agent of A2A 1.0 (no supportedInterfaces)");
+    return failure(server_code::a2a_broken, who + "what it serves at " + card_address(url) +
+                                                " is not the card of an agent of A2A 1.0 (no supportedInterfaces)");
   agent_card read;
   for (const json& one : interfaces) {
     if (text_member(one, "protocolBinding") != "JSONRPC" || !speaks_version_one(one)) continue;
@@ -78,12 +79,14 @@ result<agent_card> read_card(const json& card, const std::string& name, const st
     break;
   }
   if (read.url.empty())
-    return failure("a2a_refused", who + "its card offers no JSON-RPC interface of A2A 1.0, and quell speaks no other");
+    return failure(server_code::a2a_refused,
+                   who + "its card offers no JSON-RPC interface of A2A 1.0, and quell speaks no other");
   const auto origin = read.url.size() <= a2a_limits::url_bytes ? origin_of(read.url) : std::string();
   if (origin.empty() || origin != origin_of(url) || read.tenant.size() > a2a_limits::id_bytes)
-    return failure("a2a_refused", who + "its card names the address " + excerpt(read.url, 200) +
-                                      ", which is not on the server that its `url` names; if that is right, write the "
-                                      "address of that server's card as the url");
+    return failure(server_code::a2a_refused,
+                   who + "its card names the address " + excerpt(read.url, 200) +
+                       ", which is not on the server that its `url` names; if that is right, write the "
+                       "address of that server's card as the url");
   read.streams = member(member(card, "capabilities"), "streaming") == json(true);
   read.tool.name = "send";
   read.tool.description = description_of(card, name);
@@ -95,12 +98,13 @@ result<call_order> read_order(const std::string& input_json) {
   const auto input = parse_json(input_json);
   call_order order;
   order.message = input ? text_member(*input, "message") : std::string();
-  if (order.message.empty()) return failure("a2a_refused", "`message` must be a text that is not empty");
+  if (order.message.empty()) return failure(server_code::a2a_refused, "`message` must be a text that is not empty");
   order.conversation = text_member(*input, "conversation");
   order.task = text_member(*input, "task");
   for (const auto* id : {&order.conversation, &order.task})
     if (id->size() > a2a_limits::id_bytes)
-      return failure("a2a_refused", "`conversation` and `task` are ids from an earlier result; these are too long");
+      return failure(server_code::a2a_refused,
+                     "`conversation` and `task` are ids from an earlier result; these are too long");
   return order;
 }
 

@@ -6,6 +6,7 @@
 #include "integrations/mcp/limits.hpp"
 #include "integrations/mcp/messages.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -238,11 +239,11 @@ bool acp_session::cancel() {
 
 void acp_session::stop_waiting() {
   if (prompt_phase_ != prompt_phase::cancelled) return;
-  end({"agent_unreachable", who_ + " has not answered its cancel", {}});
+  end(failure_of(failure_code::agent_unreachable, who_ + " has not answered its cancel"));
 }
 
 void acp_session::close(const std::string& reason) {
-  end({"agent_unreachable", who_ + " is gone: " + excerpt(reason, shown), {}});
+  end(failure_of(failure_code::agent_unreachable, who_ + " is gone: " + excerpt(reason, shown)));
 }
 
 void acp_session::end(fault why) {

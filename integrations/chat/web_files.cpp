@@ -17,7 +17,7 @@ constexpr std::size_t most_file_url = 4096, most_first_answer = 64 << 10;
 /// The bytes, or in words why there are none.
 result<std::string> file_of(web_response r, std::size_t most) {
   const auto failed = [](const std::string& why) { return failure("not_fetched", "it could not be fetched: " + why); };
-  if (r.is_too_large) return failure("too_large", "it is larger than " + std::to_string(most) + " bytes");
+  if (r.is_too_large) return failure(error_code::too_large, "it is larger than " + std::to_string(most) + " bytes");
   if (r.what != web_end::answered) return failed("the service gave no complete answer");
   if (r.status >= 300 && r.status <= 399) return failed("the service answers with a redirect, which is not followed");
   if (r.status != 200) return failed("the service answers with status " + std::to_string(r.status));

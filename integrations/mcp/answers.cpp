@@ -7,6 +7,7 @@
 #include "integrations/mcp/limits.hpp"
 #include "integrations/mcp/media.hpp"
 #include "integrations/mcp/messages.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 #include "protocol/utf8.hpp"
 
@@ -93,7 +94,7 @@ std::string who_is(const std::string& name) { return "MCP server \"" + excerpt(n
 
 result<tool_pages::step> tool_pages::take(const std::string& who, const json& page) {
   const json& tools = member(page, "tools");
-  if (!tools.is_array()) return failure("mcp_broken", who + ": its list of tools is none");
+  if (!tools.is_array()) return failure(server_code::mcp_broken, who + ": its list of tools is none");
   step done;
   for (const json& tool : tools)
     if (auto wrong = add(tool)) done.bad_messages.push_back(std::move(*wrong));
@@ -156,10 +157,13 @@ bool wants_input(const json& result) { return text_member(result, "resultType") 
 
 mcp_call_event ended_with(const std::string& who, const json& result) {
   if (!result.is_object())
-    return mcp_call_events::failed{{"mcp_broken", who + ": the result of a tool is not a JSON object", {}}, true};
+    return mcp_call_events::failed{
+        failure_of(server_code::mcp_broken, who + ": the result of a tool is not a JSON object"), true};
   if (wants_input(result)) // in a version that does not have this
     return mcp_call_events::failed{
-        {"mcp_refused", who + ": the tool asks for input in a way that its version of MCP does not have", {}}, true};
+        failure_of(server_code::mcp_refused,
+                   who + ": the tool asks for input in a way that its version of MCP does not have"),
+        true};
   json kept = json::object();
   for (const char* name : {"content", "structuredContent", "isError"})
     if (const json& found = member(result, name); !found.is_null()) kept[name] = found;
@@ -179,7 +183,7 @@ fault of_error(const std::string& who, std::string_view what, const json& error)
   if (const json& code = member(error, "code"); code.is_number_integer())
     detail += " (" + std::to_string(code.get<std::int64_t>()) + ")";
   const std::string words = excerpt(text_member(error, "message"), mcp_limits::shown_characters);
-  return {"mcp_refused", detail + ": " + (words.empty() ? "it does not say why" : words), {}};
+  return failure_of(server_code::mcp_refused, detail + ": " + (words.empty() ? "it does not say why" : words));
 }
 
 std::string answer_to_server(const json& id, std::string_view method) {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "integrations/mcp/server_code.hpp"
+
 namespace quell::integrations {
 namespace {
 
@@ -12,7 +14,7 @@ const char* after(const mcp_call_event& event) {
   const auto* failed = std::get_if<mcp_call_events::failed>(&event);
   if (!failed) return nullptr;
   if (!failed->sent) return "not_sent";
-  return failed->why.code == "mcp_refused" || failed->why.code == "a2a_refused" ? "done" : "ignored";
+  return is_refusal(failed->why) ? "done" : "ignored";
 }
 
 } // namespace

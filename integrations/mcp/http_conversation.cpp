@@ -6,6 +6,7 @@
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
 #include "integrations/mcp/param_headers.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -104,7 +105,7 @@ void http_conversation::linger(exchange_id id, time_point now) {
 void http_conversation::begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& tool,
                               const std::string& input, const std::string& operation, time_point now) {
   const auto refuse = [&](std::string detail) {
-    channel->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
+    channel->tell(mcp_call_events::failed{failure_of(server_code::mcp_refused, std::move(detail)), false});
   };
   if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object");
   if (calls_.size() >= mcp_limits::open_calls) return refuse(who_ + " has too many calls open already");

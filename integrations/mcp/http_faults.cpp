@@ -5,6 +5,7 @@
 
 #include "integrations/mcp/answers.hpp"
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -22,26 +23,26 @@ std::string words_of(const std::string& body) {
 
 fault of_http_ending(const std::string& who, std::string_view what, const http_ending& end) {
   const std::string about = who + ", " + std::string(what) + ": ";
-  if (!end.broken.empty()) return {"mcp_broken", about + end.broken, {}};
+  if (!end.broken.empty()) return failure_of(server_code::mcp_broken, about + end.broken);
   if (end.status == 0)
-    return {"mcp_unreachable",
-            about + (end.transport.empty() ? "the connection was lost"
-                                           : excerpt(end.transport, mcp_limits::shown_characters)),
-            {}};
+    return failure_of(server_code::mcp_unreachable,
+                      about + (end.transport.empty() ? "the connection was lost"
+                                                     : excerpt(end.transport, mcp_limits::shown_characters)));
   const std::string answered = about + "it answers " + std::to_string(end.status);
   if (end.status == 401 || end.status == 403)
-    return {"mcp_refused", answered + words_of(end.body) + "; check the key that the configuration names for it", {}};
-  if (end.status == 404) return {"mcp_refused", answered + words_of(end.body) + "; check its url", {}};
+    return failure_of(server_code::mcp_refused,
+                      answered + words_of(end.body) + "; check the key that the configuration names for it");
+  if (end.status == 404) return failure_of(server_code::mcp_refused, answered + words_of(end.body) + "; check its url");
   if (end.status >= 300 && end.status <= 399)
-    return {"mcp_refused", answered + ", which is a redirection and not followed; write the url that it leads to", {}};
-  if (end.status == 429 || end.status >= 500) return {"mcp_unreachable", answered + words_of(end.body), {}};
-  if (end.status >= 400) return {"mcp_refused", answered + words_of(end.body), {}};
+    return failure_of(server_code::mcp_refused,
+                      answered + ", which is a redirection and not followed; write the url that it leads to");
+  if (end.status == 429 || end.status >= 500)
+    return failure_of(server_code::mcp_unreachable, answered + words_of(end.body));
+  if (end.status >= 400) return failure_of(server_code::mcp_refused, answered + words_of(end.body));
   if (!end.transport.empty())
-    return {"mcp_unreachable",
-            about + "the connection was lost before the answer came: " +
-                excerpt(end.transport, mcp_limits::shown_characters),
-            {}};
-  return {"mcp_broken", answered + " and then sends no answer" + words_of(end.body), {}};
+    return failure_of(server_code::mcp_unreachable, about + "the connection was lost before the answer came: " +
+                                                        excerpt(end.transport, mcp_limits::shown_characters));
+  return failure_of(server_code::mcp_broken, answered + " and then sends no answer" + words_of(end.body));
 }
 
 bool may_pass(const http_ending& end) {

@@ -8,6 +8,7 @@
 #include "integrations/mcp/http_conversation.hpp"
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -72,12 +73,10 @@ void http_conversation::take_initialized(exchange_id id, const rpc::message& ans
     return handshake_failed(nullptr, mcp::of_error(who_, "the handshake", answer.body), now);
   protocol_ = text_member(answer.body, "protocolVersion");
   if (protocol_ != mcp::stateless_version && !mcp::knows_handshake_version(protocol_))
-    return handshake_failed(
-        nullptr,
-        {"mcp_refused",
-         who_ + " speaks version \"" + excerpt(protocol_, 40) + "\" of MCP, which quell does not know",
-         {}},
-        now);
+    return handshake_failed(nullptr,
+                            failure_of(server_code::mcp_refused, who_ + " speaks version \"" + excerpt(protocol_, 40) +
+                                                                     "\" of MCP, which quell does not know"),
+                            now);
   const json& info = member(answer.body, "serverInfo");
   server_name_ = excerpt(text_member(info, "name"), 80);
   server_version_ = excerpt(text_member(info, "version"), 80);
@@ -278,7 +277,7 @@ void http_conversation::call_ended(exchange_id id, const http_ending& end, time_
   const std::string what = "tool \"" + excerpt(one.tool, 80) + "\"";
   const bool sent = end.sent || ended.why == purpose::resumption;
   fault why = fault_of(what, end);
-  const bool is_unread = why.code == "mcp_login_needed" && ended.why == purpose::call;
+  const bool is_unread = has_code(why, server_code::mcp_login_needed) && ended.why == purpose::call;
   tell_end(number, mcp_call_events::failed{std::move(why), sent && !is_unread});
 }
 
@@ -289,9 +288,8 @@ void http_conversation::ring(exchange_id id, time_point now) {
   exchange& one = found->second;
   if (one.alarm > now) return;
   const auto timeout = [&](std::string_view what, milliseconds limit) {
-    return fault{"mcp_timeout",
-                 who_ + ", " + std::string(what) + ": no answer after " + std::to_string(limit.count()) + " ms",
-                 {}};
+    return failure_of(server_code::mcp_timeout,
+                      who_ + ", " + std::string(what) + ": no answer after " + std::to_string(limit.count()) + " ms");
   };
   const purpose why = one.why;
   const call_number number = one.call;
@@ -328,9 +326,10 @@ void http_conversation::end(time_point now) {
     const bool sent = number != 0 && (found->second.why == purpose::resumption || found->second.http->sent());
     close(id);
     if (number != 0)
-      tell_end(number, mcp_call_events::failed{{"mcp_unreachable", who_ + " is no longer wanted", {}}, sent});
+      tell_end(number,
+               mcp_call_events::failed{failure_of(server_code::mcp_unreachable, who_ + " is no longer wanted"), sent});
   }
-  const fault gone{"mcp_unreachable", who_ + " is no longer wanted", {}};
+  const fault gone = failure_of(server_code::mcp_unreachable, who_ + " is no longer wanted");
   while (!calls_.empty()) {
     const auto& [number, one] = *calls_.begin();
     tell_end(number, mcp_call_events::failed{gone, one.request != 0});

@@ -6,6 +6,7 @@
 
 #include "integrations/mcp/http_conversation.hpp"
 #include "integrations/mcp/http_faults.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -109,11 +110,11 @@ void http_conversation::take_step(call_number number, mcp_questions::step what, 
   }
   if (!what.repeat) return;
   if (phase_ == phase::ready && stateless_) return send_call(number, found->second, now);
-  tell_end(number, mcp_call_events::failed{{"mcp_unreachable",
-                                            who_ + ", tool \"" + excerpt(found->second.tool, 80) +
-                                                "\": the server does not speak any more as it did when it asked",
-                                            {}},
-                                           true});
+  tell_end(number,
+           mcp_call_events::failed{failure_of(server_code::mcp_unreachable,
+                                              who_ + ", tool \"" + excerpt(found->second.tool, 80) +
+                                                  "\": the server does not speak any more as it did when it asked"),
+                                   true});
 }
 
 } // namespace quell::integrations

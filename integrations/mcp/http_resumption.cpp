@@ -8,6 +8,7 @@
 #include "integrations/mcp/http_conversation.hpp"
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -48,11 +49,11 @@ void http_conversation::resume(time_point now) {
     call& one = found->second;
     one.resume_at = time_point::max();
     if (stateless_ || one.session != session_) {
-      tell_end(number, mcp_call_events::failed{{"mcp_unreachable",
-                                                who_ + ", tool \"" + excerpt(one.tool, 80) +
-                                                    "\": the session in which it ran is gone, and its answer with it",
-                                                {}},
-                                               true});
+      tell_end(number, mcp_call_events::failed{
+                           failure_of(server_code::mcp_unreachable,
+                                      who_ + ", tool \"" + excerpt(one.tool, 80) +
+                                          "\": the session in which it ran is gone, and its answer with it"),
+                           true});
       continue;
     }
     one.at = open(purpose::resumption, {}, {}, {}, one.deadline, {"Last-Event-ID: " + one.last_event});

@@ -9,6 +9,7 @@
 #include "integrations/ca_file.hpp"
 #include "integrations/mcp/held_call.hpp"
 #include "integrations/mcp/http_conversation.hpp"
+#include "integrations/mcp/server_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -57,12 +58,13 @@ std::optional<fault> wrong_address(const std::string& name, const std::string& u
   web = web && (std::string_view(scheme) == "http" || std::string_view(scheme) == "https");
   curl_free(scheme);
   if (!web)
-    return fault{"mcp_refused", who + ": its url is not an http or https URL; write it like https://host/mcp", {}};
+    return failure_of(server_code::mcp_refused,
+                      who + ": its url is not an http or https URL; write it like https://host/mcp");
   if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7F; }))
-    return fault{"mcp_refused",
-                 who + ": its key holds white space or other characters that no key has: check the file or variable "
-                       "that it comes from",
-                 {}};
+    return failure_of(server_code::mcp_refused,
+                      who +
+                          ": its key holds white space or other characters that no key has: check the file or variable "
+                          "that it comes from");
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 // The wait for it can meet any other event: a cancel, the end of the server, a new handshake.
 #include "integrations/mcp/http_conversation.hpp"
 #include "integrations/mcp/http_faults.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations {
@@ -64,7 +65,7 @@ void http_conversation::token_renewed(purpose why, call_number number, const htt
     const fault no = fault_of("tool \"" + excerpt(one.tool, 80) + "\"", end);
     // The request whose answer was to be resumed may have done its work.
     if (why == purpose::resumption)
-      return tell_end(number, mcp_call_events::failed{{"mcp_unreachable", no.detail, {}}, true});
+      return tell_end(number, mcp_call_events::failed{failure_of(server_code::mcp_unreachable, no.detail), true});
     return tell_end(number, mcp_call_events::failed{no, false});
   }
   if (why == purpose::resumption) {
@@ -80,11 +81,11 @@ void http_conversation::token_renewed(purpose why, call_number number, const htt
 fault http_conversation::fault_of(std::string_view what, const http_ending& end) const {
   if (!settings_.options.credentials || !settings_.key.empty() || !is_about_rights(end))
     return of_http_ending(who_, what, end);
-  return {"mcp_login_needed",
-          who_ + ", " + std::string(what) +
-              (end.status == 401 ? ": it wants a login" : ": it wants more rights than the present login has") +
-              "; run `quell mcp login " + excerpt(settings_.name, 80) + "`",
-          {}};
+  return failure_of(
+      server_code::mcp_login_needed,
+      who_ + ", " + std::string(what) +
+          (end.status == 401 ? ": it wants a login" : ": it wants more rights than the present login has") +
+          "; run `quell mcp login " + excerpt(settings_.name, 80) + "`");
 }
 
 } // namespace quell::integrations

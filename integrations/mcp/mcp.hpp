@@ -50,9 +50,7 @@ struct finished {
   bool truncated = false;
   std::vector<mcp_media> media = {}; ///< in their order; `content` has a line for each instead
 };
-/// The state of the tool's work is unknown unless the code says that it never began. Codes: `mcp_unreachable` (closed,
-/// connection lost), `mcp_refused` (JSON-RPC error, 4xx, no such tool, input that is not a JSON object), `mcp_timeout`,
-/// `mcp_broken` (invalid MCP), `mcp_login_needed` (refused unread, for lack of a login or of rights).
+/// The state of the tool's work is unknown unless the code, a `server_code`, says that it never began.
 struct failed {
   fault why;
   bool sent = true; ///< false: the request was never sent, so the server did nothing

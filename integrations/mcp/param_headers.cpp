@@ -5,6 +5,7 @@
 #include <set>
 
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 #include "protocol/base64.hpp"
 
@@ -50,12 +51,13 @@ result<param_headers> param_headers_of(const json& input_schema) {
     if (name.is_null() && !(schema.is_object() && schema.contains(key))) continue;
     const std::string type = text_member(schema, "type");
     if (type != "string" && type != "integer" && type != "boolean")
-      return failure("mcp_broken", "it wants a header for a parameter that is not a string, integer or boolean");
+      return failure(server_code::mcp_broken,
+                     "it wants a header for a parameter that is not a string, integer or boolean");
     if (!name.is_string() || !is_token(name.get<std::string>()))
-      return failure("mcp_broken", "it wants a header whose name no header can have");
+      return failure(server_code::mcp_broken, "it wants a header whose name no header can have");
     if (!names.insert(lower_case(name.get<std::string>())).second)
-      return failure("mcp_broken", "it wants two parameters in one header");
-    if (found.size() >= mcp_limits::param_headers) return failure("mcp_broken", "it wants too many headers");
+      return failure(server_code::mcp_broken, "it wants two parameters in one header");
+    if (found.size() >= mcp_limits::param_headers) return failure(server_code::mcp_broken, "it wants too many headers");
     found.emplace_back(property, name.get<std::string>());
   }
   return found;

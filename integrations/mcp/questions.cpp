@@ -4,6 +4,7 @@
 #include "integrations/mcp/form.hpp"
 #include "integrations/mcp/limits.hpp"
 #include "integrations/mcp/messages.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/models/text.hpp"
 #include "protocol/utf8.hpp"
 
@@ -43,7 +44,8 @@ json response_of(const mcp_answer& what) {
 
 mcp_questions::step ended_by(const std::string& who, std::string why) {
   mcp_questions::step done;
-  done.tell.emplace_back(mcp_call_events::failed{{"mcp_refused", who + ": the tool wants input: " + why, {}}, true});
+  done.tell.emplace_back(
+      mcp_call_events::failed{failure_of(server_code::mcp_refused, who + ": the tool wants input: " + why), true});
   return done;
 }
 

@@ -2,6 +2,7 @@
 #include "integrations/mcp/session.hpp"
 
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/mcp/session_parts.hpp"
 #include "integrations/models/text.hpp"
 
@@ -30,9 +31,11 @@ mcp_call_number mcp_session::begin_call(const std::string& tool, const std::stri
   };
   if (phase_ == phase::over) return refuse(over_);
   if (!mcp::input_object(input_json))
-    return refuse({"mcp_refused", "the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object", {}});
+    return refuse(
+        failure_of(server_code::mcp_refused, "the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object"));
   if (calls_.size() - cancelled_.size() >= mcp_limits::open_calls)
-    return refuse({"mcp_refused", who_ + " has " + std::to_string(mcp_limits::open_calls) + " calls open already", {}});
+    return refuse(failure_of(server_code::mcp_refused,
+                             who_ + " has " + std::to_string(mcp_limits::open_calls) + " calls open already"));
   call& one = calls_[number];
   one.tool = tool;
   one.input = input_json;
@@ -137,7 +140,7 @@ void mcp_session::take_call_end(open_call found, incoming& one) {
 }
 
 void mcp_session::close(const std::string& reason) {
-  end({"mcp_unreachable", who_ + " is gone: " + excerpt(reason, mcp_limits::shown_characters), {}});
+  end(failure_of(server_code::mcp_unreachable, who_ + " is gone: " + excerpt(reason, mcp_limits::shown_characters)));
 }
 
 void mcp_session::end(fault why) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/server_code.hpp"
 #include "integrations/mcp/session_parts.hpp"
 #include "integrations/models/text.hpp"
 #include "protocol/utf8.hpp"
@@ -56,9 +57,9 @@ void mcp_session::take_cut_line(std::string_view first, std::string_view last) {
   const std::string tool = excerpt(found->second.tool, 80);
   forget(found);
   effects_.emplace_back(tell{
-      number,
-      mcp_call_events::failed{
-          {"mcp_broken", who_ + ": the result of tool \"" + tool + "\" has " + size + "; ask it for less", {}}, true}});
+      number, mcp_call_events::failed{failure_of(server_code::mcp_broken, who_ + ": the result of tool \"" + tool +
+                                                                              "\" has " + size + "; ask it for less"),
+                                      true}});
 }
 
 void mcp_session::take_message(incoming& one) {
@@ -154,11 +155,10 @@ void mcp_session::take_initialized(incoming& one) {
   const std::string protocol = text_member(one.message.body, "protocolVersion");
   stateless_ = protocol == mcp::stateless_version;
   if (!stateless_ && !mcp::knows_handshake_version(protocol))
-    return end({"mcp_refused",
-                who_ + " speaks version \"" + excerpt(protocol, 40) + "\" of MCP; quell knows " +
-                    std::string(mcp::handshake_versions[std::size(mcp::handshake_versions) - 1]) + " to " +
-                    std::string(mcp::stateless_version),
-                {}});
+    return end(failure_of(server_code::mcp_refused,
+                          who_ + " speaks version \"" + excerpt(protocol, 40) + "\" of MCP; quell knows " +
+                              std::string(mcp::handshake_versions[std::size(mcp::handshake_versions) - 1]) + " to " +
+                              std::string(mcp::stateless_version)));
   send_line(rpc::notification("notifications/initialized", nullptr));
   be_ready(text_member(info, "name"), text_member(info, "version"), protocol);
 }

@@ -28,8 +28,9 @@ std::string part(CURLU* url, CURLUPart which) {
 }
 
 tl::unexpected<fault> bad_url(const model_settings& settings, const std::string& why) {
-  return failure("model_refused", "model \"" + settings.name + "\": its base_url is not an http or https URL (" + why +
-                                      "); write it like https://host/v1");
+  return failure(failure_code::model_refused, "model \"" + settings.name +
+                                                  "\": its base_url is not an http or https URL (" + why +
+                                                  "); write it like https://host/v1");
 }
 
 } // namespace
@@ -61,30 +62,31 @@ result<endpoint> endpoint_of(const model_settings& settings, std::string_view ot
 std::optional<fault> wrong_basics(const model_settings& settings) {
   const std::string who = "model \"" + settings.name + "\"";
   if (blank(settings.model))
-    return fault{"model_refused", who + " does not say which model to ask for: set `model` in its configuration", {}};
+    return failure_of(failure_code::model_refused,
+                      who + " does not say which model to ask for: set `model` in its configuration");
   if (std::any_of(settings.key.begin(), settings.key.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7F; }))
-    return fault{"model_refused",
-                 who + ": its key holds white space or other characters that no key has: check the file or variable "
-                       "that it comes from",
-                 {}};
-  if (settings.max_tokens == 0) return fault{"model_refused", who + ": max_tokens is 0", {}};
+    return failure_of(failure_code::model_refused,
+                      who +
+                          ": its key holds white space or other characters that no key has: check the file or variable "
+                          "that it comes from");
+  if (settings.max_tokens == 0) return failure_of(failure_code::model_refused, who + ": max_tokens is 0");
   return std::nullopt;
 }
 
 std::optional<fault> wrong_offers(const std::vector<tool_offer>& tools, std::size_t most) {
   if (tools.size() > most)
-    return fault{"model_refused",
-                 std::to_string(tools.size()) + " tools are offered; this provider takes at most " +
-                     std::to_string(most) + ": offer this agent fewer",
-                 {}};
+    return failure_of(failure_code::model_refused, std::to_string(tools.size()) +
+                                                       " tools are offered; this provider takes at most " +
+                                                       std::to_string(most) + ": offer this agent fewer");
   std::set<std::string_view> names;
   for (const tool_offer& tool : tools) {
     const std::string who = "tool \"" + excerpt(tool.name, 80) + "\"";
-    if (!valid_name(tool.name)) return fault{"model_refused", who + ": a name is 1 to 64 letters, digits, _ and -", {}};
-    if (!names.insert(tool.name).second) return fault{"model_refused", who + " is offered twice", {}};
+    if (!valid_name(tool.name))
+      return failure_of(failure_code::model_refused, who + ": a name is 1 to 64 letters, digits, _ and -");
+    if (!names.insert(tool.name).second) return failure_of(failure_code::model_refused, who + " is offered twice");
     const auto schema = parse_json(tool.input_schema);
     if (!blank(tool.input_schema) && (!schema || !schema->is_object()))
-      return fault{"model_refused", who + ": its input schema is not a JSON object", {}};
+      return failure_of(failure_code::model_refused, who + ": its input schema is not a JSON object");
   }
   return std::nullopt;
 }

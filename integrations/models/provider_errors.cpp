@@ -88,13 +88,14 @@ std::string advice(long status) {
 provider_error of_status(long status, const server_words& words) {
   const std::string answered = "the server answered " + std::to_string(status) + saying(words);
   if (status == 402 || (status < 500 && is_unpaid(words))) return unpaid(answered);
-  if (status == 429 || status == 503 || status == 529) return {{"model_overloaded", answered, {}}, true, {}};
-  if (status >= 500) return {{"model_unavailable", answered, {}}, status != 501 && status != 505, {}};
+  if (status == 429 || status == 503 || status == 529)
+    return {failure_of(failure_code::model_overloaded, answered), true, {}};
+  if (status >= 500) return {failure_of(failure_code::model_unavailable, answered), status != 501 && status != 505, {}};
   // Both providers' client libraries retry these statuses too.
-  if (status == 408 || status == 409) return {{"model_unavailable", answered, {}}, true, {}};
+  if (status == 408 || status == 409) return {failure_of(failure_code::model_unavailable, answered), true, {}};
   if (status == 413 || ((status == 400 || status == 422) && is_overflow(words)))
     return {failure_of(failure_code::context_overflow, answered + advice(413)), false, {}};
-  return {{"model_refused", answered + advice(status), {}}, false, {}};
+  return {failure_of(failure_code::model_refused, answered + advice(status)), false, {}};
 }
 
 } // namespace
@@ -120,13 +121,14 @@ std::optional<std::chrono::milliseconds> requested_wait(const refusal& what, std
 provider_error error_from_status(const refusal& what, std::int64_t unix_seconds) {
   if (what.status >= 300 && what.status < 400) {
     const std::string where = header(what, "location");
-    return {{"model_refused",
-             "the server answered " + std::to_string(what.status) + " and points to " +
-                 (where.empty() ? "nowhere" : excerpt(where.substr(0, where.find('?')), 200)) +
-                 "; redirects are not followed, because the key would go there too: set base_url to the right place",
-             {}},
-            false,
-            {}};
+    return {
+        failure_of(
+            failure_code::model_refused,
+            "the server answered " + std::to_string(what.status) + " and points to " +
+                (where.empty() ? "nowhere" : excerpt(where.substr(0, where.find('?')), 200)) +
+                "; redirects are not followed, because the key would go there too: set base_url to the right place"),
+        false,
+        {}};
   }
   provider_error found = of_status(what.status, words_of(what.body));
   const std::string should = header(what, "x-should-retry");
@@ -153,11 +155,11 @@ provider_error of_stream_error(std::string_view error) {
       "the server broke off with " + (kind.empty() ? "an error" : excerpt(kind, 60)) + saying(words);
   if (is_unpaid(words)) return unpaid(detail);
   if (kind == "overloaded_error" || kind == "rate_limit_error" || kind == "rate_limit_exceeded")
-    return {{"model_overloaded", detail, {}}, true, {}};
+    return {failure_of(failure_code::model_overloaded, detail), true, {}};
   if (kind == "api_error" || kind == "server_error" || kind == "internal_server_error" || kind == "timeout_error")
-    return {{"model_unavailable", detail, {}}, true, {}};
+    return {failure_of(failure_code::model_unavailable, detail), true, {}};
   if (is_overflow(words)) return {failure_of(failure_code::context_overflow, detail + advice(413)), false, {}};
-  return {{"model_refused", detail, {}}, false, {}};
+  return {failure_of(failure_code::model_refused, detail), false, {}};
 }
 
 provider_error of_transfer(int curl_code, std::string_view words, bool had_event) {
@@ -165,32 +167,35 @@ provider_error of_transfer(int curl_code, std::string_view words, bool had_event
   switch (static_cast<CURLcode>(curl_code)) {
   case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_RESOLVE_PROXY:
-    return {{"model_unavailable", "its host has no address (" + detail + "); check base_url and the network", {}},
+    return {failure_of(failure_code::model_unavailable,
+                       "its host has no address (" + detail + "); check base_url and the network"),
             true,
             {}};
   case CURLE_COULDNT_CONNECT:
-    return {{"model_unavailable", "nobody answers there (" + detail + "); is the server running?", {}}, true, {}};
+    return {
+        failure_of(failure_code::model_unavailable, "nobody answers there (" + detail + "); is the server running?"),
+        true,
+        {}};
   case CURLE_OPERATION_TIMEDOUT:
-    return {{"model_timeout", "no connection came about (" + detail + ")", {}}, true, {}};
+    return {failure_of(failure_code::model_timeout, "no connection came about (" + detail + ")"), true, {}};
   case CURLE_PEER_FAILED_VERIFICATION:
   case CURLE_SSL_CACERT_BADFILE:
   case CURLE_SSL_ISSUER_ERROR:
-    return {{"model_unavailable",
-             "its certificate is not trusted (" + detail + "); name the authority's file in QUELL_CA_FILE",
-             {}},
+    return {failure_of(failure_code::model_unavailable,
+                       "its certificate is not trusted (" + detail + "); name the authority's file in QUELL_CA_FILE"),
             false,
             {}};
   case CURLE_SSL_CONNECT_ERROR:
-    return {{"model_unavailable", "no TLS connection came about (" + detail + ")", {}}, !had_event, {}};
+    return {
+        failure_of(failure_code::model_unavailable, "no TLS connection came about (" + detail + ")"), !had_event, {}};
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
     return broken("what answers there speaks no HTTP that we understand (" + detail + ")");
   default:
-    return {{had_event ? "model_cut" : "model_unavailable",
-             std::string("the connection was lost ") +
-                 (had_event ? "in the middle of the answer" : "before the answer") + " (" + detail + ")",
-             {}},
+    return {failure_of(had_event ? failure_code::model_cut : failure_code::model_unavailable,
+                       std::string("the connection was lost ") +
+                           (had_event ? "in the middle of the answer" : "before the answer") + " (" + detail + ")"),
             true,
             {}};
   }

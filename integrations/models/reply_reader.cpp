@@ -2,10 +2,13 @@
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 
-provider_error broken(std::string detail) { return {{"model_broken", std::move(detail), {}}, false, {}}; }
+provider_error broken(std::string detail) {
+  return {failure_of(failure_code::model_broken, std::move(detail)), false, {}};
+}
 
 std::optional<provider_error> reply_reader::count_text(std::size_t bytes) {
   if ((text_bytes_ += bytes) <= limits::text_bytes) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "integrations/models/limits.hpp"
+#include "protocol/failure_code.hpp"
 #include "protocol/speaker.hpp"
 
 namespace quell::integrations {
@@ -99,9 +100,10 @@ std::string filled(const std::string& text, const script_scene& scene) {
 result<std::shared_ptr<const script>> script_shelf::find(const std::string& file) {
   const auto state = file.empty() ? file_state{} : state_of(file);
   if (!state)
-    return failure("model_refused", "there is no script file " + file + "; set base_url to the script's path");
+    return failure(failure_code::model_refused,
+                   "there is no script file " + file + "; set base_url to the script's path");
   if (state->bytes > static_cast<std::int64_t>(limits::script_bytes))
-    return failure("model_refused",
+    return failure(failure_code::model_refused,
                    "the script " + file + " is larger than " + std::to_string(limits::script_bytes >> 20) + " MiB");
   {
     const std::lock_guard lock(guard_);

@@ -194,13 +194,14 @@ result<json> read_text(const std::string& text, const std::string& file) {
     } catch (const json::exception& wrong) {
       why = wrong.what();
     }
-    return failure("model_refused", "the script " + file + " cannot be read: " + excerpt(why, 300));
+    return failure(failure_code::model_refused, "the script " + file + " cannot be read: " + excerpt(why, 300));
   }
   try {
     return as_json(toml::parse(text));
   } catch (const toml::parse_error& wrong) {
-    return failure("model_refused", "the script " + file + " cannot be read: " + std::string(wrong.description()) +
-                                        " in line " + std::to_string(wrong.source().begin.line));
+    return failure(failure_code::model_refused, "the script " + file +
+                                                    " cannot be read: " + std::string(wrong.description()) +
+                                                    " in line " + std::to_string(wrong.source().begin.line));
   }
 }
 
@@ -215,7 +216,7 @@ result<script> parse_script(const std::string& text, const std::string& file) {
   whole.only({"answers"});
   whole.each("answers", [&](const script_reader& answer) { read.answers.push_back(read_answer(answer)); });
   if (!wrong.first && read.answers.empty()) wrong.say("/answers", "a script needs at least one answer");
-  if (wrong.first) return failure("model_refused", "the script " + file + ": " + *wrong.first);
+  if (wrong.first) return failure(failure_code::model_refused, "the script " + file + ": " + *wrong.first);
   return read;
 }
 

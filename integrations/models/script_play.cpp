@@ -4,6 +4,7 @@
 #include "integrations/models/json.hpp"
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -44,11 +45,10 @@ script_play::script_play(attempt_host& host, std::shared_ptr<const script> all,
 void script_play::tick(model_clock::time_point now) {
   if (!answer_) {
     stand_still();
-    host_.failed({{"model_refused",
-                   "no answer of the script fits: user \"" + excerpt(scene_->text, 80) + "\", ask " +
-                       std::to_string(scene_->ask) + ", round " + std::to_string(scene_->round) +
-                       "; add one without conditions to its end",
-                   {}},
+    host_.failed({failure_of(failure_code::model_refused,
+                             "no answer of the script fits: user \"" + excerpt(scene_->text, 80) + "\", ask " +
+                                 std::to_string(scene_->ask) + ", round " + std::to_string(scene_->round) +
+                                 "; add one without conditions to its end"),
                   false,
                   {}},
                  {});

@@ -82,14 +82,12 @@ std::optional<fault> model_that_does_not_fit(const turn_settings& s, const integ
 std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent_settings& a) {
   const auto place = "[[agents]] \"" + a.name + "\": ";
   if (!a.is_command() && !a.model.empty() && !s.model(a.model))
-    return fault{"invalid_field",
-                 place + "model \"" + a.model + "\" is in no [[models]]; " + instead_of(a.model, names_of(s.models)),
-                 {}};
+    return coded_fault{error_code::invalid_field, place + "model \"" + a.model + "\" is in no [[models]]; " +
+                                                      instead_of(a.model, names_of(s.models))};
   for (const auto& name : a.models)
     if (!s.model(name))
-      return fault{"invalid_field",
-                   place + "models: \"" + name + "\" is in no [[models]]; " + instead_of(name, names_of(s.models)),
-                   {}};
+      return coded_fault{error_code::invalid_field, place + "models: \"" + name + "\" is in no [[models]]; " +
+                                                        instead_of(name, names_of(s.models))};
   if (a.tools) {
     for (const auto& name : *a.tools)
       if (const auto why = wrong_tool(s, name); !why.empty())
@@ -252,14 +250,14 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     const auto take = [&](const std::string& from, const char* setting, std::string& to) -> std::optional<fault> {
       if (from.empty()) return std::nullopt;
       auto key = key_in_environment(from, environment, setting);
-      if (!key) return fault{"invalid_field", place_of_server(m) + key.error().detail, {}};
+      if (!key) return coded_fault{error_code::invalid_field, place_of_server(m) + key.error().detail};
       to = std::move(*key);
       return std::nullopt;
     };
     if (auto wrong = take(m.key_env, "key_env", m.key)) return wrong;
     if (!m.key_file.empty()) {
       auto key = key_in_file(m.key_file);
-      if (!key) return fault{"invalid_field", place_of_server(m) + key.error().detail, {}};
+      if (!key) return coded_fault{error_code::invalid_field, place_of_server(m) + key.error().detail};
       m.key = std::move(*key);
     }
     if (auto wrong = take(m.client_secret_env, "client_secret_env", m.client_secret)) return wrong;

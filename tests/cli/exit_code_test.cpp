@@ -22,14 +22,14 @@ json ended(const char* status, json exit, json error = nullptr) {
 TEST_CASE("a problem has one exit code") {
   CHECK(exit_code::of_problem(with(500, "internal")) == 1);
   CHECK(exit_code::of_problem(with(409, "worker_busy")) == 1);
-  CHECK(exit_code::of_problem(local_problem("usage", "x")) == 2);
-  CHECK(exit_code::of_problem(local_problem("ambiguous", "x")) == 2);
+  CHECK(exit_code::of_problem(local_problem(local_code::usage, "x")) == 2);
+  CHECK(exit_code::of_problem(local_problem(local_code::ambiguous, "x")) == 2);
   CHECK(exit_code::of_problem(with(422, "bad_scope")) == 2);
   CHECK(exit_code::of_problem(with(422, "invalid_field")) == 2); // a name or a type that the controller refuses
   CHECK(exit_code::of_problem(with(422, "unknown_field")) == 1); // the fault of the program, not of the person
   CHECK(exit_code::of_run_problem(with(422, "invalid_field")) == 125);
   CHECK(exit_code::of_problem(with(404, "operation_not_found")) == 3);
-  CHECK(exit_code::of_problem(local_problem("unreachable", "x")) == 5);
+  CHECK(exit_code::of_problem(local_problem(local_code::unreachable, "x")) == 5);
   CHECK(exit_code::of_problem(with(401, "unauthenticated")) == 6);
   CHECK(exit_code::of_problem(with(403, "scope_forbidden")) == 6);
   CHECK(exit_code::of_problem(with(409, "stale_start")) == 7);

@@ -3,6 +3,7 @@
 docs/api.md lists the types of events of protocol/event_type.hpp and the codes of failed operations of
 protocol/failure_code.hpp, which stand nowhere else in the source; gateway/openapi.json and `quell help errors` list the codes
 of protocol/error_code.hpp. No list has one more, none has one less.
+The product writes and compares the codes of CODES by their names, never as texts.
 
 usage: check_surface_texts.py ROOT [--write]   (--write: the lists in docs/api.md)
 """
@@ -12,10 +13,14 @@ import re
 import sys
 
 NEVER_IN_A_FILTER = "output"  # only in the stream of an operation's output
-OWN_CODES_IN = ("controller", "storage", "actors", "gateway", "quelld", "worker", "cli")
+OWN_CODES_IN = ("controller", "storage", "integrations", "actors", "gateway", "quelld", "worker", "cli")
+CODES = (("protocol/failure_code.hpp", "failure_code"), ("protocol/error_code.hpp", "error_code"), ("protocol/refusal_code.hpp", "refusal_code"),
+         ("controller/store_code.hpp", "store_code"), ("integrations/mcp/server_code.hpp", "server_code"))
+# A tool's own codes (docs/decisions/173), and documents that are written whole.
+TEXTS_STAND_IN = ("worker/tools/", "worker/relay_gate.cpp", "integrations/models/history.cpp")
 # Places of a code: it is given to an error, a fault or a result, or compared with the code of one.
-WRITTEN_CODE = re.compile(r'(?:operation_error\{|\berror\s*=\s*\{|\bfault\{|\bfailed\(|\bfailed_text\(|\bfailure\(|\brefused?\(\{?|\berror_code\s*=|'
-                          r'\bcode\s*[=!]=|\\?"code\\?":)\s*\\?"(?P<code>\w+)\\?"')
+WRITTEN_CODE = re.compile(r'(?:operation_error\{|\berror\s*=\s*\{|\bfault(?:\s\w+)?\{|\bfailed\(|\bfailed\{\{|\bfailed_text\(|\bfailure\(|\blocal_problem\(|'
+                          r'\brefused?\(\{?|\bend\(\{|\breturn \{\{?|\berror_code\s*=|\bcode\s*[=!]=|\\?"code\\?":)\s*\\?"(?P<code>\w+)\\?"')
 
 
 def texts_of(root: pathlib.Path, header: str, enum: str) -> list[str]:
@@ -51,15 +56,21 @@ def wrong_event_types(root: pathlib.Path, write: bool) -> list[str]:
 
 def wrong_failure_codes(root: pathlib.Path, write: bool) -> list[str]:
     header = "protocol/failure_code.hpp"
-    texts = texts_of(root, header, "failure_code")
-    wrong = wrong_list(root, write, "failure codes", header, texts)
+    return wrong_list(root, write, "failure codes", header, texts_of(root, header, "failure_code"))
+
+
+def written_codes(root: pathlib.Path) -> list[str]:
+    enums = {text: enum for header, enum in reversed(CODES) for text in texts_of(root, header, enum)}
+    wrong = [f"{header}: no rows of the table were found; does this script still fit it?" for header, enum in CODES if enum not in enums.values()]
     for room in OWN_CODES_IN:
         for path in sorted((root / room).rglob("*.[ch]pp")):
+            if path.relative_to(root).as_posix().startswith(TEXTS_STAND_IN):
+                continue
             source = path.read_text(encoding="utf-8")
             for found in WRITTEN_CODE.finditer(source):
-                if found["code"] in texts:
+                if enum := enums.get(found["code"]):
                     line = source.count("\n", 0, found.start("code")) + 1
-                    wrong.append(f'{path.relative_to(root)}:{line}: "{found["code"]}": write failure_code::{found["code"]}\n'
+                    wrong.append(f'{path.relative_to(root)}:{line}: "{found["code"]}": write {enum}::{found["code"]}\n'
                                  "    why: a misspelled code compiles, and nobody who asks for the right one finds it")
     return wrong
 
@@ -86,7 +97,7 @@ def wrong_error_codes(root: pathlib.Path) -> list[str]:
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     write = "--write" in sys.argv[2:]
-    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root)
+    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root) + written_codes(root)
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -219,7 +219,7 @@ result<std::string> read_file_path(std::string_view json_text) {
       !path.empty() && path.size() <= most && path.front() != '/' && path.find("..") == std::string::npos &&
       std::all_of(path.begin(), path.end(),
                   [](unsigned char c) { return std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-'; });
-  if (!is_plain) return failure("bad_request", "Telegram says not where the file is");
+  if (!is_plain) return failure(error_code::bad_request, "Telegram says not where the file is");
   return path;
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("the rules catch what they are for") {
   CHECK_THAT(openai("[" + user + "," + user + "]"), Catch::Contains("in a row"));
   CHECK_THAT(openai("[" + user + "," +
                     calling(R"({"id":"a","type":"function","function":{"name":"t","arguments":"{"}})") + "]"),
-             Catch::Contains("no JSON object"));
+             Catch::Contains("not a JSON object"));
 }
 
 TEST_CASE("URLs are made of the base, and people see none of its secrets") {
