@@ -44,7 +44,8 @@ class returning : public std::enable_shared_from_this<returning> {
   /// Until it has its agent, a stop finds it through the registry, also if its call's actor dies before it has begun:
   /// then nobody else knows it.
   void enter() {
-    if (!is_terminal(row_.hot.now)) runtime_->who.add_agent(row_.id, std::make_shared<early_stop>(shared_from_this()));
+    if (!is_terminal(row_.hot.now))
+      runtime_->registry.add_agent(row_.id, std::make_shared<early_stop>(shared_from_this()));
   }
 
   /// `tell` gets its end, on any thread; the first one stands.
@@ -61,7 +62,7 @@ class returning : public std::enable_shared_from_this<returning> {
 
   /// The registry knows who runs it now. Before the start of the call nobody does, and it is ended all the same.
   void stop(const std::string& reason) {
-    if (const auto runs = runtime_->who.agent(row_.id)) return runs->stop(actors::abort_reason::parent, reason);
+    if (const auto runs = runtime_->registry.agent(row_.id)) return runs->stop(actors::abort_reason::parent, reason);
     if (!is_over_) give_up(reason);
   }
 
@@ -131,7 +132,7 @@ class returning : public std::enable_shared_from_this<returning> {
     const auto refused = [self = shared_from_this()](const commands::turn_begun& begun) {
       if (begun.may_run) return;
       self->runtime_->mcp->user_over(self->row_.id);
-      self->runtime_->who.drop(self->row_.id);
+      self->runtime_->registry.drop(self->row_.id);
       self->finish(self->cancelled());
     };
     // Starts at once, like a turn: a stop must find it.
@@ -171,7 +172,7 @@ class returning : public std::enable_shared_from_this<returning> {
     using reach = commands::end_local::reach;
     runtime_->core.execute({commands::end_local{row_.id, std::move(end), reach::with_all_below},
                             [self = shared_from_this(), how = std::move(how), reason](bool) {
-                              if (const auto runs = self->runtime_->who.agent(self->row_.id))
+                              if (const auto runs = self->runtime_->registry.agent(self->row_.id))
                                 runs->stop(actors::abort_reason::parent, reason);
                               self->finish(how);
                             }});

@@ -57,7 +57,7 @@ struct agent_context {
 
 struct agent_runtime {
   core_link core;
-  registry who;
+  operation_registry registry;
   question_table questions;
   overflow_memory overflows;
   steering_table steering;

@@ -129,11 +129,11 @@ class background_start final : public std::enable_shared_from_this<background_st
     own_outcome end;
     end.result = handle;
     end.call = records::call_outcome{true, false, handle};
-    runtime_->who.add_watcher(id, std::make_shared<workspace_watch>(what_, runtime_->project));
+    runtime_->registry.add_watcher(id, std::make_shared<workspace_watch>(what_, runtime_->project));
     runtime_->core.execute({commands::start_background{order_, id, scope_, limit_, call_, std::move(end)},
                             [self = shared_from_this(), handle, id](const commands::background_started& started) {
                               if (started.refused) {
-                                self->runtime_->who.drop(id);
+                                self->runtime_->registry.drop(id);
                                 return self->refuse(started.refused->code, started.refused->detail);
                               }
                               if (self->runtime_->project) self->runtime_->project->changed(self->what_.writes_into);

@@ -51,8 +51,8 @@ std::optional<refusal> why_not_with(actors::agent_port& port, const std::string&
 /// `tool`, `input`: of the call; needed if `d` approves.
 void decide_soon(const runtime_ref& runtime, operation_id call, decision d, const std::string& tool,
                  const std::string& input, int tries, reply<outcome<operation_id>> done) {
-  const auto agent = runtime->who.agent_of_call(call); // the end of a denied call removes it from the registry
-  const auto port = d.is_approved() ? runtime->who.port_of_call(call) : nullptr;
+  const auto agent = runtime->registry.agent_of_call(call); // the end of a denied call removes it from the registry
+  const auto port = d.is_approved() ? runtime->registry.port_of_call(call) : nullptr;
   if (port)
     if (auto why = d.input.empty() ? why_denied_now(*port, tool, input) : why_not_with(*port, tool, d.input))
       return done(tl::unexpected<refusal>(std::move(*why)));
@@ -124,7 +124,7 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
 void tell_answered(agent_runtime& runtime, const operation_id& call, const human_answer& given) {
   const auto open = runtime.questions.find(given.question);
   if (!open) return; // its agent has read the end of the call, or was stopped
-  if (const auto agent = runtime.who.agent_of_call(call)) agent->waits(call, false);
+  if (const auto agent = runtime.registry.agent_of_call(call)) agent->waits(call, false);
   if (open->answered) return open->answered(given);
   runtime.questions.drop(given.question); // the call has ended with this answer, and its agent finds it so
 }

@@ -81,7 +81,7 @@ void look_after(const std::shared_ptr<agent_runtime>& runtime, std::vector<left_
   runtime->background_reads->run_after(between_looks, [runtime, open = std::move(open)](store_reader& store) {
     std::vector<left_task> still;
     for (const auto& one : open) {
-      if (runtime->who.agent_of_call(one.call)) continue; // which tells it whatever comes
+      if (runtime->registry.agent_of_call(one.call)) continue; // which tells it whatever comes
       const auto row = store.operation(one.call);
       if (!row || !*row) continue;
       if (is_untold(**row))

@@ -36,13 +36,13 @@ void piped_task::start(create_order order, pipe_ends ends) {
   notice_ = std::move(ends.ended);
   ends_ = std::move(ends);
   id_ = operation_id::fresh();
-  runtime_->who.add_watcher(id_, shared_from_this());
+  runtime_->registry.add_watcher(id_, shared_from_this());
   order.kind = kind::task;
   order.task.stdin_open = true;
   runtime_->core.execute(
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (made) return;
-         self->runtime_->who.drop(self->id_);
+         self->runtime_->registry.drop(self->id_);
          self->carry([self, why = made.error().error.detail] { self->finish("cannot be started: " + why, false); });
        }});
 }

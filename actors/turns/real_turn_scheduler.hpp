@@ -29,7 +29,7 @@ class real_turn_scheduler final : public turn_scheduler {
         message_router_(std::make_shared<message_router>(runtime_, std::move(repeats), queue_of_turns())),
         editor_(
             std::make_shared<history_editor>(runtime_, message_router_, [this](const queued& next) { begin(next); })) {}
-  ~real_turn_scheduler() override { runtime_->who.forget_all(); }
+  ~real_turn_scheduler() override { runtime_->registry.forget_all(); }
 
   void take(message_order order, reply<outcome<message_answer>> done) override {
     message_router_->take(std::move(order), std::move(done));
@@ -63,7 +63,7 @@ class real_turn_scheduler final : public turn_scheduler {
   void on_event(const records::event_record& e) override {
     if (e.type == event_type::cancel_settled && e.cancel) message_router_->settled(*e.cancel);
     if (e.type == event_type::operation_started && e.operation && e.worker)
-      runtime_->who.started(*e.operation, *e.worker);
+      runtime_->registry.started(*e.operation, *e.worker);
   }
   std::shared_ptr<agent_runtime> runtime() override { return runtime_; }
   lost_clients* clients() override { return clients_.get(); }

@@ -27,7 +27,7 @@ actors::abort_reason abort_reason_of(stop_cause cause);
 /// A stop of a tool's call ends that call alone; a turn cannot continue without its model call.
 enum class call_of : std::uint8_t { tool, model };
 
-class registry {
+class operation_registry {
  public:
   /// Registers the agent that is this turn or sub-agent.
   void add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent);

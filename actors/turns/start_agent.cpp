@@ -64,7 +64,7 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   // The actor can report before its handle is known, so the port waits for the handle.
   running.handle = running.port->spawn_with([&] { return runtime->spawn(std::move(start)); });
   running.port->adopt_calls(calls);
-  runtime->who.add_agent(running.port->who().operation, running.handle);
+  runtime->registry.add_agent(running.port->who().operation, running.handle);
   return running;
 }
 

@@ -76,9 +76,9 @@ void summary_call::start(std::function<void(const outcome<created>&)> accepted,
   order.title = summary_title;
   order.kind_data = expected_use_of(order_.agent, order_.model, estimated_tokens(order_.plan.to_read));
   // Before the core knows the call, so that a stop always finds who runs it.
-  runtime_->who.add_call(order_.id, order_.stopped_by, call_of::model);
+  runtime_->registry.add_call(order_.id, order_.stopped_by, call_of::model);
   auto opened = [self = shared_from_this()](const outcome<created>& made) {
-    if (!made) self->runtime_->who.drop(self->order_.id);
+    if (!made) self->runtime_->registry.drop(self->order_.id);
     self->is_there_ = made.has_value();
     self->post_([self, made] { self->opened(made); });
   };

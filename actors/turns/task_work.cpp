@@ -75,11 +75,11 @@ void task_run::go_on(create_order order) {
 }
 
 void task_run::create(create_order order) {
-  runtime_->who.add_watcher(id_, shared_from_this());
+  runtime_->registry.add_watcher(id_, shared_from_this());
   runtime_->core.execute(
       {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
          if (made) return;
-         self->runtime_->who.drop(self->id_);
+         self->runtime_->registry.drop(self->id_);
          self->post_([self, why = made.error().error] { self->refuse(why); });
        }});
 }
@@ -94,7 +94,7 @@ void task_run::refuse(const fault& why) {
 void task_run::adopt(const operation_id& task, std::function<void(task_end)> done) {
   done_ = std::move(done);
   id_ = task;
-  runtime_->who.add_watcher(id_, shared_from_this());
+  runtime_->registry.add_watcher(id_, shared_from_this());
   // Its start or its end can have come before the watcher.
   runtime_->core.ask([self = shared_from_this()](const ledger& l, moment now) -> std::function<void()> {
     const auto seen = l.view(self->id_, now);
@@ -109,7 +109,7 @@ void task_run::look_up(store_reader& store) {
   const auto row = store.operation(id_);
   const bool is_there = row && *row;
   if (is_there && !is_terminal((*row)->hot.now)) return; // its end is not on disk yet, and will be announced
-  runtime_->who.drop(id_);
+  runtime_->registry.drop(id_);
   if (is_there) return ended({id_, (*row)->hot.now, (*row)->hot.exit, (*row)->hot.error});
   ended({id_, status::failed, {}, records::own_error(failure_code::interrupted, "its task is not known any more")});
 }

@@ -61,7 +61,7 @@ std::optional<actors::turn_effects::end> turn_port::ended() const {
 
 void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
   const std::lock_guard lock(guard_);
-  for (const auto& id : calls) runtime_->who.add_call(id, agent_, call_of::tool, weak_from_this());
+  for (const auto& id : calls) runtime_->registry.add_call(id, agent_, call_of::tool, weak_from_this());
 }
 
 void turn_port::adopt_past(const actors::turn_past& past) {
@@ -128,7 +128,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
   auto opened = [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
     if (made) return done(id);
-    self->runtime_->who.drop(id);
+    self->runtime_->registry.drop(id);
     done(tl::unexpected(made.error().error));
   };
   auto waiting = runtime_->steering.of(who_.operation);
@@ -168,7 +168,7 @@ std::vector<user_message> turn_port::take_steering() {
 /// Before the core knows the call, so that a stop always finds its agent.
 void turn_port::expect_call(const operation_id& id, call_of what) {
   const std::lock_guard lock(guard_);
-  runtime_->who.add_call(id, agent_, what, weak_from_this());
+  runtime_->registry.add_call(id, agent_, what, weak_from_this());
 }
 
 /// An MCP server promises nothing about a call that was cancelled or timed out.
@@ -297,7 +297,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
   if (!what.calls.empty()) step.results = message_id::fresh();
   runtime_->core.execute({std::move(step), [self = shared_from_this(), ids = std::move(ids),
                                             done = std::move(done)](const std::vector<operation_id>& refused) {
-                            for (const auto& id : refused) self->runtime_->who.drop(id);
+                            for (const auto& id : refused) self->runtime_->registry.drop(id);
                             done(ids);
                           }});
 }

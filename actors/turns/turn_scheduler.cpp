@@ -44,7 +44,7 @@ void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scop
 
 /// The files of a turn are given up by its agent, which is cut first and so asks no model, or with its end.
 void real_turn_scheduler::signal(const actor_signal& s) {
-  runtime_->who.signal(s);
+  runtime_->registry.signal(s);
   if (!is_on_its_way(s.operation)) {
     if (std::unique_lock lock(guard_); returning_.empty()) return;
     return runtime_->priority_reads->run(
@@ -74,7 +74,7 @@ bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
 }
 
 void real_turn_scheduler::ended(const ended_operation& e) {
-  runtime_->who.ended(e);
+  runtime_->registry.ended(e);
   runtime_->questions.ended(e.id);
   editor_->ended(e.id);
   if (e.as != status::completed) runtime_->arriving.stop_of(e.id); // what steered another turn is still awaited there
@@ -164,7 +164,7 @@ void real_turn_scheduler::stop() {
   runtime_->priority_reads->stop();
   runtime_->speech_work->stop();
   runtime_->background_reads->stop();
-  for (const auto& agent : runtime_->who.agents()) agent->die();
+  for (const auto& agent : runtime_->registry.agents()) agent->die();
   runtime_->mcp->end();
   if (runtime_->searches) runtime_->searches->stop();
   std::unique_ptr<integrations::model_client> models; // destroyed after the lock is released

@@ -20,8 +20,8 @@ class brain_port {
     std::function<std::optional<operation_id>()> exchange;
     /// Somebody wanted the work for this exchange to end, and it alone: it gets no answer, and this is not a failure.
     std::function<void(const operation_id& exchange)> answer_cancelled{};
-    /// The work for this exchange asks its speaker something and goes on with the answer: it is spoken, and is no
-    /// answer.
+    /// The work for this exchange asks its speaker something and goes on with the answer: it is spoken, and is
+    /// not an answer.
     std::function<void(const std::string& question)> speak_question{};
   };
   virtual ~brain_port() = default;

@@ -62,9 +62,9 @@ void exchange_table::tell_standing(turns::message_order& order) const {
 void exchange_table::end(const operation_id& id, const own_outcome& how) {
   const auto house = context_.lock();
   if (!house) return;
-  const auto durable = [loop = house->loop, self = weak_from_this(), id](bool was_own_end) {
-    loop->post([self, id, was_own_end] {
-      if (const auto table = self.lock()) table->has_ended(id, was_own_end);
+  const auto durable = [loop = house->loop, self = weak_from_this(), id](bool has_ended_itself) {
+    loop->post([self, id, has_ended_itself] {
+      if (const auto table = self.lock()) table->has_ended(id, has_ended_itself);
     });
   };
   house->work->core.execute({commands::end_local{id, how}, durable});
@@ -72,10 +72,10 @@ void exchange_table::end(const operation_id& id, const own_outcome& how) {
 
 /// A stop that the ledger accepted just before an end sends no signal if it finds the operation ended: then this answer
 /// is the only notice of it.
-void exchange_table::has_ended(const operation_id& id, bool was_own_end) {
+void exchange_table::has_ended(const operation_id& id, bool has_ended_itself) {
   const auto node = live_.extract(id);
   if (node.empty()) return; // its stop, or its refusal, was reported before
-  const auto& tell = was_own_end ? node.mapped().ended : node.mapped().observer.stopped;
+  const auto& tell = has_ended_itself ? node.mapped().ended : node.mapped().observer.stopped;
   if (tell) tell();
 }
 

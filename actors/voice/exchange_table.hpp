@@ -54,7 +54,7 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   };
   void give(cancel_order c, const operation_id& id, std::function<void(bool was_taken)> answered);
   void end(const operation_id& id, const own_outcome& how);
-  void has_ended(const operation_id& id, bool was_own_end);
+  void has_ended(const operation_id& id, bool has_ended_itself);
   std::weak_ptr<voice_context> context_;
   std::unordered_map<operation_id, entry> live_;
 };

@@ -55,8 +55,8 @@ class run_command {
     create();
     s_.loop.run_until([this] { return code_ && (given_up_ || output_->drained()); });
     terminal_.reset();
-    const bool is_own_end = *code_ != exit_code::done && *code_ != exit_code::run_cancelled;
-    return output_is_lost_ && !is_own_end ? exit_code::run_failed : *code_;
+    const bool has_failed_itself = *code_ != exit_code::done && *code_ != exit_code::run_cancelled;
+    return output_is_lost_ && !has_failed_itself ? exit_code::run_failed : *code_;
   }
 
  private:

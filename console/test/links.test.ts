@@ -22,7 +22,7 @@ test('what was typed before means what it meant', () => {
   assert.equal(term('scope', 'team/build'), 'scope:team/build');
   assert.equal(term('owner', 'c:\\dir'), 'owner:c:\\dir');
   assert.deepEqual(parse_search('"two words" owner:"a b" label:"k=v w" c:\\dir\\ "open').words, ['two words', 'c:\\dir\\', 'open']);
-  assert.deepEqual(parse_search('owner:"c:\\dir\\"').fields.get('owner'), ['c:\\dir\\'], 'a backslash at the end is no escape where nothing would close the quotes');
+  assert.deepEqual(parse_search('owner:"c:\\dir\\"').fields.get('owner'), ['c:\\dir\\'], 'a backslash at the end is not an escape where nothing would close the quotes');
 });
 
 test('an id in an address leads to itself and nowhere else', () => {
@@ -40,6 +40,6 @@ test('an id in an address leads to itself and nowhere else', () => {
   assert.equal(operation_link('01a1f869-3df9-7303-8207-dde70bee07dd'), '/operations/01a1f869-3df9-7303-8207-dde70bee07dd');
 });
 
-test('an address that nobody can decode is no view, and no error', () => {
+test('an address that nobody can decode is neither a view nor an error', () => {
   for (const path of ['/operations/%', '/%E0%A4%A', '/cancels/%zz']) assert.equal(parse_route(path, '').view, 'unknown', path);
 });

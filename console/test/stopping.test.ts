@@ -108,7 +108,7 @@ test('giving up and signing out end the repeats and say so', async () => {
   assert.equal(sent.length, many, 'nothing is sent behind that');
 });
 
-test('pauses grow to a few seconds; load and lost answers are no refusals', async () => {
+test('pauses grow to a few seconds; load and lost answers are not refusals', async () => {
   const pauses = Array.from({ length: 2000 }, (_, round) => pause_after(round));
   assert.deepEqual(pauses.slice(0, 6), [250, 500, 1000, 2000, 3000, 3000]);
   assert.equal(Math.max(...pauses), 3000);

@@ -1,5 +1,5 @@
 // Places pending tasks on workers. There is one queue per requirement, in which guilds take turns, and in a guild its
-// authors (waiting_lines.hpp). The queue whose head has the lowest turn is tried first, and a head that fits nowhere
+// authors (fair_queues.hpp). The queue whose head has the lowest turn is tried first, and a head that fits nowhere
 // now does not delay the others.
 //
 // A large head could wait for ever while small tasks take each slot that becomes free. So a queue whose head was passed
@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "controller/fleet/fair_queues.hpp"
 #include "controller/fleet/member.hpp"
-#include "controller/fleet/waiting_lines.hpp"
 #include "controller/ledger.hpp"
 
 namespace quell::controller {
@@ -29,8 +29,8 @@ struct waiting_queue {
     friend auto operator<=>(const place&, const place&) = default;
   };
   place head() const { return {entries.turn().guild_turn, entries.front().number}; }
-  const requirement* need = nullptr; ///< of no line
-  waiting_lines entries;             ///< its next task is chosen
+  const requirement* need = nullptr; ///< of no queue
+  fair_queues entries;               ///< its next task is chosen
   std::vector<member*> candidates;   ///< they take work and match; as of `roster_version`
   std::uint64_t roster_version = 0;
   bool blocked = false;                ///< its head fits nowhere until capacity changes

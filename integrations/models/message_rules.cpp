@@ -179,7 +179,7 @@ rule wrong_openai_calls(const json& message, call_tracker& calls) {
     const auto arguments = parse_json(text_member(function, "arguments"));
     if (text_member(call, "type") != "function") return "a call's type is not function";
     if (!arguments || !arguments->is_object())
-      return "the arguments of call " + text_member(call, "id") + " are no JSON object";
+      return "the arguments of call " + text_member(call, "id") + " are not a JSON object";
     if (auto wrong = calls.call(text_member(call, "id"), text_member(function, "name"))) return wrong;
   }
   return std::nullopt;

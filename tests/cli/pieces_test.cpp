@@ -55,7 +55,7 @@ TEST_CASE("an event stream is read whole however it is cut") {
   }
 }
 
-TEST_CASE("bytes that are no text travel as base64, and a cut character is held back") {
+TEST_CASE("bytes that are not text travel as base64, and a cut character is held back") {
   CHECK(output_line("o", "stdout", 3, "hällo")["text"] == "hällo");
   CHECK(output_line("o", "stdout", 3, "\xff\x00z")["base64"] == base64("\xff"));
   CHECK(base64("M") == "TQ==");

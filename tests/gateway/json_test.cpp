@@ -234,7 +234,7 @@ TEST_CASE("workers, tokens, scopes, status and events show every field") {
   CHECK(event["id"] == "7");
 }
 
-TEST_CASE("output events carry text, or base64 when the bytes are no UTF-8") {
+TEST_CASE("output events carry text, or base64 when the bytes are not UTF-8") {
   CHECK(json::parse(output_data_json(stream::out, 5, "grüße\n")) ==
         json({{"stream", "stdout"}, {"offset", 5}, {"text", "grüße\n"}}));
   CHECK(json::parse(output_data_json(stream::err, 0, "\xff\xfe")) ==
@@ -283,7 +283,7 @@ TEST_CASE("a problem has all members of RFC 9457 and ours, with all bad fields")
   CHECK(missing(refused["cancel"], {"id", "seq", "target", "reason", "created_at"}) == nothing);
 }
 
-TEST_CASE("strings are escaped, and bytes that are no UTF-8 become replacement characters") {
+TEST_CASE("strings are escaped, and bytes that are not UTF-8 become replacement characters") {
   json_writer to;
   to.open_array();
   to.put("\"\\\n\t\x01 ü");

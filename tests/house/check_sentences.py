@@ -1,5 +1,5 @@
 """No sentence of a document or a comment begins with a clause that stands for its subject ("What waits is stored"): the subject has a
-name ("A waiting message is stored"). And a document says "is not a Y", never "is no Y". Prints file:line and the sentence; exit 1 if there is one.
+name ("A waiting message is stored"). And documents, comments, texts and names of tests say "is not a Y", never "is no Y". Prints file:line and the sentence; exit 1 if there is one.
 
 usage: check_sentences.py ROOT | check_sentences.py --self-test
 """
@@ -56,6 +56,9 @@ def check(root: pathlib.Path) -> list[str]:
     for source in all_sources(root):
         for begins, text in comments(source.lines):
             failures += [f"{source.path}:{begins}: {sentence}" for _, sentence in headless(text)]
+            denials += [f"{source.path}:{begins}: {found.group(0)}" for found in NO_NOUN.finditer(text)]
+        for begins, text in source.strings:
+            denials += [f"{source.path}:{begins}: {found.group(0)}" for found in NO_NOUN.finditer(text)]
     return ([f"{failure}\n    why: a sentence names its subject, so that it is read once" for failure in failures]
             + [f"{denial}\n    why: write \"is not a\", which is read once" for denial in denials])
 

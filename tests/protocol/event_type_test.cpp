@@ -23,7 +23,7 @@ TEST_CASE("texts of event types are complete and unique", "[vocabulary]") {
   }
 }
 
-TEST_CASE("a text that is not listed is no type, not even unlisted", "[vocabulary]") {
+TEST_CASE("a text that is not listed is not a type, not even unlisted", "[vocabulary]") {
   CHECK_FALSE(event_type_of(""));
   CHECK_FALSE(event_type_of("unlisted"));
   CHECK_FALSE(event_type_of("of_another_version"));

@@ -23,7 +23,7 @@ TEST_CASE("what is written is read back", "[workspace]") {
   }));
 }
 
-TEST_CASE("a path is no workspace, and what has no name is refused", "[workspace]") {
+TEST_CASE("a path is not a workspace, and a place without a name is refused", "[workspace]") {
   CHECK_FALSE(workspace_place::parse("/srv/work"));
   CHECK_FALSE(workspace_place::parse(""));
   for (const char* text : {"workspace:", "workspace:..", "workspace:.hidden", "workspace:a/b", "workspace:a?unheard",

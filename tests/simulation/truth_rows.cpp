@@ -316,7 +316,7 @@ bool oracle::is_on_disk(const std::vector<records::entry>& batch) const {
 void oracle::recovered(const records::recovered_state& state) {
   std::string difference;
   auto maybe = std::exchange(uncertain_, {});
-  // Events are no part of `state`: a batch with one is on disk if its event is, and with it those before.
+  // Events are not part of `state`: a batch with one is on disk if its event is, and with it those before.
   auto last = std::find_if(maybe.rbegin(), maybe.rend(), [&](const auto& b) { return is_on_disk(b.entries); }).base();
   if (last != maybe.begin() && !arrives_one_by_one_) last = maybe.end();
   for (auto batch = maybe.begin(); batch != last; ++batch) committed(batch->entries);

@@ -64,7 +64,7 @@ void turn_truth::check_stop_reports(const chat_message& m, const message_answer&
     world_.violate("words that stop", "\"" + m.order.text + "\" of " + m.order.author.id + " in " +
                                           m.order.scope.text() + " (#" + std::to_string(m.number) + ") " + text);
   };
-  if (!m.order.is_final) return wrong("was no final word");
+  if (!m.order.is_final) return wrong("was not a final word");
   if (a.cancel && a.durable && !a.is_duplicate) {
     const auto* c = world_.truth.cancel_of(*a.cancel);
     if (!c) return world_.truth.writes_failed() ? void() : wrong("is answered with a cancel that is not on disk");

@@ -66,7 +66,7 @@ def test_one_answer_counts_and_a_repeat_of_it_is_the_same_task(c):
     assert late.status == 400 and reason(late) == "UNSUPPORTED_OPERATION", late.body
     assert len(c.operations(kind="turn", scope=task["metadata"]["quell"]["scope"])) == 2
     listed = c.api("GET", "/a2a/main/tasks", headers={"A2A-Version": "1.0"}).json
-    assert [t["id"] for t in listed["tasks"]] == [task["id"]] and listed["nextPageToken"] == "", listed  # the answer is no task
+    assert [t["id"] for t in listed["tasks"]] == [task["id"]] and listed["nextPageToken"] == "", listed  # the answer is not a task
     c.check_scope(task["metadata"]["quell"]["scope"])
 
 

@@ -27,7 +27,7 @@ def test_a_channel_that_a_reload_closes_begins_nothing_and_still_stops():
         d.message("basta", mention=False)
         until(lambda: not processes.marked(m), "the command to be gone")
         until(lambda: not c.live(), "everything in the channel to end")
-        d.message("stop", mention=True)  # nothing is active, so it is no turn either
+        d.message("stop", mention=True)  # nothing is active, so it is not a turn either
         d.message("directly", direct=True)
         wait_text(d, "You said directly.")  # so that all before it is decided
         reload_with(c, GUILD + 'channels = ["7"]\n')

@@ -24,4 +24,4 @@ def test_the_request_for_an_acknowledgement_names_the_author_and_the_owner(stops
                         "the request for the acknowledgement")
         people = "\n\n".join(x["content"] for x in request["messages"][1:])
         assert people == f"[quell: this was asked for before, and the next message stops it]\n{asked}\n\n{stop}", request["messages"]
-        assert "delete the backups" not in request["messages"][0]["content"], "what people wrote is no instruction"
+        assert "delete the backups" not in request["messages"][0]["content"], "what people wrote is not an instruction"

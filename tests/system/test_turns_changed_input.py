@@ -100,7 +100,7 @@ def test_a_repeat_is_the_same_decision_only_with_the_same_input(c):
         assert late.status == 409 and late.json["code"] == "not_paused", late.body
     assert approve(c, id, input=CHANGED, always={"for_ms": 1000}).status == 422
     assert ran(c) == ["changed"] and len(c.events(turn, "approval_resolved")) == 1
-    # The call's own input is no change.
+    # The call's own input is not a change.
     turn = c.say("b", "one")
     id = asked(c, turn)
     done = approve(c, id, input=ASKED)

@@ -93,7 +93,7 @@ TEST_CASE("private addresses are refused, also behind a redirect", "[tools]") {
   CHECK(p.code("web_fetch", {{"url", away.url()}}, {{"private_addresses", true}}) == "fetch_failed");
 }
 
-TEST_CASE("bytes that are no text are refused", "[tools]") {
+TEST_CASE("bytes that are not text are refused", "[tools]") {
   playground p;
   const one_page_server server(page("\xff\xfe\xfd\xfc\xfb"));
   CHECK(p.code("web_fetch", {{"url", server.url()}}, {{"private_addresses", true}}) == "not_text");

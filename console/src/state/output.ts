@@ -18,7 +18,7 @@ async function while_heard(turn: AbortSignal, read: (until: AbortSignal) => Prom
   const end = () => mine.abort();
   turn.addEventListener('abort', end);
   if (turn.aborted) end();
-  const first = connection.peek(); // one that is lost already is no reason
+  const first = connection.peek(); // one that is lost already is not a reason
   const forget = connection.subscribe((now) => now !== first && now.state === 'lost' && end());
   try {
     await read(mine.signal);

@@ -46,7 +46,7 @@ struct returning_world {
     actor_signal s;
     s.operation = row.id;
     s.cause = stop_cause::parent_ended;
-    runtime->who.signal(s);
+    runtime->registry.signal(s);
   }
 };
 
@@ -60,15 +60,15 @@ TEST_CASE("a sub-agent whose call's actor dies before it has begun is ended by t
   REQUIRE(w.ends.size() == 1);
   CHECK(w.ends[0].id == w.row.id);
   CHECK(w.ends[0].what == commands::end_local::reach::with_all_below);
-  w.runtime->who.ended({w.row.id, status::failed});
-  CHECK_FALSE(w.runtime->who.agent(w.row.id));
+  w.runtime->registry.ended({w.row.id, status::failed});
+  CHECK_FALSE(w.runtime->registry.agent(w.row.id));
 }
 
 TEST_CASE("a sub-agent that had ended before its call returns to nobody", "[turns]") {
   returning_world w;
   w.row.hot.now = status::completed;
   w.returns().reset();
-  CHECK_FALSE(w.runtime->who.agent(w.row.id));
+  CHECK_FALSE(w.runtime->registry.agent(w.row.id));
   w.is_stopped();
   CHECK(w.ends.empty());
 }

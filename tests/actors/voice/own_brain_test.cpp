@@ -135,7 +135,7 @@ TEST_CASE("a turn that ends behind the cancel of its words answers nothing", "[v
   CHECK_FALSE(c.scheduler.messages.back().order.context.empty()); // it is told of the cancel
 }
 
-TEST_CASE("a turn that is stopped alone is no failure: its exchange follows it, and nothing is said", "[voice]") {
+TEST_CASE("a turn that is stopped alone is not a failure: its exchange follows it, and nothing is said", "[voice]") {
   const std::string reason = GENERATE("user", "superseded", "disconnect", "parent");
   played_talk c;
   c.say("one");

@@ -77,7 +77,7 @@ TEST_CASE("messages are told apart, and an id keeps its type") {
     CHECK(read_message(json::parse(text)).what == kind::invalid);
 }
 
-TEST_CASE("a line that is no JSON, or nested without end, is no value") {
+TEST_CASE("a line that is not JSON, or nested without end, is not a value") {
   CHECK(read_line(R"({"a":[1,{"b":"[[[["}]})")["a"][1]["b"] == "[[[[");
   for (const char* odd : {"", "{", "nothing", "{\"a\":1}x", "\"\xff\"", "[1,]"}) CHECK(read_line(odd).is_discarded());
   const auto nested = [](int levels, char open, char close) {

@@ -132,7 +132,7 @@ TEST_CASE("a model call that was stopped before its end still costs what it used
   CHECK(w.written() == std::vector<std::uint64_t>{7});
 }
 
-TEST_CASE("a cost without an operation is one row, and no use is no row", "[costs]") {
+TEST_CASE("a cost without an operation is one row, and a call without use has none", "[costs]") {
   model_world w;
   w.done(commands::add_cost{w.used(12)});
   w.done(commands::add_cost{w.used(0)});

@@ -100,7 +100,7 @@ TEST_CASE("the answer to a refused stop makes nobody an owner, neither its sound
   CHECK(answer.decision == message_answer::decided::turn);
   CHECK(answer.why == "no_standing");
   CHECK_FALSE(w.is_stopped(work));
-  // The same of words that were no stop:
+  // The same of words that were not a stop:
   CHECK(w.decided(w.stop_of("bob", refused)).decision == message_answer::decided::cancel);
   CHECK(w.is_stopped(work));
 }

@@ -51,7 +51,7 @@ TEST_CASE("a push notification config is read, kept in a file and shown", "[a2a]
   for (const auto* wrong : {"", "[]", "{}", R"({"taskId":"x","url":"http://h"})"}) CHECK_FALSE(read_push_file(wrong));
 }
 
-TEST_CASE("what does not fit into a request is no push notification config", "[a2a][push]") {
+TEST_CASE("what does not fit into a request is not a push notification config", "[a2a][push]") {
   const auto with = [](const char* name, const json& value) {
     json from{{"url", "https://h/"}};
     from[name] = value;

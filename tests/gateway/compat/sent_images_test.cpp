@@ -50,7 +50,7 @@ TEST_CASE("images of the four types are taken, also without a word of text") {
   CHECK((images[1].type == "image/jpeg" && images[3].type == "image/webp"));
 }
 
-TEST_CASE("what is no image in a data URL is refused with its place") {
+TEST_CASE("a data URL without an image is refused with its place") {
   const auto at = [](const json& url) {
     return refused_at({message_of("one"), message_of({{{"type", "text"}, {"text", "x"}}, image_part(url)})});
   };

@@ -36,7 +36,7 @@ TEST_CASE("a segment too long is refused, not cut") {
   CHECK_FALSE(scope_of({std::string(128, 'a'), std::string(128, 'b'), std::string(128, 'c'), std::string(128, 'd')}));
 }
 
-TEST_CASE("texts that segment_of never makes are no segments") {
+TEST_CASE("texts that segment_of never makes are not segments") {
   for (const auto* text : {"~2e", "~41", "~2", "~GG", "a~", "~~", ".", "..", ""}) CHECK_FALSE(text_of_segment(text));
 }
 

@@ -228,7 +228,7 @@ TEST_CASE("the mark does not say stopped without a proof") {
     s.run_dry();
     CHECK(s.messages["1"] == "Some words\n⚠️ not known to have ended: 1 of 3");
   }
-  SECTION("it was no cancel that ended it") {
+  SECTION("something other than a cancel ended it") {
     s.abort(turn, "superseded");
     s.run_dry();
     CHECK(s.messages["1"] == "Some words\n⏹ cut off");

@@ -42,7 +42,7 @@ TEST_CASE("a JSON log line is ASCII, so that nothing that it quotes reaches a te
   CHECK(line(quoted)["message"] == quoted);
 }
 
-TEST_CASE("what a message quotes of others is no line of its own and no order to a terminal") {
+TEST_CASE("what a message quotes of others is neither a line of its own nor an order to a terminal") {
   CHECK(text_log_line(at, "info", "it says: two\nlines") == "2026-11-20T09:51:07.123Z info it says: two\n  lines");
   CHECK(text_log_line(at, "info", "a\x1b[2Jb\u009b2Jc\u202ed\u200be\x07") ==
         "2026-11-20T09:51:07.123Z info a?[2Jb??2Jc?d?e?");

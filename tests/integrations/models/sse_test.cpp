@@ -63,7 +63,7 @@ TEST_CASE("a line and an event have a limit, however they come") {
   CHECK(taken * piece.size() <= limits::event_bytes + 2 * piece.size());
 }
 
-TEST_CASE("bytes that are no UTF-8 are repaired, and what is valid stays as it is") {
+TEST_CASE("bytes that are not UTF-8 are repaired, and what is valid stays as it is") {
   CHECK(repaired("ä€😀\xEF\xBF\xBF") == "ä€😀\xEF\xBF\xBF");
   CHECK(repaired("a\xFF\xFE"
                  "b\xC3") == "a\xEF\xBF\xBD"

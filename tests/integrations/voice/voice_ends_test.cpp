@@ -56,7 +56,7 @@ TEST_CASE("a stop that came before the end is told to the brain once, and sets t
   CHECK(w.brain_asks.back().context.empty());
 }
 
-TEST_CASE("an end that is durable was no cancel, and a stop behind it changes nothing", "[voice]") {
+TEST_CASE("an end that is durable was not a cancel, and a stop behind it changes nothing", "[voice]") {
   ending_world w;
   w.spoken();
   w.settle_end(1);

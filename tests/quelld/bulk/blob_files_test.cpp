@@ -187,7 +187,7 @@ TEST_CASE("a blob goes when it was not used for its time, and gives its room bac
   CHECK(w.put(png + "3"));
 }
 
-TEST_CASE("a file that a crash left half written is no blob", "[blobs]") {
+TEST_CASE("a file that a crash left half written is not a blob", "[blobs]") {
   blob_world w;
   const auto put = w.put(png);
   REQUIRE(put);

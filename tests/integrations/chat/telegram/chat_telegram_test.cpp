@@ -93,7 +93,7 @@ TEST_CASE("files, stickers and what was forwarded are described") {
   CHECK(read(message_json("plain")).attached.empty());
 }
 
-TEST_CASE("bots and messages without anything are no words of anybody") {
+TEST_CASE("bots and messages without anything are not anybody's words") {
   CHECK(is_nothing(message_json("x", {{"from", {{"id", 6}, {"is_bot", true}}}})));
   CHECK(is_nothing(message_json("")));
   CHECK(is_nothing({{"update_id", 12}, {"channel_post", message_json("x")["message"]}}));

@@ -58,7 +58,7 @@ TEST_CASE("in a room what is addressed is a message, and a stop always is") {
   CHECK(w.received_messages[1].message.addressed == false);
 }
 
-TEST_CASE("history, reflections, subjects, whispers, strangers' rooms and errors are no messages") {
+TEST_CASE("history, reflections, subjects, whispers, strangers' rooms and errors are not messages") {
   xmpp_world w;
   w.in_room();
   w.room("clanky: old", "Mia", "<delay xmlns='urn:xmpp:delay' stamp='2026-01-01T00:00:00Z'/>");

@@ -1,4 +1,4 @@
-// The waiting tasks of one requirement, in lines by guild and author. Pure.
+// The waiting tasks of one requirement, in queues by guild and author. Pure.
 //
 // The next task is that of the guild whose turn it is, in it that of the author whose turn it is, and there the oldest.
 // Turns are given when a task becomes the next one, so a thousand tasks of one guild take a thousand turns however many
@@ -19,8 +19,8 @@
 
 namespace quell::controller {
 
-/// The line in which a task waits.
-struct line_of_tasks {
+/// The queue in which a task waits.
+struct queue_name {
   std::uint16_t guild = 0;
   std::uint8_t author = 0;
 };
@@ -29,40 +29,40 @@ struct line_of_tasks {
 class turn_counts {
  public:
   struct given {
-    line_of_tasks line;
+    queue_name queue;
     std::uint64_t guild_turn = 0, author_turn = 0;
   };
-  given give(const line_of_tasks& line) {
-    auto& guild = turns_of(line.guild);
-    auto& author = guild.authors[line.author];
+  given give(const queue_name& queue) {
+    auto& guild = turns_of(queue.guild);
+    auto& author = guild.authors[queue.author];
     guild.last = std::max(guild.last, placed_) + 1;
     author = std::max(author, guild.placed) + 1;
-    return {line, guild.last, author};
+    return {queue, guild.last, author};
   }
   /// The task with this turn was not placed: it was stale.
   void take_back(const given& g) {
-    auto& guild = turns_of(g.line.guild);
-    auto& author = guild.authors[g.line.author];
+    auto& guild = turns_of(g.queue.guild);
+    auto& author = guild.authors[g.queue.author];
     // Each turn given raised them by at least 1, so a step back never gains anything, in whatever order they come back.
     if (guild.last > 0) --guild.last;
     if (author > 0) --author;
   }
   void placed(const given& g) {
     placed_ = std::max(placed_, g.guild_turn);
-    auto& guild = turns_of(g.line.guild);
+    auto& guild = turns_of(g.queue.guild);
     guild.placed = std::max(guild.placed, g.author_turn);
   }
 
-  /// The lowest is next: the turn that a line would get, then who was served longest ago.
+  /// The lowest is next: the turn that a queue would get, then who was served longest ago.
   using rank = std::pair<std::uint64_t, std::uint64_t>;
   rank rank_of_guild(std::uint16_t guild) const {
     const auto last = guild < guilds_.size() ? guilds_[guild].last : 0;
     return {std::max(last, placed_), last};
   }
-  rank rank_of_author(const line_of_tasks& line) const {
-    if (line.guild >= guilds_.size()) return {0, 0};
-    const auto& guild = guilds_[line.guild];
-    const auto author = guild.authors.find(line.author);
+  rank rank_of_author(const queue_name& queue) const {
+    if (queue.guild >= guilds_.size()) return {0, 0};
+    const auto& guild = guilds_[queue.guild];
+    const auto author = guild.authors.find(queue.author);
     const auto last = author == guild.authors.end() ? 0 : author->second;
     return {std::max(last, guild.placed), last};
   }
@@ -71,17 +71,17 @@ class turn_counts {
   struct guild_turns {
     std::uint64_t last = 0;                        ///< given to a task of this guild
     std::uint64_t placed = 0;                      ///< of its authors: of the task placed last
-    std::map<std::uint8_t, std::uint64_t> authors; ///< the last turn given to each line
+    std::map<std::uint8_t, std::uint64_t> authors; ///< the last turn given to each queue
   };
   guild_turns& turns_of(std::uint16_t guild) {
     if (guild >= guilds_.size()) guilds_.resize(guild + std::size_t{1});
     return guilds_[guild];
   }
-  std::vector<guild_turns> guilds_; ///< by line
+  std::vector<guild_turns> guilds_; ///< by queue
   std::uint64_t placed_ = 0;        ///< the guild's turn of the task placed last
 };
 
-class waiting_lines {
+class fair_queues {
  public:
   struct entry {
     operation_id id;
@@ -92,8 +92,8 @@ class waiting_lines {
   std::size_t guilds() const { return guilds_.size(); }
   std::size_t size() const { return size_; }
 
-  void push(const line_of_tasks& line, const operation_id& id, std::uint64_t number) {
-    guilds_[line.guild][line.author].entries.push_back({id, number});
+  void push(const queue_name& queue, const operation_id& id, std::uint64_t number) {
+    guilds_[queue.guild][queue.author].entries.push_back({id, number});
     ++size_;
     ++unnoted_;
   }
@@ -114,10 +114,10 @@ class waiting_lines {
     head_ = turns.give({guild->first, author->first});
   }
   // Of the chosen task:
-  const entry& front() const { return guilds_.at(head_->line.guild).at(head_->line.author).entries.front(); }
+  const entry& front() const { return guilds_.at(head_->queue.guild).at(head_->queue.author).entries.front(); }
   const turn_counts::given& turn() const { return *head_; }
-  /// Drops the chosen task and those behind it in its line, while they are stale and `budget` lasts; then chooses anew.
-  /// So a row of stale tasks costs one choice, which looks at every guild.
+  /// Drops the chosen task and those behind it in its queue, while they are stale and `budget` lasts; then chooses
+  /// anew. So a row of stale tasks costs one choice, which looks at every guild.
   template <class Test>
   void drop_stale(turn_counts& turns, std::size_t& budget, Test is_stale) {
     turns.take_back(*head_);
@@ -136,7 +136,7 @@ class waiting_lines {
     const auto chosen = head_ ? std::optional(front().number) : std::nullopt;
     for (auto guild = guilds_.begin(); guild != guilds_.end();) {
       for (auto author = guild->second.begin(); author != guild->second.end();) {
-        sweep_line(author->second, chosen, is_stale);
+        sweep_queue(author->second, chosen, is_stale);
         author = author->second.entries.empty() ? guild->second.erase(author) : std::next(author);
       }
       guild = guild->second.empty() ? guilds_.erase(guild) : std::next(guild);
@@ -146,7 +146,7 @@ class waiting_lines {
   /// From now on nobody has received the reason why they wait.
   void forget_notes() {
     for (auto& [guild, authors] : guilds_)
-      for (auto& [author, line] : authors) line.noted = 0;
+      for (auto& [author, queue] : authors) queue.noted = 0;
     unnoted_ = size_;
   }
   /// Calls `tell` for tasks that have not received it, at most `budget` of them, which it reduces.
@@ -154,35 +154,35 @@ class waiting_lines {
   void note(std::size_t& budget, Tell tell) {
     if (unnoted_ == 0) return;
     for (auto& [guild, authors] : guilds_)
-      for (auto& [author, line] : authors)
-        for (; line.noted < line.entries.size() && budget > 0; ++line.noted, --budget, --unnoted_)
-          tell(line.entries[line.noted].id);
+      for (auto& [author, queue] : authors)
+        for (; queue.noted < queue.entries.size() && budget > 0; ++queue.noted, --budget, --unnoted_)
+          tell(queue.entries[queue.noted].id);
   }
   bool all_noted() const { return unnoted_ == 0; }
 
  private:
-  struct line {
+  struct queue {
     std::deque<entry> entries;
     std::size_t noted = 0; ///< entries from the front that have received the reason
   };
-  /// Drops the first task of the chosen line, with the last one also the line. False: the line is gone.
+  /// Drops the first task of the chosen queue, with the last one also the queue. False: the queue is gone.
   bool drop_front() {
-    const auto guild = guilds_.find(head_->line.guild);
-    const auto author = guild->second.find(head_->line.author);
-    auto& line = author->second;
-    line.entries.pop_front();
-    if (line.noted > 0)
-      --line.noted;
+    const auto guild = guilds_.find(head_->queue.guild);
+    const auto author = guild->second.find(head_->queue.author);
+    auto& queue = author->second;
+    queue.entries.pop_front();
+    if (queue.noted > 0)
+      --queue.noted;
     else
       --unnoted_;
     --size_;
-    if (!line.entries.empty()) return true;
+    if (!queue.entries.empty()) return true;
     guild->second.erase(author);
     if (guild->second.empty()) guilds_.erase(guild);
     return false;
   }
   template <class Test>
-  void sweep_line(line& l, const std::optional<std::uint64_t>& chosen, Test& is_stale) {
+  void sweep_queue(queue& l, const std::optional<std::uint64_t>& chosen, Test& is_stale) {
     std::size_t noted_left = 0, index = 0;
     const auto before = l.entries.size();
     unnoted_ -= before - l.noted;
@@ -197,7 +197,7 @@ class waiting_lines {
     unnoted_ += l.entries.size() - l.noted;
   }
 
-  std::map<std::uint16_t, std::map<std::uint8_t, line>> guilds_; ///< lines in which somebody waits
+  std::map<std::uint16_t, std::map<std::uint8_t, queue>> guilds_; ///< queues in which somebody waits
   std::optional<turn_counts::given> head_;
   std::size_t size_ = 0, unnoted_ = 0;
 };

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "controller/fleet/waiting_lines.hpp"
+#include "controller/fleet/fair_queues.hpp"
 
 using namespace quell;
 using namespace quell::controller;
 
 TEST_CASE("turns that are given back leave nothing behind, in whatever order they come") {
   turn_counts turns;
-  const line_of_tasks busy{1, 1};
+  const queue_name busy{1, 1};
   std::vector<turn_counts::given> waiting;
   for (int i = 0; i < 500; ++i) waiting.push_back(turns.give(busy)); // heads of 500 requirements
   for (const auto& one : waiting) turns.take_back(one);
@@ -20,50 +20,50 @@ TEST_CASE("turns that are given back leave nothing behind, in whatever order the
 
 TEST_CASE("of guilds that were never served the one with the oldest task is next") {
   turn_counts turns;
-  waiting_lines lines;
+  fair_queues queues;
   const auto older = operation_id::fresh(), newer = operation_id::fresh();
-  lines.push({900, 0}, older, 1);
-  lines.push({3, 0}, newer, 2);
-  lines.choose(turns);
-  CHECK(lines.front().id == older);
+  queues.push({900, 0}, older, 1);
+  queues.push({3, 0}, newer, 2);
+  queues.choose(turns);
+  CHECK(queues.front().id == older);
 }
 
-TEST_CASE("stale tasks of one line are dropped without a choice, and the turn goes to the oldest guild") {
+TEST_CASE("stale tasks of one queue are dropped without a choice, and the turn goes to the oldest guild") {
   turn_counts turns;
-  waiting_lines lines;
+  fair_queues queues;
   std::vector<operation_id> row;
   for (std::uint64_t i = 0; i < 5; ++i) {
     row.push_back(operation_id::fresh());
-    lines.push({1, 0}, row.back(), i);
+    queues.push({1, 0}, row.back(), i);
   }
   const auto other = operation_id::fresh();
-  lines.push({2, 0}, other, 3);
-  lines.choose(turns);
+  queues.push({2, 0}, other, 3);
+  queues.choose(turns);
   std::size_t budget = 100;
   const auto is_one_of_first = [&](std::ptrdiff_t count) {
     return [&row, count](const operation_id& id) {
       return std::find(row.begin(), row.begin() + count, id) != row.begin() + count;
     };
   };
-  SECTION("up to the last one of the line") {
-    lines.drop_stale(turns, budget, is_one_of_first(4));
+  SECTION("up to the last one of the queue") {
+    queues.drop_stale(turns, budget, is_one_of_first(4));
     CHECK(budget == 96);
-    CHECK(lines.size() == 2);
-    CHECK(lines.guilds() == 2);
-    CHECK(lines.front().id == other); // number 3 is older than 4
+    CHECK(queues.size() == 2);
+    CHECK(queues.guilds() == 2);
+    CHECK(queues.front().id == other); // number 3 is older than 4
   }
-  SECTION("with the line") {
-    lines.drop_stale(turns, budget, is_one_of_first(5));
+  SECTION("with the queue") {
+    queues.drop_stale(turns, budget, is_one_of_first(5));
     CHECK(budget == 95);
-    CHECK(lines.size() == 1);
-    CHECK(lines.guilds() == 1);
-    CHECK(lines.front().id == other);
+    CHECK(queues.size() == 1);
+    CHECK(queues.guilds() == 1);
+    CHECK(queues.front().id == other);
   }
   SECTION("as far as the budget goes") {
     budget = 2;
-    lines.drop_stale(turns, budget, is_one_of_first(5));
+    queues.drop_stale(turns, budget, is_one_of_first(5));
     CHECK(budget == 0);
-    CHECK(lines.size() == 4);
-    CHECK(lines.front().id == row[2]);
+    CHECK(queues.size() == 4);
+    CHECK(queues.front().id == row[2]);
   }
 }
