@@ -16,11 +16,11 @@
 #include "controller/commands/enrol_worker.hpp"
 #include "controller/commands/find_external_stop.hpp"
 #include "controller/commands/find_session_stops.hpp"
-#include "controller/commands/heartbeat_externals.hpp"
 #include "controller/commands/note_late_report.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/put_token.hpp"
 #include "controller/commands/remove_worker.hpp"
+#include "controller/commands/renew_externals.hpp"
 #include "controller/commands/resize_terminal.hpp"
 #include "controller/commands/resume_worker.hpp"
 #include "controller/commands/start_external.hpp"
@@ -70,8 +70,8 @@ class actor_service final : public service {
     give(commands::end_externals{std::move(reports), std::move(by)}, std::move(done));
   }
   void note_late_report(owner_report report) override { give(commands::note_late_report{std::move(report)}, {}); }
-  void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) override {
-    give(commands::heartbeat_externals{std::move(order)}, std::move(done));
+  void heartbeat(renewal_order order, reply<renewal_answer> done) override {
+    give(commands::renew_externals{std::move(order)}, std::move(done));
   }
   void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) override {
     give(commands::find_external_stop{id, std::move(by)}, std::move(done));

@@ -58,13 +58,13 @@ struct owner_report {
 };
 
 /// The owner reports that these operations, or all operations of a session, are alive.
-struct heartbeat_order {
+struct renewal_order {
   caller by;
   std::vector<operation_id> operations;
   std::optional<std::string> session;
 };
 
-struct heartbeat_answer {
+struct renewal_answer {
   std::uint64_t renewed = 0;                 ///< live ones of this owner
   std::optional<wall_time> lease_expires_at; ///< the first of them; nullopt if none has a lease
   std::vector<external_signal> cancels;      ///< live ones that must stop
@@ -82,7 +82,7 @@ class external_operations {
   virtual outcome<operation_id> end_external(const owner_report& report, const caller& by, moment now) = 0;
   /// Keeps a report that came after the operation had ended unreported, marked late, beside its row, once.
   virtual void note_late_report(const owner_report& report, moment now) = 0;
-  virtual heartbeat_answer heartbeat(const heartbeat_order& order, moment now) = 0;
+  virtual renewal_answer heartbeat(const renewal_order& order, moment now) = 0;
   /// nullopt: it need not stop. Faults: operation_not_found (not live), not_external.
   virtual outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) = 0;
   /// The signals of all operations of this session that are being stopped and that the caller can see.

@@ -51,7 +51,7 @@ class service {
   virtual void end_externals(std::vector<owner_report> reports, caller by,
                              reply<std::vector<outcome<operation_id>>> done) = 0;
   virtual void note_late_report(owner_report report) = 0;
-  virtual void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) = 0;
+  virtual void heartbeat(renewal_order order, reply<renewal_answer> done) = 0;
   virtual void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) = 0;
   virtual void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) = 0;
   /// Sets the listener for signals, called once the stop is durable (or is performed without being durable). Set once

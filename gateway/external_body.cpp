@@ -113,12 +113,12 @@ tl::expected<std::vector<tl::expected<owner_report, problem>>, problem> read_rep
   return reports;
 }
 
-tl::expected<heartbeat_order, problem> read_heartbeat(std::string_view body) {
+tl::expected<renewal_order, problem> read_heartbeat(std::string_view body) {
   const auto parsed = parse_body(body);
   if (!parsed) return tl::unexpected(parsed.error());
   std::vector<field_error> errors;
   body_reader fields(*parsed, "", errors);
-  heartbeat_order order;
+  renewal_order order;
   order.session = fields.text("session", 1, 128);
   if (const auto* ids = fields.take("ids")) {
     if (!ids->is_array() || ids->size() > max_batch) {

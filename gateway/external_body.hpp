@@ -19,6 +19,6 @@ tl::expected<owner_report, problem> read_report(owner_word what, const operation
 /// `{"items":[{"id","complete":{…}}]}`; a bad item does not affect the others.
 tl::expected<std::vector<tl::expected<owner_report, problem>>, problem> read_reports(std::string_view body);
 /// `{"ids":[…]}` or `{"session":…}`, or both; `by` is left empty.
-tl::expected<heartbeat_order, problem> read_heartbeat(std::string_view body);
+tl::expected<renewal_order, problem> read_heartbeat(std::string_view body);
 
 } // namespace quell::controller::http

@@ -8,9 +8,9 @@ namespace quell::controller::http {
 
 namespace {
 
-awaitable<heartbeat_answer> beat(gateway_context& gw, heartbeat_order order) {
+awaitable<renewal_answer> beat(gateway_context& gw, renewal_order order) {
   auto call = [&gw, order](auto reply) { gw.controller.heartbeat(order, std::move(reply)); };
-  co_return co_await gw.answer<heartbeat_answer>(call);
+  co_return co_await gw.answer<renewal_answer>(call);
 }
 
 } // namespace
@@ -33,7 +33,7 @@ awaitable<response> heartbeat_one(exchange& x) {
   need(x, right::create_external);
   const auto id = path_id<operation_id>(x);
   value_or_throw(read_nothing(x.req.body));
-  heartbeat_order order;
+  renewal_order order;
   order.by = x.who;
   order.operations = {id};
   const auto answer = co_await beat(x.gw, std::move(order));

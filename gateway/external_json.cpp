@@ -33,7 +33,7 @@ std::string signal_json(const external_signal& s) {
 
 std::string signal_frame(const external_signal& s) { return "event: cancel\ndata: " + signal_json(s) + "\n\n"; }
 
-std::string heartbeat_json(const operation_id& id, const heartbeat_answer& answer) {
+std::string heartbeat_json(const operation_id& id, const renewal_answer& answer) {
   json_writer to;
   to.open_object();
   to.field("operation", id).field("lease_expires_at", answer.lease_expires_at);
@@ -50,7 +50,7 @@ std::string heartbeat_json(const operation_id& id, const heartbeat_answer& answe
   return to.take();
 }
 
-std::string heartbeats_json(const heartbeat_answer& answer) {
+std::string heartbeats_json(const renewal_answer& answer) {
   json_writer to;
   to.open_object();
   to.field("renewed", answer.renewed).field("lease_expires_at", answer.lease_expires_at);

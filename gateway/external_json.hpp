@@ -19,9 +19,9 @@ std::string signal_json(const external_signal& s);
 /// As the SSE event `cancel`.
 std::string signal_frame(const external_signal& s);
 /// For one operation: its lease, and its stop if there is one.
-std::string heartbeat_json(const operation_id& id, const heartbeat_answer& answer);
+std::string heartbeat_json(const operation_id& id, const renewal_answer& answer);
 /// For many operations; at most 1000 cancels, the next answer has the others.
-std::string heartbeats_json(const heartbeat_answer& answer);
+std::string heartbeats_json(const renewal_answer& answer);
 
 /// The answer to one item.
 struct item_answer {

@@ -139,11 +139,11 @@ struct hello {
 };
 
 /// Asks for the lease. Sent only by the loop that applies cancels. Unnumbered.
-struct heartbeat {
+struct worker_heartbeat {
   static constexpr std::uint16_t tag = 2;
   std::uint64_t beat = 0;
   std::uint64_t applied = 0; ///< the highest frame number applied in this session
-  QUELL_INSPECT(heartbeat, x.beat, x.applied);
+  QUELL_INSPECT(worker_heartbeat, x.beat, x.applied);
 };
 
 /// The worker leaves on purpose; none of its tasks is alive.
@@ -182,8 +182,8 @@ struct welcome {
   QUELL_INSPECT(welcome, x.version, x.cluster, x.epoch, x.worker, x.heartbeat, x.lease, x.takes_keys);
 };
 
-/// Answer to a refused hello; unnumbered. code: unsupported_version | not_enrolled | other_cluster | lease_held |
-/// old_epoch | removed | session_over (also the answer to a heartbeat of a session that is unknown or over)
+/// Answer to a refused hello; unnumbered. code: a `refusal_code`; session_over also answers a heartbeat of a session
+/// that is unknown or over
 struct refuse {
   static constexpr std::uint16_t tag = 21;
   std::string code;
@@ -276,7 +276,7 @@ struct acknowledge {
   QUELL_INSPECT(acknowledge, x.resend);
 };
 
-using message = std::variant<hello, heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell,
+using message = std::variant<hello, worker_heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell,
                              key_offer, controller_key_stored, welcome, refuse, lease_granted, start, stop,
                              results_stored, handover, resize, key_taken, controller_key, acknowledge>;
 

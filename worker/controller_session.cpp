@@ -173,7 +173,7 @@ void controller_session::tick(boot_time now) {
     return end("the controller left " + std::to_string(timing_.missed_beats) + " heartbeats unanswered", now);
   if (now >= next_beat_) {
     lease_.sent(++beat_, now);
-    queue(0, wire::heartbeat{beat_, receiver_.ack()});
+    queue(0, wire::worker_heartbeat{beat_, receiver_.ack()});
     next_beat_ = now + heartbeat_;
   }
   for (auto& [number, body] : sender_.resend(now, channel_sender::resend_cause::time_passed))

@@ -32,7 +32,6 @@
 #include "controller/commands/enrol_worker.hpp"
 #include "controller/commands/find_external_stop.hpp"
 #include "controller/commands/find_session_stops.hpp"
-#include "controller/commands/heartbeat_externals.hpp"
 #include "controller/commands/keep_message.hpp"
 #include "controller/commands/leave_turn.hpp"
 #include "controller/commands/note_call_outcome.hpp"
@@ -45,6 +44,7 @@
 #include "controller/commands/publish_event.hpp"
 #include "controller/commands/put_token.hpp"
 #include "controller/commands/remove_worker.hpp"
+#include "controller/commands/renew_externals.hpp"
 #include "controller/commands/resize_terminal.hpp"
 #include "controller/commands/resume_worker.hpp"
 #include "controller/commands/rewrite_history.hpp"
@@ -59,21 +59,22 @@
 
 namespace quell::controller {
 
-using command_variant = std::variant<
-    commands::create_operation, commands::create_operations, commands::order_cancel, commands::declare_dead,
-    commands::declare_worker_dead, commands::start_external, commands::end_externals, commands::note_late_report,
-    commands::heartbeat_externals, commands::enrol_worker, commands::drain_worker, commands::resume_worker,
-    commands::remove_worker, commands::resize_terminal, commands::put_token, commands::drop_token,
-    commands::write_audit, commands::drop_old_rows, commands::announce_controller_key, commands::find_external_stop,
-    commands::find_session_stops,
-    // of turns and conversations:
-    commands::begin_turn, commands::begin_sub_agent, commands::create_local, commands::store_answer,
-    commands::begin_call, commands::await_approval, commands::decide_call, commands::ask_question,
-    commands::take_back_question, commands::answer_question, commands::note_call_outcome, commands::end_local,
-    commands::stop_local, commands::publish_event, commands::keep_message, commands::pick_up_turns,
-    commands::acknowledge_stop, commands::start_background, commands::take_message, commands::note_turn_begun,
-    commands::leave_turn, commands::open_model_call, commands::close_model_call, commands::add_cost,
-    commands::store_summary, commands::rewrite_history, commands::begin_history_change, commands::open_steered_call>;
+using command_variant =
+    std::variant<commands::create_operation, commands::create_operations, commands::order_cancel,
+                 commands::declare_dead, commands::declare_worker_dead, commands::start_external,
+                 commands::end_externals, commands::note_late_report, commands::renew_externals, commands::enrol_worker,
+                 commands::drain_worker, commands::resume_worker, commands::remove_worker, commands::resize_terminal,
+                 commands::put_token, commands::drop_token, commands::write_audit, commands::drop_old_rows,
+                 commands::announce_controller_key, commands::find_external_stop, commands::find_session_stops,
+                 // of turns and conversations:
+                 commands::begin_turn, commands::begin_sub_agent, commands::create_local, commands::store_answer,
+                 commands::begin_call, commands::await_approval, commands::decide_call, commands::ask_question,
+                 commands::take_back_question, commands::answer_question, commands::note_call_outcome,
+                 commands::end_local, commands::stop_local, commands::publish_event, commands::keep_message,
+                 commands::pick_up_turns, commands::acknowledge_stop, commands::start_background,
+                 commands::take_message, commands::note_turn_begun, commands::leave_turn, commands::open_model_call,
+                 commands::close_model_call, commands::add_cost, commands::store_summary, commands::rewrite_history,
+                 commands::begin_history_change, commands::open_steered_call>;
 
 /// A class of its own, so that other headers can declare it.
 struct command : command_variant {
@@ -84,7 +85,7 @@ struct command : command_variant {
 using command_reply = std::variant<
     takers_of<commands::create_operation>, takers_of<commands::create_operations>, takers_of<commands::order_cancel>,
     takers_of<commands::declare_dead>, takers_of<commands::declare_worker_dead>, takers_of<commands::end_externals>,
-    takers_of<commands::note_late_report>, takers_of<commands::heartbeat_externals>, takers_of<commands::enrol_worker>,
+    takers_of<commands::note_late_report>, takers_of<commands::renew_externals>, takers_of<commands::enrol_worker>,
     takers_of<commands::resize_terminal>, takers_of<commands::drop_old_rows>, takers_of<commands::begin_turn>,
     takers_of<commands::store_answer>, takers_of<commands::decide_call>, takers_of<commands::pick_up_turns>,
     takers_of<commands::find_external_stop>, takers_of<commands::find_session_stops>,

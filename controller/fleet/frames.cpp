@@ -30,7 +30,7 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
   if (!m.link || m.link->id != e.session || m.link->route != route) {
     // A frame of another session is not read. A heartbeat shows that its sender believes in that session, so it gets a
     // refusal on its own connection.
-    if (std::holds_alternative<wire::heartbeat>(e.body) && !handing_over_)
+    if (std::holds_alternative<wire::worker_heartbeat>(e.body) && !handing_over_)
       refuse(route, e.session, refusal_of(refusal_code::session_over, "this session is over; say hello again", 100ms));
     return;
   }
@@ -64,7 +64,7 @@ bool fleet_impl::take_acknowledgement(member& m, std::uint64_t number, moment no
 }
 
 void fleet_impl::unnumbered(member& m, const wire::envelope& e, moment now) {
-  if (const auto* b = std::get_if<wire::heartbeat>(&e.body)) {
+  if (const auto* b = std::get_if<wire::worker_heartbeat>(&e.body)) {
     beat(m, *b, now);
   } else if (const auto* a = std::get_if<wire::acknowledge>(&e.body)) {
     if (a->resend) send_again(m, channel_sender::resend_cause::gap_reported, now);
@@ -122,7 +122,7 @@ bool fleet_impl::report(member& m, const wire::message& body, moment now) {
 
 // Renews the lease only for a worker that applies its frames: a worker that answers heartbeats but stops nothing is as
 // bad as a silent one.
-void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
+void fleet_impl::beat(member& m, const wire::worker_heartbeat& b, moment now) {
   if (!take_acknowledgement(m, b.applied, now)) return;
   if (handing_over_) return; // a grant would shorten the handover
   session& s = *m.link;

@@ -67,7 +67,7 @@ class fleet_impl final : public fleet {
   bool take_acknowledgement(member& m, std::uint64_t number, moment now);
   void unnumbered(member& m, const wire::envelope& e, moment now);
   void numbered(member& m, const wire::envelope& e, moment now);
-  void beat(member& m, const wire::heartbeat& b, moment now);
+  void beat(member& m, const wire::worker_heartbeat& b, moment now);
   bool report(member& m, const wire::message& body, moment now);
   void farewell(member& m, moment now);
   void send(member& m, wire::message body, moment now);

@@ -140,8 +140,8 @@ void live_ledger::note_late_report(const owner_report& report, moment now) {
     note_outcome(report.operation, late_report_text(report, now.wall));
 }
 
-heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now) {
-  heartbeat_answer answer;
+renewal_answer live_ledger::heartbeat(const renewal_order& order, moment now) {
+  renewal_answer answer;
   const auto renew = [&](index x) {
     if (operations_[x].is_over()) { // it only waits for the operations that it has started
       ++answer.renewed;

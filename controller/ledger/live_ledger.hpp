@@ -123,7 +123,7 @@ class live_ledger final : public ledger,
   outcome<operation_id> start_external(const operation_id& id, const caller& by, moment now) override;
   outcome<operation_id> end_external(const owner_report& report, const caller& by, moment now) override;
   void note_late_report(const owner_report& report, moment now) override;
-  heartbeat_answer heartbeat(const heartbeat_order& order, moment now) override;
+  renewal_answer heartbeat(const renewal_order& order, moment now) override;
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
   void was_stalled(moment now) override { leases_.was_stalled(now.boot); }

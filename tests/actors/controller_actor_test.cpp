@@ -267,7 +267,7 @@ TEST_CASE("a throw in any handler of the core ends the process") {
         [](const commit_gate&, moment) -> std::function<void()> { throw std::runtime_error("played"); }});
   }));
   CHECK(after([](stepped_controller& w) { // frames_arrived: the refusal of a heartbeat leaves at once
-    w.frame({session_id::fresh(), 0, 0, wire::heartbeat{}});
+    w.frame({session_id::fresh(), 0, 0, wire::worker_heartbeat{}});
     w.edges.breaks = true;
   }));
   CHECK(after([](stepped_controller& w) { // batch_committed

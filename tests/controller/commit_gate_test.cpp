@@ -49,7 +49,7 @@ TEST_CASE("a welcome waits for the journal, a heartbeat's answer does not", "[co
   w.commit();
   CHECK(w.edges.count<wire::welcome>() == 1);
   w.create(); // uncommitted from here on
-  w.c->frame("route", w.key, {w.session, 0, 1, wire::heartbeat{1, 1}}, w.now);
+  w.c->frame("route", w.key, {w.session, 0, 1, wire::worker_heartbeat{1, 1}}, w.now);
   CHECK(w.edges.count<wire::lease_granted>() == 1);
   CHECK(w.edges.count<wire::start>() == 0);
 }

@@ -112,7 +112,7 @@ void cluster::pass(milliseconds time) {
     time -= step;
     now.boot = now.boot + step;
     now.wall += step;
-    honest(wire::heartbeat{++beats, honest_received.ack()}, false);
+    honest(wire::worker_heartbeat{++beats, honest_received.ack()}, false);
     core->tick(now);
     settle();
   }

@@ -81,7 +81,7 @@ std::vector<wire::envelope> sample_frames() {
       noon};
   const std::vector<wire::message> bodies = {
       hello(),
-      wire::heartbeat{3, 2},
+      wire::worker_heartbeat{3, 2},
       wire::task_started{operation(1), 4242, noon, containment::cgroup_pidns},
       wire::task_stopping{operation(1), 7, noon, noon + 2s},
       ended(),

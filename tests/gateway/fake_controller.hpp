@@ -78,7 +78,7 @@ class fake_controller : public service {
     done(std::vector<outcome<operation_id>>(reports.size(), tl::unexpected(none_here())));
   }
   void note_late_report(owner_report) override {}
-  void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) override {
+  void heartbeat(renewal_order order, reply<renewal_answer> done) override {
     done({0, {}, {}, std::move(order.operations)});
   }
   void signal_of(operation_id, caller, reply<outcome<std::optional<external_signal>>> done) override {

@@ -69,7 +69,7 @@ TEST_CASE("a heartbeat is these bytes", "[codec]") {
   frame.session.bytes.fill('s');
   frame.number = 0;
   frame.ack = 7;
-  frame.body = wire::heartbeat{5, 200};
+  frame.body = wire::worker_heartbeat{5, 200};
   const std::string expected =
       array(5) + bin16('s') + number(0) + number(7) + number(2) + array(2) + number(5) + number(200);
   CHECK(wire::encode(frame) == expected);
@@ -113,7 +113,7 @@ TEST_CASE("missing trailing fields take their default and extra ones are ignored
   const auto long_one =
       wire::decode(head + number(2) + array(4) + number(1) + number(2) + "\xa1x" + array(1) + number(3));
   REQUIRE(long_one);
-  CHECK(long_one->body == wire::message(wire::heartbeat{1, 2}));
+  CHECK(long_one->body == wire::message(wire::worker_heartbeat{1, 2}));
   const auto long_envelope =
       wire::decode(array(6) + bin16('s') + number(1) + number(0) + number(2) + array(0) + "\xc0");
   CHECK(long_envelope);

@@ -13,9 +13,9 @@
 #include "controller/commands/end_externals.hpp"
 #include "controller/commands/enrol_worker.hpp"
 #include "controller/commands/find_session_stops.hpp"
-#include "controller/commands/heartbeat_externals.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/remove_worker.hpp"
+#include "controller/commands/renew_externals.hpp"
 #include "controller/commands/resume_worker.hpp"
 #include "controller/commands/start_external.hpp"
 #include "tests/simulation/world.hpp"
@@ -46,7 +46,7 @@ void say_of(commit_gate& c, const operation_id& id, std::uint64_t word, moment n
   if (word == 1) ends({id, owner_word::fail, {}, records::operation_error{"error", "no"}});
   if (word == 2) ends({id, owner_word::stopped, {}, {}});
   if (word == 3) c.execute({commands::start_external{id, {}}, {}}, now);
-  if (word >= 4) c.execute({commands::heartbeat_externals{{{}, {id}, "runtime"}}, {}}, now);
+  if (word >= 4) c.execute({commands::renew_externals{{{}, {id}, "runtime"}}, {}}, now);
   if (word == 5) c.execute({commands::find_session_stops{"runtime", {}}, {}}, now);
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("three heartbeats without an answer end the session; an answer keeps i
     f.pass(1s);
     const auto frames = f.sends();
     REQUIRE(frames.size() == 1);
-    f.hears(wire::lease_granted{std::get<wire::heartbeat>(frames[0].body).beat, 10s}, false);
+    f.hears(wire::lease_granted{std::get<wire::worker_heartbeat>(frames[0].body).beat, 10s}, false);
     CHECK(f.session.lease_changed());
   }
   CHECK(f.session.at() == phase::open);

@@ -126,7 +126,7 @@ void fake_controller::control_frame(const peer& from, std::string_view bytes) {
   } else if (frame->session == session_) {
     sender_.acknowledged(frame->ack, boot_now());
     order.push_back("ack:" + std::to_string(frame->ack));
-    if (const auto* b = std::get_if<wire::heartbeat>(&frame->body)) {
+    if (const auto* b = std::get_if<wire::worker_heartbeat>(&frame->body)) {
       if (answering_) send(wire::lease_granted{b->beat, lease_}, 0);
     } else if (frame->number != 0 && receiver_.accept(frame->number) == channel_receiver::verdict::deliver) {
       receiver_.applied(frame->number);

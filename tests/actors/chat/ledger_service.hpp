@@ -57,7 +57,7 @@ class ledger_service final : public service {
     done({});
   }
   void note_late_report(owner_report) override {}
-  void heartbeat(heartbeat_order, reply<heartbeat_answer> done) override { done({}); }
+  void heartbeat(renewal_order, reply<renewal_answer> done) override { done({}); }
   void signal_of(operation_id, caller, reply<outcome<std::optional<external_signal>>> done) override {
     done(tl::unexpected(not_here()));
   }

@@ -142,7 +142,7 @@ class command_player {
     case 7:
       return give(commands::note_late_report{report()});
     case 8:
-      return give(commands::heartbeat_externals{
+      return give(commands::renew_externals{
           {by(), {some(), some()}, below(2) == 0 ? std::optional<std::string>("runtime") : std::nullopt}});
     case 9:
       return give(commands::enrol_worker{worker(), std::string(40, static_cast<char>('a' + below(4))), {}});

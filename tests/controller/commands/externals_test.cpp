@@ -11,7 +11,7 @@ TEST_CASE("an external operation starts, lives by heartbeats and ends by its own
   commands_world w;
   const auto id = w.done(w.external(start_when::later))->id;
   CHECK(w.done(commands::start_external{id, w.admin()}));
-  const auto beat = w.done(commands::heartbeat_externals{{w.admin(), {id}, {}}});
+  const auto beat = w.done(commands::renew_externals{{w.admin(), {id}, {}}});
   CHECK(beat.renewed == 1);
   CHECK(beat.cancels.empty());
   const auto ends = w.done(commands::end_externals{
@@ -26,7 +26,7 @@ TEST_CASE("a heartbeat tells which operations must stop") {
   commands_world w;
   const auto id = w.done(w.external())->id;
   REQUIRE(w.done(w.cancel_of(id)));
-  const auto beat = w.done(commands::heartbeat_externals{{w.admin(), {id}, {}}});
+  const auto beat = w.done(commands::renew_externals{{w.admin(), {id}, {}}});
   REQUIRE(beat.cancels.size() == 1);
   CHECK(beat.cancels.front().operation == id);
 }

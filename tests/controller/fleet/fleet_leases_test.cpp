@@ -143,7 +143,7 @@ TEST_CASE("a frame that a slow disk holds back costs no lease once departures ar
   for (int i = 0; i < 30; ++i) {
     c.pass(1s);
     w.lease.sent(++w.beats, c.now.boot);
-    c.says("w1", wire::heartbeat{w.beats, w.receiver.ack()});
+    c.says("w1", wire::worker_heartbeat{w.beats, w.receiver.ack()});
     c.f->tick(c.now);
     c.take();
   }

@@ -259,7 +259,7 @@ TEST_CASE("frames of another session or connection are dropped unread, a heartbe
   c.f->frame(w.route, w.key, {old.session(), 1, 0, ended}, c.now);
   CHECK(c.ledger.reports.empty());
   CHECK(c.f->take().urgent.empty());
-  c.f->frame(old.route, old.key, {old.session(), 0, 0, wire::heartbeat{3, 1}}, c.now);
+  c.f->frame(old.route, old.key, {old.session(), 0, 0, wire::worker_heartbeat{3, 1}}, c.now);
   const auto effects = c.f->take();
   REQUIRE(effects.urgent.size() == 1);
   CHECK(effects.urgent.front().route == old.route);

@@ -214,7 +214,7 @@ struct fleet_world {
   void beats(const std::string& who) {
     far_worker& w = far.at(who);
     w.lease.sent(++w.beats, now.boot);
-    says(who, wire::heartbeat{w.beats, w.receiver.ack()});
+    says(who, wire::worker_heartbeat{w.beats, w.receiver.ack()});
     settle();
   }
   void reports(const std::string& who, wire::message body) {

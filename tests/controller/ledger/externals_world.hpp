@@ -65,8 +65,8 @@ class externals_world : public world {
   std::string stopped(const std::string& name) {
     return outcome_text(core->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
   }
-  heartbeat_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {}) {
-    heartbeat_order o{std::move(by), {}, std::move(session)};
+  renewal_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {}) {
+    renewal_order o{std::move(by), {}, std::move(session)};
     for (const auto& name : those) o.operations.push_back(id(name));
     auto answer = core->externals()->heartbeat(o, now);
     collect();

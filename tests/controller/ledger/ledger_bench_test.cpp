@@ -146,7 +146,7 @@ TEST_CASE("a heartbeat of a session of 100,000 live operations", "[.bench]") {
     if (!b.core->create(o, b.fresh(), b.now)) FAIL("a create was refused");
     if (i % 100 == 99) b.core->take();
   }
-  heartbeat_answer answer;
+  renewal_answer answer;
   const double beat = ns_per(1, [&] { answer = b.core->externals()->heartbeat({{}, {}, "runtime"}, b.now); });
   CHECK(answer.renewed == count);
   std::printf("a heartbeat of %zu: %.0f us\n", count, beat / 1000);

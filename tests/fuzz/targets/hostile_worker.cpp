@@ -79,7 +79,7 @@ wire::message some_message(choices& from) {
   case 0:
     return some_hello(from);
   case 1:
-    return wire::heartbeat{from.count(), from.count()};
+    return wire::worker_heartbeat{from.count(), from.count()};
   case 2:
     return wire::task_started{some_operation(from), from.number<std::int32_t>(), some_instant(from),
                               from.word<containment>(count_of<containment>())};

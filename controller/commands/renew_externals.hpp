@@ -9,14 +9,14 @@
 
 namespace quell::controller::commands {
 
-struct heartbeat_externals {
-  using answer = heartbeat_answer;
-  static constexpr std::string_view name = "heartbeat_externals";
+struct renew_externals {
+  using answer = renewal_answer;
+  static constexpr std::string_view name = "renew_externals";
 
-  heartbeat_order order;
+  renewal_order order;
 };
 
-heartbeat_externals::answer apply(const heartbeat_externals& command, const context& with);
-std::string describe(const heartbeat_externals& command);
+renew_externals::answer apply(const renew_externals& command, const context& with);
+std::string describe(const renew_externals& command);
 
 } // namespace quell::controller::commands
