@@ -87,9 +87,31 @@ bool connection_table::make_room(instant now, instant::duration at_least) {
   return true;
 }
 
+const connection_table::reserve_group* connection_table::largest(const reserve_groups& all) {
+  const reserve_group* found = nullptr;
+  for (const auto& [owner, group] : all)
+    if (group.oldest &&
+        (!found || group.held > found->held || (group.held == found->held && *group.oldest < *found->oldest)))
+      found = &group;
+  return found;
+}
+
 bool connection_table::make_room_in_reserve() {
-  if (waiting_reserved_.empty()) return false;
-  drop(waiting_reserved_.begin()->second);
+  reserve_groups peers, tokens; // the reserve is small: counting it anew is cheaper than keeping its groups
+  for (const auto which : reserved_) {
+    const auto& e = entries_.at(which);
+    auto& group = e.now == phase::watching ? tokens[e.token] : peers[e.peer];
+    ++group.held;
+    if (e.now == phase::at_work) continue;
+    const std::pair since(e.since, which);
+    if (!group.oldest || since < *group.oldest) group.oldest = since;
+  }
+  const auto* idle = largest(peers);
+  const auto* watching = largest(tokens);
+  if (!idle && !watching) return false;
+  // The cancel that somebody watches goes on without its watcher; who has just come has not even asked.
+  const bool from_watching = !idle || (watching && watching->held > idle->held);
+  drop((from_watching ? watching : idle)->oldest->second);
   return true;
 }
 
@@ -110,19 +132,16 @@ std::string connection_table::summary() const {
 }
 
 void connection_table::enlist(id which, const entry& e) {
-  if (e.now == phase::at_work) return;
-  if (e.where == place::reserved)
-    waiting_reserved_.emplace(e.since, which);
-  else if (e.now == phase::watching)
+  if (e.now == phase::at_work || e.where == place::reserved) return;
+  if (e.now == phase::watching)
     watching_.add(e.token, e.since, which);
   else
     idle_.add(e.peer, e.since, which);
 }
 
 void connection_table::unlist(id which, const entry& e) {
-  if (e.where == place::reserved)
-    waiting_reserved_.erase({e.since, which});
-  else if (e.now == phase::watching)
+  if (e.where == place::reserved) return;
+  if (e.now == phase::watching)
     watching_.remove(e.token, e.since, which);
   else
     idle_.remove(e.peer, e.since, which);

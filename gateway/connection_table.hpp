@@ -65,7 +65,9 @@ class connection_table {
   /// if one token watches with more than its share, its oldest stream. False if all are at work, or have been idle for
   /// less than `at_least`.
   bool make_room(instant now, instant::duration at_least = {});
-  /// The oldest of those in the reserve that wait or watch makes room there; a cancel that it watches goes on.
+  /// The same in the reserve, by who holds most of it: the longest idle one of that peer, or, if one token watches
+  /// there with more than any peer holds or nobody is idle, its oldest stream; a cancel that it watches goes on. False:
+  /// all are at work.
   bool make_room_in_reserve();
   /// Closes all connections that wait for a request.
   void close_idle();
@@ -84,11 +86,17 @@ class connection_table {
   void enlist(id which, const entry& e);
   void unlist(id which, const entry& e);
   void drop(id which);
+  struct reserve_group {
+    std::size_t held = 0;                              ///< those at work included
+    std::optional<std::pair<instant, id>> oldest = {}; ///< of those that can make room
+  };
+  using reserve_groups = std::map<std::string, reserve_group>;
+  /// The group with the most places of those that have one to give; of equal ones the one that waits longest.
+  static const reserve_group* largest(const reserve_groups& all);
 
   std::size_t most_, most_reserved_;
   std::map<id, entry> entries_;
   owned_groups idle_, watching_;
-  std::set<std::pair<instant, id>> waiting_reserved_; ///< idle ones and streams
   std::set<id> reserved_;
   id next_ = 1;
   std::uint64_t dropped_ = 0;

@@ -1,4 +1,6 @@
 // Connections that are closed to make room when the number of connections is at its limit.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "gateway/connection_table.hpp"
@@ -21,13 +23,13 @@ struct table_world {
     return table.enter(
         peer, where, [this, name] { closed.push_back(name); }, now);
   }
-  connection_table::id works(const std::string& peer, const std::string& name) {
-    const auto id = comes(peer, name);
+  connection_table::id works(const std::string& peer, const std::string& name, place where = place::ordinary) {
+    const auto id = comes(peer, name, where);
     table.move(id, phase::at_work, now);
     return id;
   }
-  connection_table::id watches(const std::string& token, const std::string& name) {
-    const auto id = works("proxy", name);
+  connection_table::id watches(const std::string& token, const std::string& name, place where = place::ordinary) {
+    const auto id = works("proxy", name, where);
     table.belongs_to(id, token);
     table.move(id, phase::watching, now);
     return id;
@@ -96,6 +98,57 @@ TEST_CASE("what is at work makes no room, and the reserve stays small", "[connec
   CHECK_FALSE(w.table.make_room(w.now));
   CHECK(w.table.make_room_in_reserve());
   CHECK(w.closed.back() == "r1");
+}
+
+TEST_CASE("in the reserve a flood drops its own connections and never somebody else's", "[connections]") {
+  table_world w(0, 8);
+  w.comes("honest", "handshake", place::reserved); // the oldest of all
+  for (int i = 0; i < 7; ++i) w.comes("flood", "flood " + std::to_string(i), place::reserved);
+  for (int i = 7; i < 100; ++i) {
+    CHECK(w.table.is_reserve_full());
+    CHECK(w.table.make_room_in_reserve());
+    w.comes("flood", "flood " + std::to_string(i), place::reserved);
+  }
+  CHECK(w.closed.size() == 93);
+  CHECK(std::find(w.closed.begin(), w.closed.end(), "handshake") == w.closed.end());
+  CHECK(w.closed.front() == "flood 0");
+}
+
+TEST_CASE("a cancel that waits in the reserve gives way to no flood of idle connections", "[connections]") {
+  table_world w(0, 8);
+  w.watches("admin", "cancel", place::reserved);
+  SECTION("of one peer") {
+    for (int i = 0; i < 50; ++i) {
+      if (w.table.is_reserve_full()) CHECK(w.table.make_room_in_reserve());
+      w.comes("flood", "flood", place::reserved);
+    }
+  }
+  SECTION("of many peers with one connection each") {
+    for (int i = 0; i < 50; ++i) {
+      if (w.table.is_reserve_full()) CHECK(w.table.make_room_in_reserve());
+      w.comes("peer " + std::to_string(i), "flood", place::reserved);
+    }
+  }
+  CHECK(std::find(w.closed.begin(), w.closed.end(), "cancel") == w.closed.end());
+  CHECK(w.closed.size() == 43);
+}
+
+TEST_CASE("a token that watches with most of the reserve makes room there", "[connections]") {
+  table_world w(0, 8);
+  w.comes("honest", "handshake", place::reserved);
+  w.watches("admin", "cancel", place::reserved);
+  for (int i = 0; i < 6; ++i) w.watches("greedy", "greedy " + std::to_string(i), place::reserved);
+  for (int i = 0; i < 4; ++i) CHECK(w.table.make_room_in_reserve());
+  CHECK(w.closed == std::vector<std::string>{"greedy 0", "greedy 1", "greedy 2", "greedy 3"});
+}
+
+TEST_CASE("what a peer has at work in the reserve counts for its share", "[connections]") {
+  table_world w(0, 6);
+  w.comes("honest", "handshake", place::reserved);
+  for (int i = 0; i < 4; ++i) w.works("flood", "working", place::reserved);
+  w.comes("flood", "flood", place::reserved);
+  CHECK(w.table.make_room_in_reserve());
+  CHECK(w.closed == std::vector<std::string>{"flood"});
 }
 
 TEST_CASE("a flood of peers with one connection each gives way by age of the largest, and a fresh one may stay",

@@ -23,10 +23,10 @@ MANY = 300_000
 class Raw:
     """A connection whose every byte the test sends."""
 
-    def __init__(self, cluster, token=None):
+    def __init__(self, cluster, token=None, peer="127.0.0.1"):
         url = urllib.parse.urlsplit(cluster.url)
         self.host, self.token = url.netloc, token or cluster.token
-        self.socket = socket.create_connection((url.hostname, url.port), timeout=60)
+        self.socket = socket.create_connection((url.hostname, url.port), timeout=60, source_address=(peer, 0))
 
     def ask(self, method, path, body="", **headers):
         fields = {"Host": self.host, "Authorization": "Bearer " + self.token, "Content-Type": "application/json", "Content-Length": len(body)}
@@ -268,6 +268,32 @@ def test_silent_handshakes_make_room(tmp_path):
         silent = [Raw(c) for _ in range(LIMIT + 10)]
         assert c.api("POST", "/v1/cancels", '{"scope": "idle"}').status() == 200
         for x in silent:
+            x.close()
+
+
+def test_a_flood_of_the_reserve_drops_itself_and_no_cancel():
+    watching = 4  # of each token: a quarter of all, which makes no room
+    with Cluster(workers=1, settings=[f"limits.connections={4 * watching}"]) as c:
+        stubborn = c.start("bash", "-c", "trap '' TERM; while :; do sleep 1; done", scope="live", grace_ms=600_000)["id"]
+        c.wait_status(stubborn, "running")
+        observers = [token(c, "observer", f"watcher {i}") for i in range(4)]
+        streams = [Raw(c, who).ask("GET", "/v1/events", Accept="text/event-stream") for who in observers for _ in range(watching)]
+        assert [x.status() for x in streams] == [200] * len(streams)
+
+        in_flight = Raw(c).ask("POST", f"/v1/operations/{stubborn}/cancel", '{"wait": "settled", "wait_ms": 60000}')
+        seen = b""
+        while b"operation_cancelling" not in seen:  # it is on its way, and its client waits
+            seen += streams[0].socket.recv(1 << 16)
+        silent = Raw(c)  # it has not said yet what it wants
+        flood = [Raw(c, peer="127.0.0.2") for _ in range(300)]
+        behind = Raw(c, peer="127.0.0.3").ask("POST", "/v1/cancels", '{"scope": "idle"}')
+        assert behind.status() == 200  # so all connections before it were accepted
+
+        assert silent.ask("POST", "/v1/cancels", '{"scope": "idle"}').status() == 200
+        harder = Raw(c).ask("POST", f"/v1/operations/{stubborn}/cancel", '{"grace_ms": 0}')
+        assert harder.status() in (200, 202)
+        assert in_flight.status() == 200, "it was cut off, or its task did not end"
+        for x in streams + flood:
             x.close()
 
 
