@@ -67,8 +67,9 @@ struct renewal_order {
 struct renewal_answer {
   std::uint64_t renewed = 0;                 ///< live ones of this owner
   std::optional<wall_time> lease_expires_at; ///< the first of them; nullopt if none has a lease
-  std::vector<external_signal> cancels;      ///< live ones that must stop
+  std::vector<external_signal> cancels;      ///< live ones that must stop, by seq
   std::vector<operation_id> unknown;         ///< not live, not external, or not visible to this caller
+  std::optional<std::uint64_t> next = {};    ///< there are more cancels: `after` for them
 };
 
 class external_operations {

@@ -88,6 +88,7 @@ awaitable<response> decide(exchange& x, approval_outcome how) {
     throw problem{.code = error_code::not_paused,
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
+  if (is_approval) x.bring(row.scope, d.by.id);
   if (!d.input.empty() && turns::sorted_input(d.input) == own_input(row)) d.input.clear(); // nothing was changed
   if (word.always) {
     auto may_stand = need_rule_of(x, row);

@@ -82,6 +82,7 @@ awaitable<response> post_blob(exchange& x) {
   auto what = std::make_shared<new_blob>(read_upload(x));
   need_scope(x, what->scope);
   need_unreserved(what->scope);
+  x.bring(what->scope, x.who.owner.id);
   const auto put = co_await x.gw.answer<result<put_blob>>(
       [&blobs, what](auto reply) { blobs.put(std::move(*what), std::move(reply)); });
   if (!put) throw from_fault(put.error());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/byte_quota.hpp"
 #include "controller/orders.hpp"
 #include "controller/output_reader.hpp"
 #include "gateway/client_link.hpp"
@@ -62,11 +63,21 @@ struct exchange {
   /// for load: code that finds that it is not a cancel must throw this.
   std::optional<problem> too_often = {};
   std::shared_ptr<const std::atomic<bool>> abandoned = {}; ///< set once the client is watched
+  std::size_t body_bytes = 0; ///< what it brings to each scope that it names: of a batch, one item's part
 
   /// The token, as a key for shares among tokens.
   std::string share_key() const { return token ? token->text() : who.task ? who.task->text() : "admin"; }
   /// Counts this many additional requests. Throws `rate_limited`. holding.cpp
   void charge(std::size_t requests);
+  /// The token whose share of a day's bytes the body takes: for a task's token the one that the task was started with.
+  /// brought_bytes.cpp, as the next three
+  byte_source byte_source_of_token() const;
+  problem bytes_problem(const bytes_refused& refused) const;
+  /// Counts the body for the scope, and for the author as this token names them; the token's own share was counted
+  /// before the handler. Throws `rate_limited`. Not for a cancel.
+  void bring(const scope_path& scope, const std::string& author);
+  /// The same for the end of work, which is never refused.
+  void note_brought(const scope_path& scope, const std::string& author, std::size_t bytes);
   bool is_abandoned() const { return abandoned && *abandoned; }
   /// Counts as a watcher while the ticket lives. Throws `rate_limited` if this token has too many. holding.cpp
   [[nodiscard]] std::shared_ptr<void> hold();

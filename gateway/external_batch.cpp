@@ -31,6 +31,7 @@ awaitable<response> create_batch(exchange& x) {
   need(x, right::create_external);
   auto items = co_await checked_body(x, read_creates);
   x.charge(items.empty() ? 0 : items.size() - 1);
+  if (!items.empty()) x.body_bytes /= items.size();
   std::vector<operation_id> chosen;
   for (const auto& item : items)
     if (item && item->id) chosen.push_back(*item->id);

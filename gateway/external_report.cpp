@@ -99,7 +99,7 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
 }
 
 /// Ends them in one commit and answers in order. To a caller that wants no operations back, rows are read only where
-/// they tell why an end was refused.
+/// they tell why an end was refused; those ends take the share of the caller's token alone.
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
   auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
@@ -110,6 +110,11 @@ awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_repor
     if (!is_minimal || !ended[i]) ids.push_back(reports[i].operation);
   const auto rows = co_await shown_rows(x, std::move(ids));
   std::vector<item_answer> answers;
+  for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i) { // a report that ended nothing takes no share
+    const auto at = rows.find(reports[i].operation);
+    if (ended[i] && at != rows.end())
+      x.note_brought(at->second.row.scope, x.who.owner.id, x.body_bytes / reports.size());
+  }
   for (std::size_t i = 0; i < reports.size() && i < ended.size(); ++i) {
     if (is_minimal && ended[i]) {
       answers.push_back(named_only(reports[i].operation, 200));

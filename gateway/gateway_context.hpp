@@ -20,6 +20,7 @@ namespace quell::controller::http {
 struct task_owner {
   records::person owner;
   scope_path scope;
+  std::string token; ///< the id of the token that it was started with; "" = not known
 };
 
 /// Connections beyond the limit on which only cancels are answered.
@@ -38,7 +39,6 @@ struct gateway_context : thread_context {
   gateway_context(std::shared_ptr<shared_state> state, std::shared_ptr<io_context> context)
       : thread_context(std::move(state), std::move(context), lane::rows),
         rates({2 * options.requests_per_second, options.requests_per_second}),
-        bytes({options.bytes_per_day, options.bytes_per_day / 86'400}),
         connections(options.max_connections, reserved_connections) {}
 
   /// Of the other threads; valid as long as this context. Other threads use their contexts: from here only `io` and
@@ -53,7 +53,6 @@ struct gateway_context : thread_context {
   std::shared_ptr<sign_in_file> sign_in_writes = std::make_shared<sign_in_file>();
   metric_counts metrics;
   peer_budgets rates; ///< requests, by token
-  peer_budgets bytes; ///< of bodies, by token
   recent<operation_id, task_owner> task_owners{4096};
   connection_table connections;
   std::shared_ptr<std::size_t> uploads = std::make_shared<std::size_t>(0); ///< large ones, now; see upload_gate.hpp

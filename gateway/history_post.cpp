@@ -33,6 +33,7 @@ awaitable<response> change_history(exchange& x) {
   auto order = value_or_throw(read_history_change(x.req.body));
   need_conversation(x, order.scope, "/scope");
   if (order.to) need_conversation(x, *order.to, "/to");
+  x.bring(order.to.value_or(order.scope), x.who.owner.id);
   order.by = x.who;
   using decision = outcome<turns::history_answer>;
   // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a temporary twice.

@@ -62,6 +62,8 @@ awaitable<response> post_input(exchange& x) {
     throw from_errors({{error_code::invalid_field, "/task/stdin",
                         "was not asked for when the task was created: its stdin is /dev/null"}});
   need_started(op);
+  // Counted, and never refused for the bytes of others: a Ctrl-C is input, too.
+  x.note_brought(op.row.scope, x.who.owner.id, x.body_bytes);
   auto& output = gw.output;
   const auto worker = *op.row.hot.worker;
   const auto at = *offset;

@@ -53,9 +53,10 @@ awaitable<response> post_message(exchange& x) {
   auto request = co_await checked_body(x, read_message);
   auto& order = request.order;
   need_scope(x, order.scope);
-  if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.scope, order.text, order.bot_names)))
-    throw *x.too_often;
+  const bool stops = gw.options.is_stop_word && gw.options.is_stop_word(order.scope, order.text, order.bot_names);
+  if (x.too_often && !stops) throw *x.too_often;
   need_unreserved(order.scope);
+  if (!stops) x.bring(order.scope, order.author.id);
   use_blobs(x, order);
   order.by = x.who;
   const bool streams = x.req.wants_event_stream();

@@ -133,6 +133,18 @@ awaitable<> keep_user(exchange& x, create_order& order) {
   order.task.user = own->task.user;
 }
 
+/// For the scope in which it is to be: its parent's, if it names none.
+awaitable<> count_bytes(exchange& x, const create_order& order) {
+  if (!x.gw.options.bytes) co_return;
+  const auto& author = order.owner ? order.owner->id : x.who.owner.id;
+  if (order.scope || !order.parent) co_return x.bring(order.scope.value_or(x.gw.options.default_scope), author);
+  const auto* task = x.who.task ? x.gw.task_owners.find(*x.who.task) : nullptr;
+  if (task && order.parent == x.who.task) co_return x.bring(task->scope, author);
+  const auto parent = co_await find_row(x.gw, *order.parent);
+  const bool may = parent && co_await sees(x, *parent);
+  if (may) x.bring(parent->scope, author); // else the ledger refuses it
+}
+
 } // namespace
 
 awaitable<known_ids> look_up(gateway_context& gw, std::vector<operation_id> ids) {
@@ -177,6 +189,7 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
         .detail =
             "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
         .headers = {{"Retry-After", "5"}}};
+  co_await count_bytes(x, order);
   if (x.who.task && order.kind == kind::task) co_await keep_user(x, order);
   if (order.task.worker) {
     const auto name = *order.task.worker;

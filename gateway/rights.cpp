@@ -67,7 +67,7 @@ awaitable<> authenticate_task(exchange& x, operation_id id) {
   if (!gw.task_owners.find(id)) {
     const auto row = co_await find_row(gw, id, lane::urgent);
     if (!row) throw unauthenticated("the operation of this task token is not known here");
-    gw.task_owners.put(id, {row->owner, row->scope});
+    gw.task_owners.put(id, {row->owner, row->scope, row->via_token_id});
   }
   x.who.role = role::task;
   x.who.task = id;

@@ -30,8 +30,11 @@ namespace {
 enum class access : std::uint8_t { open, token };
 /// `small`: JSON of a few fields.
 enum class body_kind : std::uint8_t { none, small, json, bytes };
-/// How a token's rate limit applies to a route. Cancels are never refused for load.
-enum class load : std::uint8_t { counted, may_be_cancel, cancel };
+/// How a token's limits of requests and bytes apply to a route. Cancels are never refused for load, nor are ends of
+/// work, whose bytes are counted.
+enum class load : std::uint8_t { counted, may_be_cancel, ends_work, cancel };
+
+constexpr bool is_never_refused(load rate) { return rate == load::cancel || rate == load::ends_work; }
 
 struct route {
   std::string_view method;
@@ -49,11 +52,11 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/operations", create_operation, access::token, body_kind::json},
     {"GET", "/v1/operations", list_operations},
     {"POST", "/v1/operations/batch", create_batch, access::token, body_kind::json},
-    {"POST", "/v1/operations/end", end_externals, access::token, body_kind::json, load::cancel},
+    {"POST", "/v1/operations/end", end_externals, access::token, body_kind::json, load::ends_work},
     {"POST", "/v1/operations/heartbeat", heartbeat_many, access::token, body_kind::json, load::cancel},
     {"POST", "/v1/operations/*/start", start_external, access::token, body_kind::small},
-    {"POST", "/v1/operations/*/complete", complete_external, access::token, body_kind::json},
-    {"POST", "/v1/operations/*/fail", fail_external, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/complete", complete_external, access::token, body_kind::json, load::ends_work},
+    {"POST", "/v1/operations/*/fail", fail_external, access::token, body_kind::json, load::ends_work},
     {"POST", "/v1/operations/*/stopped", external_stopped, access::token, body_kind::small, load::cancel},
     {"POST", "/v1/operations/*/heartbeat", heartbeat_one, access::token, body_kind::small, load::cancel},
     {"GET", "/v1/operations/*/signal", get_signal},
@@ -207,7 +210,7 @@ void check_content_type(const exchange& x, const route& to) {
 /// of the machine and has no limit.
 void check_rate(exchange& x, const route& to) {
   auto& gw = x.gw;
-  if (gw.options.requests_per_second <= 0 || to.rate == load::cancel || (!x.token && !x.who.task)) return;
+  if (gw.options.requests_per_second <= 0 || is_never_refused(to.rate) || (!x.token && !x.who.task)) return;
   if (gw.rates.take(x.share_key(), 1, x.req.received)) return;
   problem p{.code = error_code::rate_limited,
             .detail = "token '" + x.who.token_name + "' sends more than " +
@@ -222,7 +225,7 @@ void check_rate(exchange& x, const route& to) {
 
 /// While all ordinary connections are at work, the reserved ones serve only cancels.
 void check_reserve(exchange& x, const route& to) {
-  if (to.rate == load::cancel || !x.req.client || !x.req.client->is_reserved()) return;
+  if (is_never_refused(to.rate) || !x.req.client || !x.req.client->is_reserved()) return;
   problem p{.code = error_code::rate_limited,
             .detail = "there are " + std::to_string(x.gw.options.max_connections) +
                       " connections, which is the limit, and all are at work; come again later. Cancels are always "
@@ -232,18 +235,15 @@ void check_reserve(exchange& x, const route& to) {
   x.too_often = std::move(p);
 }
 
-/// A day's bytes are available at once and refill steadily.
+/// Counts the body for its token. A day's bytes are available at once and come back steadily.
 void check_bytes(exchange& x, const route& to) {
-  auto& gw = x.gw;
-  if (gw.options.bytes_per_day <= 0 || x.req.body.empty() || to.rate == load::cancel || (!x.token && !x.who.task))
-    return;
-  if (gw.bytes.take(x.share_key(), static_cast<double>(x.req.body.size()), x.req.received)) return;
-  problem p{.code = error_code::rate_limited,
-            .detail = "token '" + x.who.token_name +
-                      "' has sent what it may in a day (limits.bytes_per_day); wait, or ask an admin. Cancels are "
-                      "always taken.",
-            .headers = {{"Retry-After", "60"}}};
-  ++gw.metrics.refused_for_rate;
+  auto* quota = x.gw.options.bytes;
+  if (!quota || x.req.body.empty() || to.rate == load::cancel || to.who == access::open) return;
+  x.body_bytes = x.req.body.size();
+  if (to.rate == load::ends_work) return quota->add(x.byte_source_of_token(), x.body_bytes);
+  const auto refused = quota->take(x.byte_source_of_token(), x.body_bytes);
+  if (!refused) return;
+  auto p = x.bytes_problem(*refused);
   if (to.rate == load::counted) throw p;
   x.too_often = std::move(p);
 }

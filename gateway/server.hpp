@@ -27,6 +27,7 @@ class turn_scheduler;
 namespace quell::controller {
 
 class blob_store;
+class byte_quota;
 
 /// A connected chat service as `GET /v1/status` shows it.
 struct chat_service_view {
@@ -64,8 +65,7 @@ struct gateway_options {
   milliseconds worker_lease{10'000}; ///< shown for tasks without a lease of their own
   // Limits:
   double requests_per_second = 0; ///< of one token, with bursts of twice as many; 0 = no limit. Cancels always pass
-  /// Of one token's request bodies, which can all come at once; 0 = no limit. Cancels always pass.
-  double bytes_per_day = 0;
+  byte_quota* bytes = nullptr;    ///< for request bodies, outlives the gateway; null: no limit. Cancels always pass
   std::size_t max_connections = 4096;
   std::size_t streams_per_token = 1000; ///< event streams, output streams and long polls; 0 = no limit
   std::size_t max_header_bytes = 32 * 1024;

@@ -53,7 +53,9 @@ struct config {
   std::uint64_t limits_operations_per_scope = 1'000'000;
   std::uint64_t limits_turns_per_author = 2000;
   std::uint64_t limits_connections = 4096;
-  std::uint64_t limits_bytes_per_day = 64ULL << 30;       ///< of one token; 0 = no limit
+  std::uint64_t limits_bytes_per_day = 64ULL << 30; ///< of one token; as the next two: 0 = no limit
+  std::uint64_t limits_bytes_per_day_per_author = 16ULL << 30;
+  std::uint64_t limits_bytes_per_day_per_scope = 64ULL << 30;
   std::uint64_t limits_requests_per_second = 5000;        ///< of one token; 0 = no limit
   std::uint64_t limits_streams_per_token = 1000;          ///< 0 = no limit
   std::uint64_t limits_blob_bytes = 10ULL << 20;          ///< of one uploaded file

@@ -19,6 +19,7 @@
 #include "quelld/bulk/blob_files.hpp"
 #include "quelld/bulk/output_files.hpp"
 #include "quelld/config.hpp"
+#include "quelld/kept_byte_quota.hpp"
 #include "storage/queries.hpp"
 
 namespace quell::controller {
@@ -108,6 +109,17 @@ inline result<std::unique_ptr<blob_files>> open_blobs(const config& from) {
   return blob_files::open(std::move(of));
 }
 
+inline kept_byte_quota::options byte_options_of(const config& from) {
+  kept_byte_quota::options of;
+  of.file = from.store_dir + "/bytes.json";
+  of.limits = {static_cast<double>(from.limits_bytes_per_day),
+               static_cast<double>(from.limits_bytes_per_day_per_author),
+               static_cast<double>(from.limits_bytes_per_day_per_scope)};
+  of.boot_id = boot_id_of_machine();
+  of.now = clock_now;
+  return of;
+}
+
 inline void set_options(gateway_options& of, const config& from) {
   of.listen = from.http_listen;
   of.unix_path = from.store_dir + "/http.sock";
@@ -125,7 +137,6 @@ inline void set_options(gateway_options& of, const config& from) {
   of.default_timeout = from.defaults_timeout;
   of.max_connections = from.limits_connections;
   of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
-  of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);
   of.streams_per_token = from.limits_streams_per_token;
   of.max_blob_bytes = from.limits_blob_bytes;
   for (const auto& name : own_hosts(from)) of.hosts.push_back(http::host_name(name));

@@ -77,11 +77,11 @@ class process final : public controller_process {
   running_configuration configuration_;
   int failure_fd_;
   mutable std::mutex mutex_;
-  std::string failure_reason_;
-  std::string url_;
+  std::string failure_reason_, url_;
   bool stopped_ = false;
   std::unique_ptr<storage::journal> journal_;
   std::unique_ptr<blob_files> blobs_;
+  std::unique_ptr<kept_byte_quota> bytes_;
   records::recovered_state recovered_;
   std::vector<records::token_record> tokens_;
   state_secrets secrets_;
@@ -124,6 +124,7 @@ result<void> process::open_store() {
   recovered_ = journal_->take_recovered();
   tokens_ = recovered_.tokens;
   if (auto done = open_blobs(s).map([this](auto blobs) { blobs_ = std::move(blobs); }); !done) return done;
+  bytes_ = std::make_unique<kept_byte_quota>(byte_options_of(s));
   auto secrets = load_secrets(s.store_dir);
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
@@ -261,7 +262,7 @@ result<void> process::start_scheduler() {
 
 /// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered until then.
 result<void> process::start_chats() {
-  chat_host_ = chat::make_host(*service_, *scheduler_);
+  chat_host_ = chat::make_host(*service_, *scheduler_, {bytes_.get(), stops_in_a_place(configuration_.words())});
   const chat::connector_tools tools{*chat_host_, stops_somewhere(configuration_.words()),
                                     [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
                                     chat::memories_in(options_.configuration.settings.store_dir)};
@@ -310,6 +311,7 @@ result<void> process::start_gateway() {
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
   g.blobs = blobs_.get();
+  g.bytes = bytes_.get();
   g.configuration = [this] { return configuration_.printed(); };
   g.reload = [this](auto done) { configuration_.ask_for_reload(std::move(done)); };
   g.chat_services = [this] { return chats_->states(); };

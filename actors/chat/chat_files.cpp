@@ -49,8 +49,8 @@ void add_line(std::string& to, const std::string& line, const char* between) {
 
 std::shared_ptr<chat_files> chat_files::reserve(std::shared_ptr<turns::agent_runtime> runtime,
                                                 std::shared_ptr<fetch_places> places, turns::message_order& order,
-                                                offered files,
-                                                std::shared_ptr<integrations::chat::file_source> source) {
+                                                offered files, std::shared_ptr<integrations::chat::file_source> source,
+                                                file_bytes bytes) {
   if (files.empty() || !source || !runtime || !runtime->blobs) return nullptr;
   const std::shared_ptr<chat_files> made(new chat_files);
   for (auto& file : files) {
@@ -75,6 +75,7 @@ std::shared_ptr<chat_files> chat_files::reserve(std::shared_ptr<turns::agent_run
   made->runtime_ = std::move(runtime);
   made->places_ = std::move(places);
   made->source_ = std::move(source);
+  made->bytes_ = std::move(bytes);
   made->scope_ = order.scope;
   for (const auto& one : made->files_) made->runtime_->arriving.expect(one.id.text());
   return made;
@@ -106,6 +107,7 @@ void chat_files::next() {
       self->source_->stop(number);
       self->over(number);
     });
+    if (const auto full = begins ? why_no_room(files_[number].file) : ""; !full.empty()) return settle(number, full);
     if (begins)
       return source_->fetch(
           number, files_[number].file, {most_fetch_of_file, runtime_->blobs->most_bytes()},
@@ -116,8 +118,16 @@ void chat_files::next() {
   finish();
 }
 
+std::string chat_files::why_no_room(const integrations::chat::offered_file& file) const {
+  if (!bytes_.quota) return {};
+  const auto refused = bytes_.quota->look(bytes_.from, std::max<std::uint64_t>(file.bytes.value_or(1), 1));
+  return refused ? refused->why : std::string();
+}
+
 void chat_files::fetched(std::size_t number, result<std::string> bytes) {
   if (!bytes) return settle(number, bytes.error().detail);
+  if (bytes_.quota)
+    if (const auto refused = bytes_.quota->take(bytes_.from, bytes->size())) return settle(number, refused->why);
   const auto& one = files_[number];
   std::string type(media_type_of_bytes(*bytes));
   if (type.empty()) type = type_of_file(one.file);

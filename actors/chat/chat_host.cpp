@@ -94,8 +94,8 @@ cancel_order cancel_of(chat_in::stop_order order) {
 
 class real_host final : public chat_in::host {
  public:
-  real_host(service& controller, turns::turn_scheduler& turn_scheduler)
-      : controller_(controller), scheduler_(turn_scheduler) {}
+  real_host(service& controller, turns::turn_scheduler& turn_scheduler, byte_counting bytes)
+      : controller_(controller), scheduler_(turn_scheduler), bytes_(std::move(bytes)) {}
 
   void say(chat_in::incoming_message message, std::function<void(result<chat_in::decision>)> done) override {
     constexpr std::size_t most_text = 64 << 10, most_id = 128;
@@ -110,8 +110,10 @@ class real_host final : public chat_in::host {
     auto offered = std::move(message.files);
     auto source = std::move(message.source);
     auto order = order_of(std::move(message));
-    const auto files =
-        chat_files::reserve(scheduler_.runtime(), fetches_, order, std::move(offered), std::move(source));
+    if (const auto refused = count(order)) return done(failure(error_code::rate_limited, refused->why));
+    file_bytes bytes{bytes_.quota, source_of(order)};
+    const auto files = chat_files::reserve(scheduler_.runtime(), fetches_, order, std::move(offered), std::move(source),
+                                           std::move(bytes));
     scheduler_.take(order, [order, files, done = std::move(done)](const outcome<turns::message_answer>& a) {
       if (files) files->decided(a && a->decision == turns::message_answer::decided::turn && !a->is_duplicate);
       if (a) return done(decision_for(order, *a));
@@ -179,6 +181,21 @@ class real_host final : public chat_in::host {
   }
 
  private:
+  static byte_source source_of(const turns::message_order& order) {
+    return {order.by.token_id, "chat service " + order.by.token_name, order.author.id, order.scope};
+  }
+
+  /// Why the day has no room for this message. One that is not meant for the bot is counted and never refused: people
+  /// who did not speak to it must not be told.
+  std::optional<bytes_refused> count(const turns::message_order& order) {
+    const auto size = order.text.size();
+    if (!bytes_.quota || size == 0 || bytes_.is_stop_word(order.scope, order.text, order.bot_names))
+      return std::nullopt;
+    if (order.addressed.value_or(true)) return bytes_.quota->take(source_of(order), size);
+    bytes_.quota->add(source_of(order), size);
+    return std::nullopt;
+  }
+
   void perform(cancel_order c, std::function<void(result<chat_in::stop_answer>)> done) {
     const auto* one = std::get_if<records::target_operation>(&c.target);
     const auto target = one ? std::optional(one->id) : std::nullopt;
@@ -207,13 +224,15 @@ class real_host final : public chat_in::host {
 
   service& controller_;
   turns::turn_scheduler& scheduler_;
+  const byte_counting bytes_;
   const std::shared_ptr<fetch_places> fetches_ = std::make_shared<fetch_places>();
 };
 
 } // namespace
 
-std::unique_ptr<integrations::chat::host> make_host(service& controller, turns::turn_scheduler& turn_scheduler) {
-  return std::make_unique<real_host>(controller, turn_scheduler);
+std::unique_ptr<integrations::chat::host> make_host(service& controller, turns::turn_scheduler& turn_scheduler,
+                                                    byte_counting bytes) {
+  return std::make_unique<real_host>(controller, turn_scheduler, std::move(bytes));
 }
 
 } // namespace quell::controller::chat

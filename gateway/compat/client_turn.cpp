@@ -170,6 +170,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
     order.client = turns::stream_client{request_key(x, wanted, order)};
     if (co_await takes_turn_back(x, begun)) co_return begun;
   }
+  if (!stops) x.bring(order.scope, order.author.id);
   if (!wanted.agent.empty()) order.agent = wanted.agent;
   order.labels = wanted.labels;
   // A fresh conversation has nothing to replace.

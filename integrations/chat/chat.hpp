@@ -168,11 +168,11 @@ struct web_call {
   }
 };
 
-/// Whether the same delivery can succeed later despite this fault of the host. A limit that its author has reached is
-/// not such a fault: they are told, and others go on.
+/// Whether the same delivery can succeed soon despite this fault of the host. A limit that its author has reached, of
+/// live operations or of a day's bytes, is not such a fault: they are told, and others go on.
 inline bool is_transient(const fault& why) {
   return has_code(why, error_code::shutting_down) || has_code(why, error_code::storage_unavailable) ||
-         has_code(why, error_code::rate_limited) || has_code(why, error_code::internal);
+         has_code(why, error_code::internal);
 }
 
 struct web_answer {

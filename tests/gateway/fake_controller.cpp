@@ -98,6 +98,7 @@ operation_id fake_controller::insert(const create_order& order) {
   row.parent = order.parent;
   row.root = row.id;
   row.owner = order.owner.value_or(order.by.owner);
+  row.via_token_id = order.by.token_id;
   row.labels = order.labels;
   row.timeout = order.timeout.value_or(milliseconds{0});
   row.grace = order.grace.value_or(milliseconds{2000});

@@ -46,6 +46,20 @@ TEST_CASE("a token's share of live operations comes from the file and reaches th
   CHECK(share_of(*load_config(f.path, {{"QUELLD_LIMITS_OPERATIONS_PER_TOKEN", "0"}})) == 0);
 }
 
+TEST_CASE("the day's bytes of an author and of a scope come from the file", "[config]") {
+  const auto defaults = byte_options_of({}).limits;
+  CHECK(defaults.per_token == 64.0 * (1 << 30));
+  CHECK(defaults.per_author == 16.0 * (1 << 30));
+  CHECK(defaults.per_scope == 64.0 * (1 << 30));
+  file f("[limits]\nbytes_per_day = \"1MiB\"\nbytes_per_day_per_author = \"2MiB\"\nbytes_per_day_per_scope = 0\n");
+  const auto c = load_config(f.path, {});
+  REQUIRE(c);
+  const auto limits = byte_options_of(*c).limits;
+  CHECK(limits.per_token == 1 << 20);
+  CHECK(limits.per_author == 2 << 20);
+  CHECK(limits.per_scope == 0);
+}
+
 TEST_CASE("a file that is uploaded has a limit, since it is in memory while it is sent", "[config]") {
   config c;
   CHECK(check_config(c));

@@ -5,6 +5,7 @@
 
 #include "actors/chat/chat_files.hpp"
 #include "actors/turns/agent_runtime.hpp"
+#include "tests/actors/chat/played_byte_quota.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -84,8 +85,9 @@ struct file_world {
     order.scope = *scope_path::parse("slack/T1/C1");
     order.text = "look";
   }
-  std::shared_ptr<chat_files> reserve(chat_files::offered files) {
-    return chat_files::reserve(runtime, places, order, std::move(files), source);
+  std::shared_ptr<chat_files> reserve(chat_files::offered files, byte_quota* quota = nullptr) {
+    byte_source from{"service:slack", "chat service slack", "mia", order.scope};
+    return chat_files::reserve(runtime, places, order, std::move(files), source, {quota, std::move(from)});
   }
   bool is_expected(std::size_t i) {
     conversation all{user_message{"", {order.files.at(i)}}};
@@ -220,4 +222,33 @@ TEST_CASE("where nothing keeps files their messages are as they were", "[chatfil
   CHECK_FALSE(w.reserve({}));
   CHECK(w.order.files.empty());
   CHECK(w.order.text == "look");
+}
+
+TEST_CASE("files count for the day's bytes, and one that has no room is not even fetched", "[chatfiles]") {
+  file_world w;
+  chat::testing::played_byte_quota quota;
+  const auto files = w.reserve({png("a.png"), png("b.png"), {"c", "", {}, "at c"}}, &quota);
+  REQUIRE(files);
+  files->decided(true);
+  w.source->answer(0, picture);
+  REQUIRE(quota.taken.size() == 1);
+  CHECK(quota.taken[0].first.token == "service:slack");
+  CHECK(quota.taken[0].first.author == "mia");
+  CHECK(quota.taken[0].second == picture.size());
+  // The second is being fetched already: its bytes are refused when they are there.
+  quota.room = 3;
+  w.source->answer(1, picture);
+  CHECK(w.why(1) == "the day is full");
+  quota.room = 0;
+  CHECK(w.source->requested == std::vector<std::string>{"at a.png", "at b.png", "at c"}); // nobody said how large it is
+  w.source->answer(2, std::string("plain words"));
+  CHECK(w.why(2) == "the day is full");
+  CHECK(w.blobs.stored.size() == 1);
+  REQUIRE(w.source->notes.size() == 1);
+  CHECK(w.source->notes[0].find("b.png: the day is full") != std::string::npos);
+
+  const auto more = w.reserve({png("d.png")}, &quota);
+  more->decided(true);
+  CHECK(w.source->requested.size() == 3);
+  CHECK(w.why(3) == "the day is full");
 }
