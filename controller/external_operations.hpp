@@ -62,7 +62,11 @@ struct renewal_order {
   caller by;
   std::vector<operation_id> operations;
   std::optional<std::string> session;
+  std::uint64_t after = 0; ///< only signals for operations with a higher seq are wanted; 0 = all
 };
+
+/// The most signals in one answer, and the most bytes of their labels: beyond these the next answer has them.
+inline constexpr std::size_t most_signals = 1000, most_signal_bytes = 256 * 1024;
 
 struct renewal_answer {
   std::uint64_t renewed = 0;                 ///< live ones of this owner

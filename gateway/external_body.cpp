@@ -5,6 +5,7 @@
 
 #include "gateway/body.hpp"
 #include "gateway/operation_body.hpp"
+#include "gateway/query_reader.hpp"
 
 namespace quell::controller::http {
 
@@ -136,6 +137,13 @@ tl::expected<renewal_order, problem> read_heartbeat(std::string_view body) {
     }
   } else if (!order.session && errors.empty()) {
     errors.push_back({error_code::invalid_field, "", "needs ids or a session"});
+  }
+  if (const auto text = fields.text("cursor", 1, 64)) {
+    const auto cursor = parse_cursor(*text);
+    if (cursor)
+      order.after = cursor->seq;
+    else
+      fields.complain("cursor", "is not one that quell gave: use next_cursor of an earlier answer");
   }
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));

@@ -1,11 +1,11 @@
 // Signals, heartbeats and results as JSON.
 #include "gateway/external_json.hpp"
 
+#include "gateway/query_reader.hpp"
+
 namespace quell::controller::http {
 
 namespace {
-
-constexpr std::size_t most_cancels = 1000;
 
 void write_reason(json_writer& to, const external_signal& s) {
   to.open_object();
@@ -55,8 +55,10 @@ std::string heartbeats_json(const renewal_answer& answer) {
   to.open_object();
   to.field("renewed", answer.renewed).field("lease_expires_at", answer.lease_expires_at);
   to.key("cancels").open_array();
-  for (std::size_t i = 0; i < answer.cancels.size() && i < most_cancels; ++i) write_signal(to, answer.cancels[i]);
+  for (const auto& s : answer.cancels) write_signal(to, s);
   to.close_array();
+  to.field("next_cursor",
+           answer.next ? std::optional(to_text(seq_cursor{.ascending = true, .seq = *answer.next})) : std::nullopt);
   to.key("unknown").open_array();
   for (const auto& id : answer.unknown) to.put(id);
   to.close_array();

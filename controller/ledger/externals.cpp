@@ -140,8 +140,31 @@ void live_ledger::note_late_report(const owner_report& report, moment now) {
     note_outcome(report.operation, late_report_text(report, now.wall));
 }
 
+/// As many signals as one answer has room for, at least one.
+void live_ledger::add_signals(renewal_answer& answer, const std::map<std::uint64_t, index>& stopped) const {
+  std::uint64_t last = 0;
+  std::size_t bytes = 0;
+  for (const auto& [seq, x] : stopped) {
+    if (!is_same(x, seq) || operations_[x].is_over()) continue; // another's end has ended it
+    auto signal = signal_to_owner(x);
+    for (const auto& [name, value] : signal.labels) bytes += name.size() + value.size();
+    if (!answer.cancels.empty() && (answer.cancels.size() >= most_signals || bytes > most_signal_bytes)) {
+      answer.next = last;
+      return;
+    }
+    answer.cancels.push_back(std::move(signal));
+    last = seq;
+  }
+}
+
 renewal_answer live_ledger::heartbeat(const renewal_order& order, moment now) {
   renewal_answer answer;
+  std::map<std::uint64_t, index> stopped; // by seq; no more than one answer can need
+  const auto note_stopped = [&](std::uint64_t seq, index x) {
+    if (seq <= order.after) return;
+    stopped.emplace(seq, x);
+    if (stopped.size() > most_signals + 1) stopped.erase(std::prev(stopped.end()));
+  };
   const auto renew = [&](index x) {
     if (operations_[x].is_over()) { // it only waits for the operations that it has started
       ++answer.renewed;
@@ -156,14 +179,17 @@ renewal_answer live_ledger::heartbeat(const renewal_order& order, moment now) {
       const wall_time expires = now.wall + operations_[x].external->lease;
       if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
     }
-    if (is_stopped) answer.cancels.push_back(signal_to_owner(x));
+    if (is_stopped) note_stopped(seq, x);
     return true;
   };
   for (const operation_id& id : order.operations) {
     const auto found = find_external(id, order.by);
     if (!found || !renew(*found)) answer.unknown.push_back(id);
   }
-  if (!order.session) return answer;
+  if (!order.session) {
+    add_signals(answer, stopped);
+    return answer;
+  }
   if (const auto whole = whole_session(*order.session, order.by)) {
     leases_.renew_session(*whole, now.boot);
     answer.renewed += leases_.members(*whole);
@@ -171,11 +197,15 @@ renewal_answer live_ledger::heartbeat(const renewal_order& order, moment now) {
       const wall_time expires = now.wall + *lease;
       if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
     }
-    for (const auto& [seq, x] : leases_.notified_in(*whole)) answer.cancels.push_back(signal_to_owner(x));
-    return answer;
+    const auto& notified = leases_.notified_in(*whole);
+    std::size_t most = most_signals + 1;
+    for (auto at = notified.upper_bound(order.after); at != notified.end() && most > 0; ++at, --most)
+      note_stopped(at->first, at->second);
+  } else {
+    for (const auto& [x, seq] : in_session(*order.session, order.by))
+      if (is_same(x, seq)) renew(x); // the end of one can end another
   }
-  for (const auto& [x, seq] : in_session(*order.session, order.by))
-    if (is_same(x, seq)) renew(x); // the end of one can end another
+  add_signals(answer, stopped);
   return answer;
 }
 

@@ -266,6 +266,7 @@ class live_ledger final : public ledger,
   void recover_external(index x, moment now);
   void recover_grace(index x, moment now);
   external_signal signal_to_owner(index x) const;
+  void add_signals(renewal_answer& answer, const std::map<std::uint64_t, index>& stopped) const;
 
   // sweep.cpp
   std::size_t run_sweep(sweep& s, std::size_t budget, moment now);

@@ -169,6 +169,25 @@ def test_a_batch_is_one_commit_that_a_crash_does_not_tear(c):
     assert c.api("GET", "/v1/scopes?prefix=bulk&live=true").json["scopes"] == []
 
 
+def test_a_heartbeat_of_many_stops_is_answered_in_pages(c):
+    item = {"kind": "external", "name": "x", "scope": "paged", "grace_ms": 60000, "external": {"session": "pages"}}
+    ids = []
+    for count in (1000, 200):
+        made = c.api("POST", "/v1/operations/batch", {"operations": [item] * count}, headers={"Prefer": "return=minimal"}).json["results"]
+        ids += [r["id"] for r in made]
+    assert c.heart(session="pages")["next_cursor"] is None
+    c.cancel(scope="paged", wait="fenced")
+    first = c.heart(session="pages")
+    assert [s["operation"] for s in first["cancels"]] == ids[:1000] and first["next_cursor"]
+    second = c.heart(session="pages", cursor=first["next_cursor"])
+    assert [s["operation"] for s in second["cancels"]] == ids[1000:] and second["next_cursor"] is None
+    assert second["renewed"] == first["renewed"]
+    refused = c.api("POST", "/v1/operations/heartbeat", {"session": "pages", "cursor": "x"})
+    assert refused.status == 422 and refused.json["errors"][0]["pointer"] == "/cursor", refused.body
+    for first in (0, 1000):
+        c.api("POST", "/v1/operations/end", {"items": [{"id": i, "stopped": {}} for i in ids[first:first + 1000]]})
+
+
 def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
     a = c.register("s/a", session="r", name="callLLM", labels={"pr": "4711", "team": "red"})
     b, other = c.register("s/b", session="r"), c.register("t/c", session="other")

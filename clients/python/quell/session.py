@@ -73,12 +73,17 @@ class Session:
             live = [o for o in self._operations.values() if o.is_registered]
         for first in range(0, len(live), BATCH):
             part = {o.id: o for o in live[first:first + BATCH]}
-            answer = self._transport.request("POST", "/v1/operations/heartbeat", {"ids": list(part)}, patience=self._lease / 3)
-            for signal in answer["cancels"]:
-                self._tell(signal)
-            for id in answer["unknown"]:
-                if id in part:
-                    part[id].lost()
+            body: dict[str, Any] = {"ids": list(part)}
+            while True:
+                answer = self._transport.request("POST", "/v1/operations/heartbeat", body, patience=self._lease / 3)
+                for signal in answer["cancels"]:
+                    self._tell(signal)
+                for id in answer["unknown"]:
+                    if id in part:
+                        part[id].lost()
+                if answer.get("next_cursor") is None:
+                    break
+                body["cursor"] = answer["next_cursor"]  # more must stop than one answer has room for
 
     def _tell(self, signal: dict[str, Any]) -> None:
         with self._lock:

@@ -58,9 +58,13 @@ export class Session {
     const live = [...this.operations.values()].filter((o) => o.isRegistered);
     for (let first = 0; first < live.length; first += BATCH) {
       const ids = live.slice(first, first + BATCH).map((o) => o.id);
-      const answer = await this.transport.request("POST", "/v1/operations/heartbeat", { ids }, { patienceMs: this.leaseMs / 3 });
-      for (const signal of answer.cancels) this.tell(signal);
-      for (const id of answer.unknown) this.operations.get(id)?.lost();
+      for (let cursor = null; cursor !== undefined; ) { // more can be to stop than one answer has room for
+        const body = cursor === null ? { ids } : { ids, cursor };
+        const answer = await this.transport.request("POST", "/v1/operations/heartbeat", body, { patienceMs: this.leaseMs / 3 });
+        for (const signal of answer.cancels) this.tell(signal);
+        for (const id of answer.unknown) this.operations.get(id)?.lost();
+        cursor = answer.next_cursor ?? undefined;
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct external_options {
   std::optional<std::uint64_t> as_of = {};
   std::optional<std::string> supersede = {};
   caller by = {};
+  std::map<std::string, std::string> labels = {};
 };
 
 class externals_world : public world {
@@ -41,6 +43,7 @@ class externals_world : public world {
     c.timeout = o.timeout;
     c.on_parent_end = o.edge;
     c.as_of_seq = o.as_of;
+    c.labels = std::move(o.labels);
     c.supersede = o.supersede;
     c.external = {o.lease, o.session, o.later ? start_when::later : start_when::now};
     const auto made = core->create(c, next_operation(), now);
@@ -65,8 +68,9 @@ class externals_world : public world {
   std::string stopped(const std::string& name) {
     return outcome_text(core->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
   }
-  renewal_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {}) {
-    renewal_order o{std::move(by), {}, std::move(session)};
+  renewal_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {},
+                      std::uint64_t after = 0) {
+    renewal_order o{std::move(by), {}, std::move(session), after};
     for (const auto& name : those) o.operations.push_back(id(name));
     auto answer = core->externals()->heartbeat(o, now);
     collect();

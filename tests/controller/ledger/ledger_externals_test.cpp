@@ -126,6 +126,68 @@ TEST_CASE("an owner that is told late of a cancel learns it from whatever it say
   }
 }
 
+TEST_CASE("an answer has room for so many signals, and the next ones have the others, each once") {
+  externals_world w;
+  const std::size_t many = GENERATE(std::size_t{10}, most_signals, most_signals + 1, 2 * most_signals + 7);
+  const bool is_whole = GENERATE(true, false); // whether the caller sees all of the session
+  std::vector<operation_id> all;
+  for (std::size_t i = 0; i < many; ++i) {
+    w.external("e" + std::to_string(i), {.session = "r"});
+    all.push_back(w.id("e" + std::to_string(i)));
+  }
+  if (!is_whole) w.external("hidden", {.scope = "other", .session = "r"});
+  w.external("lives", {.scope = "s2", .session = "r"});
+  (void)w.cancel_scope("s");
+  w.roll_out();
+  w.collect();
+  caller by;
+  if (!is_whole) by.prefix = in("s");
+
+  std::vector<operation_id> signalled;
+  std::uint64_t after = 0;
+  for (std::size_t answers = 0;; ++answers) {
+    REQUIRE(answers < 5);
+    const auto answer = w.beat({}, "r", by, after);
+    CHECK(answer.cancels.size() <= most_signals);
+    for (const auto& signal : answer.cancels) signalled.push_back(signal.operation);
+    if (!answer.next) break;
+    CHECK(*answer.next > after);
+    after = *answer.next;
+  }
+  CHECK(signalled == all);
+  // An owner that ends what it hears of needs no cursor.
+  for (std::size_t i = 0; i < many && i < most_signals; ++i) CHECK(w.stopped("e" + std::to_string(i)).empty());
+  CHECK(w.beat({}, "r", by).cancels.size() == std::min(most_signals, many - std::min(many, most_signals)));
+}
+
+TEST_CASE("signals with large labels fill an answer earlier, and one always has room") {
+  externals_world w;
+  const std::string large(most_signal_bytes / 2, 'x');
+  std::vector<std::string> names;
+  for (int i = 0; i < 4; ++i) {
+    names.push_back("e" + std::to_string(i));
+    w.external(names.back(), {.labels = {{"large", i == 2 ? large + large + large : large}}});
+  }
+  (void)w.cancel_scope("s");
+  w.roll_out();
+  w.collect();
+  std::reverse(names.begin(), names.end()); // in whatever order the owner names them
+  std::vector<operation_id> signalled;
+  std::uint64_t after = 0;
+  std::size_t answers = 0;
+  for (bool goes_on = true; goes_on; ++answers) {
+    REQUIRE(answers < 9);
+    const auto answer = w.beat(names, {}, {}, after);
+    CHECK(answer.cancels.size() == 1);
+    CHECK(answer.renewed == 4);
+    for (const auto& signal : answer.cancels) signalled.push_back(signal.operation);
+    goes_on = answer.next.has_value();
+    after = answer.next.value_or(0);
+  }
+  CHECK(answers == 4);
+  CHECK(signalled == std::vector{w.id("e0"), w.id("e1"), w.id("e2"), w.id("e3")});
+}
+
 TEST_CASE("a session's owner hears and renews only what its token may see") {
   externals_world w;
   w.external("mine", {.scope = "team/a", .lease = milliseconds{5000}, .session = "shared"});
