@@ -31,9 +31,10 @@ SCRIPT = [
 
 
 class SlackCluster(TurnCluster):
-    def __init__(self, slack, acknowledged_by="none", more="", manners=""):
+    def __init__(self, slack, acknowledged_by="none", more="", manners="", admitted='teams = ["*"]', agent=""):
         # Without a model for acknowledgements, a reaction acknowledges a stop.
-        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{manners}\n' + CONFIG.format(url=slack.url) + more, workers=0)
+        section = CONFIG.format(url=slack.url).replace('teams = ["*"]', admitted)
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{manners}\n' + section + more, agent=agent, workers=0)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)

@@ -17,13 +17,16 @@ SCRIPT = [
     {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 40}]},
     {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 500}]},
     {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
+    {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "true"}}]}]},
+    {"when": {"result": ""}, "text": "As you wish."},
     {"text": "You said {{text}}."},
 ]
 
 
 class TelegramCluster(TurnCluster):
-    def __init__(self, url, more=""):
-        super().__init__(SCRIPT, config='[chat]\nacknowledgement_model = "none"\n' + CONFIG.format(url=url) + more, workers=0)
+    def __init__(self, url, more="", manners="", admitted='chats = ["*"]'):
+        section = CONFIG.format(url=url).replace('chats = ["*"]', admitted)
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "none"\n{manners}\n' + section + more, workers=0)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)

@@ -138,11 +138,11 @@ class FakeSlack(WebService):
     def send(self, cluster, path, body, headers, kind="application/json"):
         return cluster.api("POST", "/v1/chat/slack/" + path, raw=body.encode(), headers={"Content-Type": kind, "Authorization": None, **headers})
 
-    def event(self, text, ts=None, channel="C1", thread=None, user="U1", **change):
+    def event(self, text, ts=None, channel="C1", thread=None, user="U1", team="T1", **change):
         e = {"type": "message", "channel": channel, "channel_type": "im" if channel.startswith("D") else "channel", "user": user,
-             "text": text, "ts": ts or self.fresh(), "client_msg_id": "x", "team": "T1", **({"thread_ts": thread} if thread else {}), **change}
-        return {"token": "z", "team_id": "T1", "api_app_id": "A1", "event": e, "type": "event_callback", "event_id": "Ev" + e["ts"],
-                "event_time": 1, "authorizations": [{"team_id": "T1", "user_id": BOT, "is_bot": True}]}
+             "text": text, "ts": ts or self.fresh(), "client_msg_id": "x", "team": team, **({"thread_ts": thread} if thread else {}), **change}
+        return {"token": "z", "team_id": team, "api_app_id": "A1", "event": e, "type": "event_callback", "event_id": "Ev" + e["ts"],
+                "event_time": 1, "authorizations": [{"team_id": team, "user_id": BOT, "is_bot": True}]}
 
     def fresh(self):
         return f"1700000000.{next(self.numbers):06}"
@@ -173,12 +173,16 @@ class FakeSlack(WebService):
                                        "user_id": "U1", "user_name": "mia", "trigger_id": "t" + self.fresh(), **form})
         return self.send(cluster, "commands", body, signed(body), "application/x-www-form-urlencoded")
 
-    def press(self, cluster, message, action_id, value):
-        payload = {"type": "block_actions", "user": {"id": "U1", "username": "mia"}, "team": {"id": "T1"}, "channel": {"id": message["channel"]},
-                   "message": {"ts": message["ts"], "thread_ts": message["thread_ts"]}, "actions": [{"action_id": action_id, "value": value}]}
-        body = "payload=" + urllib.parse.quote(json.dumps(payload))
+    def press(self, cluster, message, action_id, value, user="U1", team="T1", secret=SECRET, **place):
+        """`user` presses a button below the message; `place`: where, if not there (channel, thread_ts, ts)."""
+        where = {**message, **place}
+        payload = {"type": "block_actions", "user": {"id": user, "username": "mia" if user == "U1" else user.lower()}, "team": {"id": team},
+                   "channel": {"id": where["channel"]}, "message": {"ts": where["ts"], "thread_ts": where["thread_ts"]},
+                   "actions": [{"action_id": action_id, "value": value}]}
         for _ in range(10):  # people press again what was not taken in time
-            answer = self.send(cluster, "actions", body, signed(body), "application/x-www-form-urlencoded")
+            payload["trigger_id"] = "t" + self.fresh()
+            body = "payload=" + urllib.parse.quote(json.dumps(payload))
+            answer = self.send(cluster, "actions", body, signed(body, secret), "application/x-www-form-urlencoded")
             if answer.status != 503:
                 break
         return answer

@@ -167,9 +167,12 @@ class FakeTelegram(WebService):
         self.update(message=m)
         return m["message_id"]
 
-    def press(self, message, data):
-        return self.update(callback_query={"id": f"q{next(self.numbers)}", "from": MIA, "chat_instance": "1", "data": data,
-                                           "message": {"message_id": message["id"], "date": 1, "chat": {"id": message["chat"], "type": "private"}}})
+    def press(self, message, data, user=MIA, **place):
+        """`user` presses a button below the message; `place`: where, if not there (chat, topic). The update."""
+        where = {**message, **place}
+        topic = {"is_topic_message": True, "message_thread_id": where["topic"]} if where["topic"] else {}
+        return self.update(callback_query={"id": f"q{next(self.numbers)}", "from": user, "chat_instance": "1", "data": data,
+                                           "message": {"message_id": message["id"], "date": 1, "chat": {"id": where["chat"], "type": "private"}, **topic}})
 
     def deliver(self, cluster, update, secret=SECRET, path="updates"):
         headers = {"Authorization": None, **({"X-Telegram-Bot-Api-Secret-Token": secret} if secret is not None else {})}
@@ -186,6 +189,11 @@ class FakeTelegram(WebService):
     @staticmethod
     def buttons(message):
         return [b["callback_data"] for row in (message["markup"] or {}).get("inline_keyboard", []) for b in row]
+
+    def word_on(self, pressed):
+        """What the person reads who pressed this button; None: no answer yet, or one without a word."""
+        with self.lock:
+            return next((text for query, text in self.answered if query == pressed["callback_query"]["id"]), None)
 
     def confirmed(self):
         with self.changed:
