@@ -321,7 +321,8 @@ turn_stream::callbacks chat_room::callbacks(spoken& one) {
   c.decided = [this, &one](const json& decision) {
     one.decided = true;
     const auto what = text_of(decision, "decision");
-    if (what == "cancel") note("understood as a stop of " + stopped_text(member(decision, "cancel")));
+    if (what == "cancel")
+      note(stop_line("understood as a stop of " + stopped_text(member(decision, "cancel")), s_.term.characters));
     if (what == "ignored") note("ignored: " + printable(text_of(decision, "why")));
     post_next();
     refresh();
@@ -329,8 +330,8 @@ turn_stream::callbacks chat_room::callbacks(spoken& one) {
   c.event = [this, &one](const json& event) {
     const auto type = text_of(event, "type");
     const auto& data = member(event, "data");
-    if (type == "acknowledgement") note(printable(text_of(data, "text") + text_of(data, "reaction")), color::bold);
-    if (type == "cancel_settled") note(stop_summary(data));
+    if (type == "acknowledgement") note(printable(acknowledgement_text(data)), color::bold);
+    if (type == "cancel_settled") note(stop_line(stop_summary(data), s_.term.characters));
     one.story->take(event, one.stream->turn());
     refresh();
   };
@@ -354,11 +355,11 @@ void chat_room::ended(spoken& one, const json& operation) {
     // The next answer can have begun meanwhile: then the line must say which turn has ended.
     const bool is_last = one.number == last_echoed_;
     const auto& cancel = one.stream->cancel();
-    note(
-        (is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.characters) + "\" ") + stop_word(cancel) +
-            (names.empty() ? "" : ": " + names) +
-            (cancel.is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")" : "; " + stop_summary(cancel)),
-        color::yellow);
+    const auto of = is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.characters) + "\" ";
+    const auto how =
+        cancel.is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")" : "; " + stop_summary(cancel);
+    note(stop_line(of + stop_word(cancel) + (names.empty() ? "" : ": " + names) + how, s_.term.characters),
+         color::yellow);
   }
   if (status == "failed") {
     const auto& error = member(operation, "error");

@@ -59,7 +59,7 @@ int printed_turn::execute() {
 turn_story::listener printed_turn::listener() {
   turn_story::listener to;
   to.next_answer = [this] { fresh_line(); };
-  to.text = [this](const std::string& bytes) { text(bytes); };
+  to.text = [this](const std::string& bytes) { text(out_is_shown_ ? signs_.pass(bytes) : bytes); };
   const auto indented = [](std::size_t depth) { return std::string(2 + 2 * depth, ' '); };
   to.tool_started = [this, indented](const tool_in_flight& tool) { aside(indented(tool.depth) + tool.what + " ..."); };
   to.tool_printed = [this, indented](const tool_in_flight& tool, const std::vector<std::string>& lines) {
@@ -96,7 +96,8 @@ void printed_turn::decided(const json& decision) {
   if (what == "ignored") aside("the message was ignored: " + printable(text_of(decision, "why")));
   if (what == "cancel") {
     const auto& cancel = member(decision, "cancel");
-    aside("understood as a stop: cancel " + short_id(text_of(cancel, "id")) + " of " + stopped_text(cancel));
+    aside(stop_line("understood as a stop: cancel " + short_id(text_of(cancel, "id")) + " of " + stopped_text(cancel),
+                    s_.term.characters));
   }
   if (turn.empty()) return;
   const auto position = number_of(member(decision, "turn"), "position");
@@ -107,13 +108,13 @@ void printed_turn::decided(const json& decision) {
 void printed_turn::after_stop(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
-  if (type == "acknowledgement" && !s_.json()) text(text_of(data, "text") + text_of(data, "reaction") + "\n");
+  if (type == "acknowledgement" && !s_.json()) text(acknowledgement_text(data) + "\n");
   if (type == "acknowledgement") is_reacted_ = member(data, "reaction").is_string();
   if (type != "cancel_settled") return;
   const bool is_proven = member(member(data, "report"), "proven") == true;
   // The sentences that follow report it themselves; nothing follows a reaction.
   if (is_reacted_ && !is_proven) text("⚠️ " + stop_summary(data) + "\n");
-  aside(stop_summary(data));
+  aside(stop_line(stop_summary(data), s_.term.characters));
 }
 
 void printed_turn::text(const std::string& bytes) {
@@ -131,6 +132,7 @@ void printed_turn::notice_reader() {
 }
 
 void printed_turn::fresh_line() {
+  signs_.begin_line();
   if (!mid_line_) return;
   s_.print("\n");
   mid_line_ = false;
@@ -155,8 +157,9 @@ void printed_turn::ended(const json& operation) {
   if (status == "cancelled") {
     std::string names;
     for (const auto& name : story_.interrupted()) names += (names.empty() ? "" : ", ") + name;
-    aside(stop_word(stream_.cancel()) + (names.empty() ? "" : ": " + names) +
-          (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())));
+    aside(stop_line(stop_word(stream_.cancel()) + (names.empty() ? "" : ": " + names) +
+                        (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())),
+                    s_.term.characters));
     if (stream_.cancel().is_null())
       for (const auto& line : operation_reasons(operation, plain_view_of(s_))) aside(line);
   } else if (status == "failed") {

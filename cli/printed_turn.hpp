@@ -9,6 +9,7 @@
 #include "cli/session.hpp"
 #include "cli/turn_story.hpp"
 #include "cli/turn_stream.hpp"
+#include "protocol/stop_signs.hpp"
 
 namespace quell::cli {
 
@@ -49,6 +50,7 @@ class printed_turn {
   event_loop::handle leaving_ = 0;
   bool is_reacted_ = false;   ///< the last event about a stop was a reaction
   bool mid_line_ = false;     ///< the cursor of standard output is behind text
+  stop_sign_filter signs_;    ///< of the text on a terminal, between lines of ours
   bool out_is_shown_ = false; ///< standard output and error are one terminal
 };
 

@@ -2,6 +2,7 @@
 #include "cli/text_flow.hpp"
 
 #include "cli/columns.hpp"
+#include "protocol/stop_signs.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::cli {
@@ -10,7 +11,8 @@ std::string text_flow::add(std::string_view text) {
   std::string whole;
   for (const char c : text) {
     if (c == '\n') {
-      whole += broken() + growing_ + "\n";
+      whole += broken();
+      whole += without_stop_signs(growing_) + "\n";
       growing_.clear();
     } else if (c == '\t') {
       growing_.append(8 - columns_of(growing_) % 8, ' ');
@@ -22,9 +24,11 @@ std::string text_flow::add(std::string_view text) {
   return whole + broken();
 }
 
+std::string text_flow::growing() const { return without_stop_signs(growing_); }
+
 std::string text_flow::end_line() {
   if (growing_.empty()) return {};
-  std::string line = growing_ + "\n";
+  std::string line = growing() + "\n";
   growing_.clear();
   return line;
 }
@@ -43,7 +47,7 @@ std::string text_flow::broken() {
     }
     if (fits == 0) break;
     const bool at_space = last_space != std::string::npos && last_space > 0;
-    lines += growing_.substr(0, at_space ? last_space : fits) + "\n";
+    lines += without_stop_signs(growing_.substr(0, at_space ? last_space : fits)) + "\n";
     growing_.erase(0, at_space ? last_space + 1 : fits);
   }
   return lines;

@@ -1,4 +1,5 @@
-// Streamed text, broken into lines of a terminal at words: finished lines, and the line that still grows. Pure.
+// Streamed text of a model, broken into lines of a terminal at words: finished lines, and the line that still grows.
+// None of them begins with a sign of quell's own words about a stop (stop_signs.hpp). Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ class text_flow {
   /// Ends the growing line, if there is one.
   std::string end_line();
   /// The line that still grows: always shorter than the terminal's width.
-  const std::string& growing() const { return growing_; }
+  std::string growing() const;
 
  private:
   std::string broken();

@@ -13,6 +13,7 @@
 #include "cli/instant.hpp"
 #include "cli/short_id.hpp"
 #include "cli/terminal.hpp"
+#include "protocol/stop_signs.hpp"
 
 namespace quell::cli {
 namespace {
@@ -169,6 +170,16 @@ std::string stop_word(const json& cancel) {
   return member(member(cancel, "report"), "proven") == true ? "stopped" : "ended";
 }
 
+std::string stop_line(const std::string& words, character_set characters) {
+  return (characters == character_set::utf8 ? "⏹ " : "") + words;
+}
+
+std::string acknowledgement_text(const json& data) {
+  const auto text = text_of(data, "text");
+  const bool is_own = !text_of(data, "state").empty();
+  return (is_own ? text : without_stop_signs(text)) + text_of(data, "reaction");
+}
+
 std::string event_words(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
@@ -226,7 +237,7 @@ std::vector<std::string> conversation_lines(const json& messages, const view& v,
           color::dim);
     } else if (role == "assistant") {
       const std::string ending = member(message, "interrupted") == true ? " (interrupted)" : "";
-      if (!text.empty() || !ending.empty()) add(text + ending, color::none);
+      if (!text.empty() || !ending.empty()) add(without_stop_signs(text) + ending, color::none);
       calls.clear();
       for (const auto& call : member(message, "tool_calls"))
         calls[text_of(call, "call")] = call_text(text_of(call, "name"), member(call, "input"));

@@ -37,6 +37,11 @@ bool has_stopped_its_target(const nlohmann::json& cancel);
 /// The permitted word for work that ended by this cancel: `stopped` only with proof; otherwise `ended`, or `stopping`.
 /// Null: another client's stop, whose proof is not known here: `cancelled`.
 std::string stop_word(const nlohmann::json& cancel);
+/// quell's own words about a stop as a line beside a model's text, which never begins a line with ⏹: `⏹ stopped:
+/// exec`. Without UTF-8 the sign is left out.
+std::string stop_line(const std::string& words, character_set characters);
+/// The text or sign of an event `acknowledgement`: quell's own words as they are, a model's without quell's signs.
+std::string acknowledgement_text(const nlohmann::json& data);
 /// `2 operations (exec, 1 queued message)`, from the `cancel` of a decision.
 std::string stopped_text(const nlohmann::json& cancel);
 /// An event of a turn in words, on one line after two blanks; "" for every other event.

@@ -5,6 +5,7 @@
 
 #include "integrations/chat/json_text.hpp"
 #include "integrations/chat/outbox_state.hpp"
+#include "protocol/stop_signs.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {
@@ -183,7 +184,8 @@ void ask(outbox::outbox_state& b, const event& e, const json& data, boot_time no
   part p;
   p.what = part_kind::approval;
   p.turn = e.root;
-  p.text = b.one_message((is_of_agent ? std::string("❓ ") : b.rules.words.wants_approval) + q.name + " " + q.input);
+  p.text = b.one_message((is_of_agent ? std::string("❓ ") : b.rules.words.wants_approval) +
+                         without_stop_signs(q.name + " " + q.input));
   p.asks = std::move(q);
   b.add(in, std::move(p));
 }

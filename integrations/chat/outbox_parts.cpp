@@ -4,6 +4,7 @@
 #include "integrations/chat/fences.hpp"
 #include "integrations/chat/outbox_state.hpp"
 #include "protocol/blanks.hpp"
+#include "protocol/stop_signs.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {
@@ -63,6 +64,7 @@ std::string outbox::outbox_state::opening_behind(const std::string& before) cons
 
 std::string outbox::outbox_state::rendered(const part& p) const {
   auto whole = p.opening + p.text;
+  if (p.what == part_kind::reply) whole = without_stop_signs(whole); // the mark below it is quell's alone
   if (rules.has_fences && p.what == part_kind::reply) whole += closing_fence(whole);
   const std::string& below = p.mark.empty() ? p.status : p.mark;
   if (below.empty()) return whole;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "integrations/chat/outbox_state.hpp"
+#include "protocol/stop_signs.hpp"
 
 namespace quell::integrations::chat {
 namespace {
@@ -104,7 +105,8 @@ void outbox::outbox_state::acknowledge(place& in, const reported_stop& reported,
   auto& n = notice_of(in, reported.message, reported.cancel);
   if (!reported.text.empty()) {
     const bool is_last = reported.state != "stopping" && reported.state != "unproven";
-    const auto text = reported.state.empty() ? rules.words.stopped + "\n" + reported.text : reported.text;
+    const auto text =
+        reported.state.empty() ? rules.words.stopped + "\n" + without_stop_signs(reported.text) : reported.text;
     show(in, n, text, is_last ? more::none : more::follows);
     if (is_last) close_notice(in, n.number);
     return;

@@ -6,6 +6,7 @@
 #include "integrations/chat/irc/session.hpp"
 #include "integrations/chat/irc/text.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/stop_signs.hpp"
 
 namespace quell::integrations::chat::irc {
 namespace {
@@ -77,7 +78,9 @@ done_how session::say(const action& a) {
     if (it == channels_.end()) return {outcome::refused};
     if (!it->second.is_joined) return {outcome::later, {}, 2s};
   }
-  for (const auto& one : lines_of(text_of(a), room(*target))) send({"PRIVMSG", *target}, one);
+  // A long line of a reply comes in several, and none of them may look like quell's own.
+  for (const auto& one : lines_of(text_of(a), room(*target)))
+    send({"PRIVMSG", *target}, a.turn ? without_stop_signs(one) : one);
   return {outcome::sent};
 }
 
