@@ -105,7 +105,8 @@ class ask_user_work final : public actors::tool_work {
           });
         });
       });
-    const auto text = utf8_prefix(given.at("question").get<std::string>(), most_question_bytes);
+    const auto whole = given.at("question").get<std::string>();
+    const auto text = utf8_prefix(whole, most_question_bytes);
     const auto id = operation_id::parse(question_);
     asks_.questions->ask({1, std::string(text), answer_form(given)}, id ? *id : operation_id::fresh());
   }

@@ -7,8 +7,11 @@ from harness.telegram import CONFIG, ENVIRONMENT, FakeTelegram
 from harness.turns import TurnCluster
 from harness.waiting import until
 
+LONG = "Which of the two colours shall the new door have, now that the old one is gone: red or blue?"
 SCRIPT = [
     {"when": {"user": "choose", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which one?", "choices": ["red", "blue"]}}]}]},
+    {"when": {"user": "ask at length", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": LONG}}]}]},
+    {"when": {"user": "ask for ever", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "ö€" * 2000}}]}]},
     {"when": {"result": ""}, "text": "Then {{results}}."},
     {"text": "You said {{text}}."},
 ]
@@ -79,3 +82,16 @@ def test_a_question_outlives_quelld_and_a_stop_ends_it(world):
     assert [t["status"] for t in c.turns()].count("cancelled") == 1
     telegram.say("2")
     telegram.see(lambda all: any(m["text"] == "You said 2." for m in all), "an ordinary message")
+
+
+def test_a_question_is_asked_word_for_word_however_long(world):
+    telegram, c = world
+    telegram.say("ask at length")
+    telegram.see(lambda all: any(m["text"] == f"❓ main asks: {LONG}" for m in all), "the whole question")
+    [asked] = [e["data"]["question"]["message"] for e in c.stored_events(types="approval_required")]
+    assert asked == LONG
+    c.cancel(scope="telegram")
+    telegram.say("ask for ever")
+    asked = until(lambda: c.stored_events(types="approval_required")[1:], "the next question")[0]["data"]["question"]["message"]
+    assert asked == ("ö€" * 2000).encode()[:4000].decode(errors="ignore"), asked[-20:]
+    c.cancel(scope="telegram")
