@@ -28,16 +28,15 @@ bool is_transient(const problem& p) {
   return p.status == 0 || p.status == 429 || p.status == 502 || p.status == 503 || p.status == 504;
 }
 
-/// Ids of events are growing numbers.
-bool is_after(const std::string& id, const std::string& last) {
-  return id.size() != last.size() ? id.size() > last.size() : id > last;
-}
-
 bool is_terminal_event(const std::string& type) {
   return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
 }
 
 } // namespace
+
+bool is_later_event(const std::string& id, const std::string& than) {
+  return id.size() != than.size() ? id.size() > than.size() : id > than;
+}
 
 turn_stream::turn_stream(api& controller, json message, milliseconds reconnect, callbacks c)
     : api_(controller), message_(std::move(message)), callbacks_(std::move(c)), contact_(reconnect) {
@@ -115,7 +114,7 @@ void turn_stream::take(const stream_event& e) {
   const auto data = json::parse(e.data, nullptr, false);
   if (!data.is_object() || over_) return;
   if (!e.id.empty()) {
-    if (owns_ && !last_id_.empty() && !is_after(e.id, last_id_)) return; // told before
+    if (owns_ && !last_id_.empty() && !is_later_event(e.id, last_id_)) return; // told before
     last_id_ = e.id;
   }
   if (e.type == "message_decided") {

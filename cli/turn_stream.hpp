@@ -21,6 +21,9 @@ namespace quell::cli {
 /// In bytes, for a person's message (SURFACE 1).
 inline constexpr std::size_t most_message_text = 64 * 1024;
 
+/// By the ids of events, which are growing numbers.
+bool is_later_event(const std::string& id, const std::string& than);
+
 class turn_stream {
  public:
   struct callbacks {

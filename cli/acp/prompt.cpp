@@ -39,7 +39,7 @@ prompt::prompt(api& controller, json message, std::vector<prompt_image> images, 
                editor_shows editor, callbacks c)
     : api_(controller), tell_(std::move(c)), message_(std::move(message)), images_(std::move(images)),
       reconnect_(reconnect), updates_(std::make_unique<turn_updates>("")), scope_(text_of(message_, "scope")),
-      author_(member(message_, "author")), editor_(editor) {
+      author_(member(message_, "author")), editor_(editor), missed_contact_(reconnect) {
   message_["on_disconnect"] = "cancel";
 }
 
@@ -98,6 +98,7 @@ event_loop::handle prompt::keep(event_loop::handle call) {
 void prompt::cancel(const std::string& reason) {
   if (is_over_ || is_cancelled_) return;
   is_cancelled_ = true;
+  if (has_end_) return ended(std::exchange(end_, json())); // it came before the cancel
   if (!stream_)
     return respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", json()}, {"proven", true}}}}}});
   stream_->stop(reason);
@@ -156,9 +157,14 @@ void prompt::answer_cancelled(const json& cancel) {
 
 void prompt::ended(const json& operation) {
   if (is_over_) return;
+  if (is_behind_ && !is_cancelled_) {
+    has_end_ = true;
+    end_ = operation;
+    return;
+  }
   const auto status = text_of(operation, "status");
   const auto& turn = member(operation, "turn");
-  if (operation.is_object())
+  if (operation.is_object() && (!is_cancelled_ || tell_.has_room()))
     for (auto& update : updates_->rest(text_of(turn, "text"))) tell_.update(std::move(update));
   if (status == "failed") {
     const auto& error = member(operation, "error");

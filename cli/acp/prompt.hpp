@@ -9,6 +9,7 @@
 
 #include "cli/acp/updates.hpp"
 #include "cli/api.hpp"
+#include "cli/backoff.hpp"
 #include "cli/turn_stream.hpp"
 
 namespace quell::cli::acp {
@@ -27,6 +28,8 @@ class prompt {
     /// Its error. Once; the prompt is over.
     std::function<void(const std::string& why, json data)> failed;
     std::function<void(const std::string& words)> warn;
+    /// False: the editor is behind, and reads nothing of what it was sent.
+    std::function<bool()> has_room;
   };
 
   /// `message`: body of POST /v1/messages; the images become files of its scope first.
@@ -42,13 +45,20 @@ class prompt {
   void cancel(const std::string& reason);
   /// Cancelled and answered, but no controller has heard of the cancel: it is repeated as long as this lives.
   bool lingers() const;
+  /// The editor reads again: it is sent what it has missed meanwhile.
+  void catch_up();
 
  private:
   void upload(std::size_t index);
   void begin();
   void fail(const problem& p);
-  // --- what waits for a person (prompt_decisions.cpp)
+  // --- an editor that is behind (prompt_behind.cpp)
   void take(const json& event);
+  void read_missed();
+  void take_missed(const json& page);
+  void caught_up();
+  // --- what waits for a person (prompt_decisions.cpp)
+  void show(const json& event);
   void ask(human_question q);
   void decide(const human_question& q, const json& result);
   void send_decision(const human_question& q, const human_decision& decided);
@@ -82,6 +92,10 @@ class prompt {
   std::vector<event_loop::handle> calls_;
   event_loop::handle bound_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0); ///< for answers that come after the end
+  std::string shown_, missed_; ///< the ids of the last event that was shown, and of the last that was not
+  json end_;                   ///< of the turn, which the editor is told when it has caught up
+  backoff missed_contact_;     ///< limits how long they are asked for without an answer
+  bool is_behind_ = false, is_reading_missed_ = false, has_end_ = false;
   bool is_cancelled_ = false, is_over_ = false;
   bool is_cancel_answered_ = false; ///< a controller has answered the cancel
 };

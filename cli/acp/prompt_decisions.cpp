@@ -19,7 +19,7 @@ bool will_pass(const problem& p) { return may_pass(p) && !has_code(p, error_code
 
 } // namespace
 
-void prompt::take(const json& event) {
+void prompt::show(const json& event) {
   if (is_over_) return;
   for (auto& update : updates_->take(event)) tell_.update(std::move(update));
   const auto type = text_of(event, "type");

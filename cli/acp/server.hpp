@@ -4,6 +4,7 @@
 // It lives as long as its editor. Every prompt that is open at the end is cancelled, with everything below its turn.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,9 +45,13 @@ class server {
   };
 
   void take_line(std::string_view line);
+  bool is_patient_with(std::size_t bytes);
+  void read_on();
   void take_reply(const json& whole);
   void take_request(mcp::message m);
   void take_notification(const mcp::message& m);
+  void cancel_held(const std::function<bool(const mcp::message&)>& fits);
+  void cancel_held_of(const json& params);
   void reply(const json& id, json result) { channel_->send(mcp::result_line(id, std::move(result))); }
   void refuse(const json& id, int code, std::string_view why) { channel_->send(mcp::error_line(id, code, why)); }
   void notify(const char* method, json params);
@@ -89,6 +94,8 @@ class server {
   std::set<event_loop::handle> calls_;              ///< those that wait for the controller
   std::int64_t next_request_ = 1;
   editor_shows editor_ = editor_shows::options;
+  std::deque<mcp::message> held_;   ///< requests, until the editor reads answers again
+  std::size_t bytes_when_full_ = 0; ///< that it has sent meanwhile
   std::optional<int> code_;
   bool is_leaving_ = false;
 };

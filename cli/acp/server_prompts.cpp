@@ -41,6 +41,7 @@ void server::begin_prompt(mcp::message m) {
                    "\n");
     end_prompt(session);
   };
+  to.has_room = [this] { return !channel_->is_full(); };
   to.warn = [this](const std::string& words) { s_.warn("acp: " + words); };
   one->work = std::make_unique<prompt>(api_, std::move(message), std::move(content->images), reconnect_, editor_,
                                        std::move(to));

@@ -30,8 +30,10 @@ ssize_t write_without_blocking(int out, std::string_view bytes) {
 
 } // namespace
 
-stdio_channel::stdio_channel(event_loop& loop, int in, int out, std::size_t most_line_bytes, callbacks c)
-    : loop_(loop), in_(in), out_(out), tell_(std::move(c)), lines_(most_line_bytes), sink_{tell_.line, tell_.too_long} {
+stdio_channel::stdio_channel(event_loop& loop, int in, int out, std::size_t most_line_bytes, callbacks c,
+                             full_output then)
+    : loop_(loop), in_(in), out_(out), tell_(std::move(c)), lines_(most_line_bytes), sink_{tell_.line, tell_.too_long},
+      reads_on_(then == full_output::reads_on) {
   watch_input();
 }
 
@@ -70,9 +72,19 @@ void stdio_channel::send(const std::string& line) {
   if (is_broken_) return;
   waiting_ += line;
   write_some();
-  if (waiting_.size() <= most_unread || !is_reading_) return;
+  if (waiting_.size() - taken_ > most_unread) is_full_ = true;
+  if (!is_full_ || reads_on_ || !is_reading_) return;
   is_reading_ = false;
   loop_.unwatch(in_);
+}
+
+void stdio_channel::writable() {
+  write_some();
+  if (!is_full_ || waiting_.size() - taken_ > most_unread / 2) return;
+  is_full_ = false;
+  if (waiting_.empty()) loop_.unwatch(out_);
+  watch_input();
+  if (tell_.drained) tell_.drained();
 }
 
 void stdio_channel::write_some() {
@@ -80,6 +92,7 @@ void stdio_channel::write_some() {
     const auto n = write_without_blocking(out_, std::string_view(waiting_).substr(taken_));
     if (n < 0) {
       is_broken_ = true;
+      is_full_ = false;
       waiting_.clear();
       taken_ = 0;
       loop_.unwatch(out_);
@@ -92,11 +105,10 @@ void stdio_channel::write_some() {
     waiting_.erase(0, taken_);
     taken_ = 0;
   }
-  if (waiting_.empty())
+  if (waiting_.empty() && !is_full_)
     loop_.unwatch(out_);
   else
-    loop_.watch(out_, ready_for::writing, [this] { write_some(); });
-  if (waiting_.size() <= most_unread) watch_input();
+    loop_.watch(out_, ready_for::writing, [this] { writable(); });
 }
 
 } // namespace quell::cli::mcp
