@@ -25,7 +25,8 @@ struct model_request {
   std::string instructions; ///< system text; may be empty
   conversation messages;
   std::vector<tool_offer> tools;
-  std::string scope{}; ///< of its turn: whose share of a limited model it takes; never sent
+  std::string scope{};  ///< of its turn: whose share of a limited model it takes; never sent
+  std::string tenant{}; ///< the token whose holder names scopes as he likes, and so takes one share; "" = none
 };
 
 namespace model_events {

@@ -101,6 +101,7 @@ class returning : public std::enable_shared_from_this<returning> {
     who->root = over.root;
     who->scope = row_.scope;
     who->owner = row_.owner;
+    who->tenant = over.tenant;
     who->is_sub_agent = true;
     who->tree = over.tree;
     who->is_by_chat = over.is_by_chat;

@@ -43,6 +43,7 @@ struct agent_context {
   operation_id root;
   scope_path scope;
   records::person owner;
+  std::string tenant; ///< the token whose share of a limited model it takes; "" = that of its scope
   bool is_sub_agent = false;
   bool is_by_chat = false;       ///< it answers a chat message
   bool is_below_default = false; ///< the agent `default` has spawned it, or an agent above it

@@ -31,6 +31,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     base_.instructions = what_.who->agent.instructions;
     base_.tools = what_.who->tools.offers();
     base_.scope = what_.who->scope.text();
+    base_.tenant = what_.who->tenant;
     std::size_t fixed = model.max_tokens + estimated_tokens(base_.instructions);
     for (const auto& tool : base_.tools)
       fixed += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
@@ -106,6 +107,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     order.id = operation_id::fresh();
     order.scope = what_.who->scope;
     order.owner = what_.who->owner;
+    order.tenant = what_.who->tenant;
     order.parent = what_.who->operation;
     order.root = what_.who->root;
     order.tree = what_.who->tree;

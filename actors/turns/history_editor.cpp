@@ -20,6 +20,7 @@
 #include "controller/commands/leave_turn.hpp"
 #include "controller/commands/rewrite_history.hpp"
 #include "controller/refused_with.hpp"
+#include "controller/token_shares.hpp"
 
 namespace quell::controller::turns {
 namespace {
@@ -163,6 +164,7 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   order.id = c->holds;
   order.scope = scope;
   order.owner = c->order.by.owner;
+  if (is_tenant(c->order.by.token_id)) order.tenant = c->order.by.token_id;
   order.as_of = c->as_of;
   order.agent = agent->name;
   order.model = *model;

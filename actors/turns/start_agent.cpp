@@ -111,6 +111,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
   context->root = above.root;
   context->scope = above.scope;
   context->owner = above.owner;
+  context->tenant = above.tenant;
   context->is_sub_agent = true;
   context->tree = above.tree;
   context->began = runtime->core.now().boot;

@@ -103,6 +103,7 @@ void summary_call::ask() {
   model_request request;
   request.instructions = summary_instructions(order_.tokens);
   request.scope = order_.scope.text();
+  request.tenant = order_.tenant;
   const auto room = model.context > order_.tokens ? model.context - order_.tokens : 0;
   request.messages.emplace_back(user_message{cut_to(transcript_of(order_.plan.to_read), room)});
   const std::lock_guard lock(runtime_->models_guard);

@@ -23,6 +23,7 @@ struct summary_order {
   scope_path scope;
   records::person owner;
   std::optional<operation_id> parent; ///< none: it is an operation of the scope
+  std::string tenant{};               ///< the token whose share of a limited model it takes; "" = that of its scope
   std::optional<operation_id> root;   ///< of the parent's tree
   std::shared_ptr<turn_tree> tree;    ///< of the parent's turn, whose budget it uses; none: only that of the day
   std::string agent;                  ///< for which it is written

@@ -17,6 +17,7 @@
 #include "controller/commands/end_local.hpp"
 #include "controller/commands/note_turn_begun.hpp"
 #include "controller/commands/stop_local.hpp"
+#include "controller/token_shares.hpp"
 
 namespace quell::controller::turns {
 
@@ -119,6 +120,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   who.root = row.root;
   who.scope = row.scope;
   who.owner = row.owner;
+  if (is_tenant(row.via_token_id)) who.tenant = row.via_token_id;
   who.kind_data = row.kind_data;
   who.is_by_chat = is_by_chat(row.kind_data);
   who.agent = *agent;

@@ -9,6 +9,7 @@
 
 #include "controller/ledger/slab.hpp"
 #include "controller/orders.hpp"
+#include "controller/token_shares.hpp"
 #include "protocol/vocabulary.hpp"
 
 namespace quell::controller::live {
@@ -44,15 +45,6 @@ class author_counts {
 
   std::unordered_map<std::uint64_t, author_share> shares_;
 };
-
-/// Whether a token has a limited share. The owner of the machine has no limit, nor has quell's own work, nor has work
-/// whose row does not say the token.
-inline bool has_share(std::string_view token) {
-  return !token.empty() && token != bootstrap_token_id && token != own_token_id;
-}
-
-/// Whether the token's holder names scopes as he likes. Chat services and voice do not: theirs are those of guilds.
-inline bool is_tenant(std::string_view token) { return has_share(token) && !token.starts_with("service:"); }
 
 /// The cutoffs that one token may leave. Beyond them it can cancel only scopes in which work lives, or that have one.
 inline constexpr std::size_t most_cutoffs_per_token = 10'000;

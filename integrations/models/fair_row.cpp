@@ -1,5 +1,6 @@
-// Three levels of lines: the row, its groups, their scopes. Each line has a virtual time, which passes by one unit
-// while each line below it has one turn; a line that is due at the lowest time is next.
+// Levels of lines: the row, its groups and tenants, the groups of a tenant, the scopes of a group. Each line has a
+// virtual time, which passes by one unit while each line below it has one turn; a line that is due at the lowest time
+// is next.
 #include "integrations/models/fair_row.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t unit = 1ULL << 20; ///< of virtual time: one turn
 constexpr std::size_t idle_kept = 64;      ///< lines that nobody waits in, before they are swept
+constexpr char tenant_mark = '\n';         ///< begins the name of a tenant's line; no scope has it
 
 } // namespace
 
@@ -49,6 +51,12 @@ struct fair_row::line {
     ready.insert(one.due_of());
   }
 
+  std::size_t lines_below() const {
+    std::size_t lines = below.size();
+    for (const auto& [name_of_it, one] : below) lines += one->lines_below();
+    return lines;
+  }
+
   /// The first line below has a turn.
   void advance(line& first) {
     ready.erase(first.due_of());
@@ -76,13 +84,12 @@ struct fair_row::line {
 fair_row::fair_row() : all_(std::make_unique<line>()) {}
 fair_row::~fair_row() = default;
 
-fair_row::seat fair_row::enter(entry who, std::string_view scope) {
+fair_row::seat fair_row::enter(entry who, std::string_view scope, std::string_view tenant) {
   const auto first = scope.find('/');
   const auto second = first == std::string_view::npos ? first : scope.find('/', first + 1);
-  line* group = all_->find(scope.substr(0, second));
-  line* own = group->find(scope);
-  group->add(*own);
-  all_->add(*group);
+  line* above = tenant.empty() ? all_.get() : all_->find(tenant_mark + std::string(tenant));
+  line* own = above->find(scope.substr(0, second))->find(scope);
+  for (line* at = own; at->above; at = at->above) at->above->add(*at);
   ++all_->count;
   seat made;
   made.of_ = own;
@@ -97,22 +104,18 @@ fair_row::entry fair_row::front() const {
 }
 
 void fair_row::pop_front() {
-  if (all_->ready.empty()) return;
-  line& group = *std::get<line*>(*all_->ready.begin());
-  line& own = *std::get<line*>(*group.ready.begin());
-  own.waiting.pop_front();
-  // The line can be forgotten by this.
-  group.advance(own);
-  all_->advance(group);
+  line* own = all_.get();
+  while (!own->ready.empty()) own = std::get<line*>(*own->ready.begin());
+  if (own == all_.get()) return;
+  own->waiting.pop_front();
+  for (line* above = own->above; above; own = above, above = own->above) above->advance(*own); // which can forget it
   --all_->count;
 }
 
 void fair_row::leave(const seat& from) {
-  line& own = *from.of_;
-  line& group = *own.above;
-  own.waiting.erase(from.at_);
-  group.remove(own);
-  all_->remove(group);
+  line* own = from.of_;
+  own->waiting.erase(from.at_);
+  for (line* above = own->above; above; own = above, above = own->above) above->remove(*own); // which can forget it
   --all_->count;
 }
 
@@ -124,17 +127,13 @@ std::size_t fair_row::ahead_of(const seat& one) const {
       if (other != &mine) others += std::min(other->count, own + (other->due_of() < mine.due_of() ? 1 : 0));
     return own + others;
   };
-  line& own = *one.of_;
-  const auto in_line = static_cast<std::size_t>(std::distance(own.waiting.begin(), one.at_));
-  return before(before(in_line, own), *own.above);
+  auto ahead = static_cast<std::size_t>(std::distance(one.of_->waiting.begin(), one.at_));
+  for (line* at = one.of_; at->above; at = at->above) ahead = before(ahead, *at);
+  return ahead;
 }
 
 std::size_t fair_row::size() const { return all_->count; }
 
-std::size_t fair_row::remembered() const {
-  std::size_t lines = all_->below.size();
-  for (const auto& [name, group] : all_->below) lines += group->below.size();
-  return lines;
-}
+std::size_t fair_row::remembered() const { return all_->lines_below(); }
 
 } // namespace quell::integrations

@@ -1,8 +1,10 @@
 // Chooses the next in a row that many scopes share: the places of each scope wait in their order, the scopes of a group
 // take turns, and so do the groups. Pure.
 //
-// The group of a scope is its first two segments (a guild, a workspace, a network). One that comes anew is next,
-// however many of others wait; one that has had a turn comes behind those that have not. So a flood delays only itself.
+// The group of a scope is its first two segments (a guild, a workspace, a network). All groups of a tenant together are
+// one line of the row, in which they take turns: a tenant names as many of them as he likes. One that comes anew is
+// next, however many of others wait; one that has had a turn comes behind those that have not. So a flood delays only
+// itself.
 #pragma once
 
 #include <compare>
@@ -38,7 +40,8 @@ class fair_row {
   fair_row(const fair_row&) = delete;
   fair_row& operator=(const fair_row&) = delete;
 
-  seat enter(entry who, std::string_view scope);
+  /// `tenant`: "" = none.
+  seat enter(entry who, std::string_view scope, std::string_view tenant = {});
   /// The next one; nullptr if nobody waits.
   entry front() const;
   /// The next one has had its turn.
@@ -48,7 +51,7 @@ class fair_row {
   /// How many come before this one if nobody else comes.
   std::size_t ahead_of(const seat& one) const;
   std::size_t size() const;
-  /// Scopes and groups that are remembered, those that wait and those that had a turn lately.
+  /// Scopes, groups and tenants that are remembered, those that wait and those that had a turn lately.
   std::size_t remembered() const;
 
  private:

@@ -18,8 +18,8 @@ void model_gate::place::row::touch_first() {
   if (const auto* next = first(); next && next->touched_) next->touched_();
 }
 
-model_gate::place::place(std::shared_ptr<row> of, const std::string& scope, std::function<void()> touched)
-    : row_(std::move(of)), touched_(std::move(touched)), at_(row_->waiting.enter(this, scope)) {}
+model_gate::place::place(std::shared_ptr<row> of, const model_share& whose, std::function<void()> touched)
+    : row_(std::move(of)), touched_(std::move(touched)), at_(row_->waiting.enter(this, whose.scope, whose.tenant)) {}
 
 model_gate::place::~place() {
   if (is_inside_)
@@ -56,14 +56,14 @@ model_gate::time_point model_gate::place::when() const {
   return row_->begun.front() + rate_window;
 }
 
-std::unique_ptr<model_gate::place> model_gate::line_up(const model_settings& settings, const std::string& scope,
+std::unique_ptr<model_gate::place> model_gate::line_up(const model_settings& settings, const model_share& whose,
                                                        std::function<void()> touched) {
   if (settings.concurrency == 0 && settings.rate == 0) return nullptr;
   auto& row = rows_[settings.name];
   if (!row) row = std::make_shared<place::row>();
   row->most_at_once = settings.concurrency;
   row->most_a_minute = settings.rate;
-  return std::unique_ptr<place>(new place(row, scope, std::move(touched)));
+  return std::unique_ptr<place>(new place(row, whose, std::move(touched)));
 }
 
 } // namespace quell::integrations

@@ -1,5 +1,5 @@
-// Which requests may begin: for each model at most so many at once and so many in a minute. The scopes that wait for it
-// take turns (`fair_row`). One thread; pure: the time is passed in.
+// Which requests may begin: for each model at most so many at once and so many in a minute. The tenants and scopes that
+// wait for it take turns (`fair_row`). One thread; pure: the time is passed in.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,12 @@
 namespace quell::integrations {
 
 struct model_settings;
+
+/// Whose turn at a model a request takes.
+struct model_share {
+  std::string scope;
+  std::string tenant{}; ///< "" = none
+};
 
 class model_gate {
  public:
@@ -35,7 +41,7 @@ class model_gate {
    private:
     friend class model_gate;
     struct row;
-    place(std::shared_ptr<row> of, const std::string& scope, std::function<void()> touched);
+    place(std::shared_ptr<row> of, const model_share& whose, std::function<void()> touched);
 
     std::shared_ptr<row> row_;
     std::function<void()> touched_;
@@ -45,7 +51,7 @@ class model_gate {
 
   /// A place in the row, behind the others of its scope. `touched`: `enter` may succeed now. Null if the model has no
   /// limit.
-  std::unique_ptr<place> line_up(const model_settings& settings, const std::string& scope,
+  std::unique_ptr<place> line_up(const model_settings& settings, const model_share& whose,
                                  std::function<void()> touched);
 
  private:

@@ -89,7 +89,8 @@ std::unique_ptr<running_call> plan_call(const model_settings& settings, const mo
   };
   routes.push_back(route_of(settings, request));
   for (const model_settings& other : settings.fallbacks) routes.push_back(route_of(other, request));
-  return std::make_unique<running_call>(std::move(routes), model_clock::now(), request.scope);
+  return std::make_unique<running_call>(std::move(routes), model_clock::now(),
+                                        model_share{request.scope, request.tenant});
 }
 
 std::optional<fault> wrong_settings(const model_settings& settings) {

@@ -39,8 +39,8 @@ milliseconds backoff(const model_settings& settings, std::uint32_t coming, doubl
   return milliseconds(static_cast<std::int64_t>(most * (0.5 + std::clamp(random, 0.0, 1.0) / 2)));
 }
 
-running_call::running_call(std::vector<model_route> routes, time_point now, std::string scope)
-    : routes_(std::move(routes)), scope_(std::move(scope)), whole_end_(now), rest_end_(now), since_(now) {
+running_call::running_call(std::vector<model_route> routes, time_point now, model_share whose)
+    : routes_(std::move(routes)), whose_(std::move(whose)), whole_end_(now), rest_end_(now), since_(now) {
   for (model_route& one : routes_) one.settings = bounded(std::move(one.settings));
   begin_route(now);
 }
@@ -84,7 +84,7 @@ void running_call::step(time_point now) {
 
 /// Whether it is this request's turn at its model. Tells about a wait once.
 bool running_call::may_begin(time_point now) {
-  if (!place_) place_ = gate_->line_up(settings(), scope_, touched_);
+  if (!place_) place_ = gate_->line_up(settings(), whose_, touched_);
   if (!place_) return true;
   const bool was_queued = phase_ == phase::queued;
   if (!place_->enter(now)) {

@@ -29,8 +29,7 @@ class running_call final : public attempt_host {
   using time_point = model_clock::time_point;
 
   /// `routes`: at least one; the next is asked when one cannot answer.
-  /// `scope`: whose share of a limited model it takes.
-  running_call(std::vector<model_route> routes, time_point now, std::string scope = {});
+  running_call(std::vector<model_route> routes, time_point now, model_share whose = {});
 
   /// Connects the call before it runs: `listening` gets the events, `random` gives randomness, `touched` says that
   /// `step` is due.
@@ -66,7 +65,7 @@ class running_call final : public attempt_host {
   void note_usage();
 
   std::vector<model_route> routes_;
-  const std::string scope_;
+  const model_share whose_;
   std::size_t at_ = 0; ///< the route that is taken
   std::shared_ptr<call_listener> listening_;
   model_gate* gate_ = nullptr;

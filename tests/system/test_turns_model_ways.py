@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from harness.model_player import Player
+from harness.model_player import Player, model
 from harness.turns import TurnCluster
 from harness.waiting import until
 
@@ -22,23 +22,16 @@ SET = {"openai": f'provider = "openai"\ntop_p = 0.5\ntool_choice = "any"\neffort
        "responses": 'provider = "openai"\napi = "responses"\ntop_p = 0.5\ntool_choice = "exec"\nresponse_format = "json"'}
 
 
-def model(name, kind, url, more=""):
-    return (f'[[models]]\nname = "{name}"\n{kind}\nmodel = "m-{name}"\nbase_url = "{url}"\n{more}\n'
-            f'[[agents]]\nname = "{name}"\nmodel = "{name}"\nworkspace = "WORKSPACE"\ntools = ["exec"]\ninstructions = "Be brief."\n')
-
-
 @pytest.fixture(scope="module")
 def world():
     player = Player()
     try:
         priced = 'price = { input = 2, output = 10, cached = 0.5 }\nheaders = { X-Gateway = "gateway-secret" }'
         config = "".join(model(name, kind, player.url, priced) for name, kind in DIALECTS.items())
-        config += model("narrow", DIALECTS["openai"], player.url, "concurrency = 1")
         config += model("falls", DIALECTS["openai"], player.url, 'retries = 0\nfallback = ["anthropic"]')
         config += "".join(model(f"broke-{name}", kind, player.url, f'fallback = ["{OTHER[name]}"]') for name, kind in DIALECTS.items())
         config += "".join(model(f"small-{name}", kind.replace("2000", "1024"), player.url, "context = 6000\nmax_tokens = 1500") for name, kind in DIALECTS.items())
         config += model("patient", DIALECTS["openai"], player.url, 'idle_timeout = "5s"\nfirst_event_timeout = "5s"')
-        config += model("rated", DIALECTS["openai"], player.url, "rate = 1")
         config += "".join(model(f"set-{name}", kind, player.url, "temperature = 0.25") +
                           f'[[agents]]\nname = "own-{name}"\nmodel = "set-{name}"\nworkspace = "WORKSPACE"\ntools = ["exec"]\n'
                           'temperature = 0.75\ntool_choice = "auto"\n' for name, kind in SET.items())
@@ -262,54 +255,6 @@ def test_a_retry_is_an_event_with_its_reason_and_wait(world):
     assert c.ended(turn)["status"] == "completed"
     [retry] = c.events(turn, "model_retry")
     assert retry["data"]["code"] == "model_overloaded" and "slow down" in retry["data"]["reason"], retry
-
-
-def test_a_turn_waits_visibly_for_its_model_and_can_be_stopped_there(world):
-    c, player = world
-    first = c.say("narrow-1", "hold the model", agent="narrow")
-    c.wait_event(first, "text_delta")
-    stopped, answered = c.say("narrow-2", "wants it, too", agent="narrow"), c.say("narrow-3", "and I", agent="narrow")
-    for turn in (stopped, answered):
-        assert c.wait_event(turn, "model_queued")[0]["data"]["model"] == "narrow"
-        assert c.operation(turn)["turn"]["model_wait"] == "queued"
-    done = c.cancel(operation=stopped)
-    assert done["status"] == "settled" and done["report"]["proven"], done
-    assert c.operation(answered)["status"] == "running"
-    done = c.cancel(operation=first)
-    assert done["status"] == "settled" and done["report"]["proofs"]["connection_closed"] == 1, done
-    over = c.ended(answered)
-    assert over["status"] == "completed" and over["turn"]["model_wait"] is None, over
-    assert c.events(answered, "model_asked")[0]["data"]["waited_ms"] >= 0
-    assert not player.of("wants it, too")
-    for scope in ("narrow-1", "narrow-2", "narrow-3"):
-        c.check_scope(scope)
-
-
-def test_a_request_beyond_the_rate_waits_visibly_and_a_stop_ends_the_wait(world):
-    c, player = world
-    assert c.ended(c.say("rated", "first of this minute", agent="rated"))["status"] == "completed"
-    turn = c.say("rated", "second of this minute", agent="rated")
-    assert c.wait_event(turn, "model_queued")[0]["data"]["model"] == "rated"
-    done = c.cancel(operation=turn)
-    assert done["status"] == "settled" and done["report"]["proven"], done
-    assert not player.of("second of this minute")
-    c.check_scope("rated")
-
-
-def test_a_flood_of_one_guild_lets_the_call_of_another_come_next(world):
-    c, player = world
-    first = c.say("guilds/loud/c0", "hold the model", agent="narrow")
-    c.wait_event(first, "text_delta")
-    flood = [c.say(f"guilds/loud/c{i}", f"loud {i}", agent="narrow") for i in range(1, 9)]
-    for turn in flood:
-        c.wait_event(turn, "model_queued")
-    quiet = c.say("guilds/quiet/c", "quiet", agent="narrow")
-    c.wait_event(quiet, "model_queued")
-    c.cancel(operation=first)
-    for turn in (*flood, quiet):
-        assert c.ended(turn)["status"] == "completed"
-    asked = [r["text"] for r in player.requests if r["text"] == "quiet" or r["text"].startswith("loud ")]
-    assert asked.index("quiet") == 0 and sorted(asked[1:]) == sorted(f"loud {i}" for i in range(1, 9)), asked
 
 
 def test_a_stop_during_the_wait_before_a_retry_ends_it_there(world):

@@ -21,9 +21,9 @@ struct row_world {
   };
   std::list<person> people{};
 
-  person& enter(const std::string& scope) {
+  person& enter(const std::string& scope, const std::string& tenant = {}) {
     auto& one = people.emplace_back(person{scope});
-    one.seat = row.enter(&one, scope);
+    one.seat = row.enter(&one, scope, tenant);
     return one;
   }
   std::string next() {
@@ -53,6 +53,28 @@ TEST_CASE("groups take turns, the scopes of a group take turns, and a scope keep
   CHECK(w.next(7) == names{"d/g1/a", "d/g2/a", "solo", "d/g1/b", "d/g2/a", "d/g1/a", "d/g1/a"});
   CHECK(w.next().empty());
   CHECK(w.row.size() == 0);
+}
+
+TEST_CASE("a tenant has one turn among the groups, whatever it calls its scopes, and its own groups share it") {
+  row_world w;
+  for (int i = 0; i < 3; ++i) w.enter("x/g" + std::to_string(i) + "/c", "loud");
+  w.enter("x/g0/c", "loud");
+  w.enter("d/g1/a");
+  auto& last = w.enter("d/g1/a");
+  w.enter("x/g0/c", "quiet"); // the same scope, another tenant
+  CHECK(w.row.ahead_of(last.seat) == 4);
+  CHECK(w.next(7) == names{"x/g0/c", "d/g1/a", "x/g0/c", "x/g1/c", "d/g1/a", "x/g2/c", "x/g0/c"});
+  CHECK(w.row.size() == 0);
+}
+
+TEST_CASE("the memory is bounded when a tenant invents scopes") {
+  row_world w;
+  for (int i = 0; i < 5'000; ++i) {
+    w.enter("x" + std::to_string(i) + "/g/c", "t" + std::to_string(i % 3));
+    w.enter("x" + std::to_string(i) + "/g/c", "new" + std::to_string(i));
+    (void)w.next(2);
+    REQUIRE(w.row.remembered() < 1'200);
+  }
 }
 
 TEST_CASE("a group whose call has just begun comes behind one that is new") {
@@ -119,9 +141,11 @@ TEST_CASE("everybody comes once, whatever happens, and nobody waits longer than 
     for (const auto& [what, who] : steps) {
       const auto scope = "d/g" + std::to_string(who % 4) + "/c" + std::to_string(who / 4 % 3);
       if (what % 3 == 0) {
-        auto& one = w.enter(scope);
+        const auto tenant = who % 5 == 0 ? "t" + std::to_string(who % 2) : std::string();
+        auto& one = w.enter(scope, tenant);
+        one.scope = tenant + " " + scope;
         waiting[&one] = w.row.ahead_of(one.seat);
-        order[scope].push_back(&one);
+        order[one.scope].push_back(&one);
       } else if (what % 3 == 1) {
         auto* first = static_cast<row_world::person*>(w.row.front());
         RC_ASSERT((first == nullptr) == waiting.empty());

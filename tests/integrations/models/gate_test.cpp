@@ -1,4 +1,4 @@
-// The gate of a model: so many at once, so many a minute, and the scopes that wait for it take turns.
+// The gate of a model: so many at once, so many a minute, and the tenants and scopes that wait for it take turns.
 #include <catch2/catch.hpp>
 #include <deque>
 #include <map>
@@ -27,15 +27,15 @@ const model_gate::time_point start{1000s};
 
 TEST_CASE("a model without limits has no row") {
   model_gate gate;
-  CHECK(gate.line_up(limited(0, 0), "team/a", nullptr) == nullptr);
+  CHECK(gate.line_up(limited(0, 0), {"team/a"}, nullptr) == nullptr);
 }
 
 TEST_CASE("so many are inside at once, and the first in the row is next") {
   model_gate gate;
   int touched = 0;
-  auto a = gate.line_up(limited(1, 0), "team/a", nullptr);
-  auto b = gate.line_up(limited(1, 0), "team/a", [&] { ++touched; });
-  auto c = gate.line_up(limited(1, 0), "team/a", nullptr);
+  auto a = gate.line_up(limited(1, 0), {"team/a"}, nullptr);
+  auto b = gate.line_up(limited(1, 0), {"team/a"}, [&] { ++touched; });
+  auto c = gate.line_up(limited(1, 0), {"team/a"}, nullptr);
   CHECK(a->enter(start));
   CHECK(a->enter(start)); // still
   CHECK_FALSE(b->enter(start));
@@ -52,9 +52,9 @@ TEST_CASE("so many are inside at once, and the first in the row is next") {
 TEST_CASE("one that gives up its place in the row makes room for those behind it") {
   model_gate gate;
   int touched = 0;
-  auto a = gate.line_up(limited(1, 0), "team/a", nullptr);
-  auto b = gate.line_up(limited(1, 0), "team/a", nullptr);
-  auto c = gate.line_up(limited(1, 0), "team/a", [&] { ++touched; });
+  auto a = gate.line_up(limited(1, 0), {"team/a"}, nullptr);
+  auto b = gate.line_up(limited(1, 0), {"team/a"}, nullptr);
+  auto c = gate.line_up(limited(1, 0), {"team/a"}, [&] { ++touched; });
   CHECK(a->enter(start));
   b.reset();
   CHECK(touched > 0);
@@ -66,23 +66,23 @@ TEST_CASE("one that gives up its place in the row makes room for those behind it
 
 TEST_CASE("so many begin in a minute, however fast they end") {
   model_gate gate;
-  for (int i = 0; i < 3; ++i) CHECK(gate.line_up(limited(0, 3), "team/a", nullptr)->enter(start + i * 1s));
-  auto late = gate.line_up(limited(0, 3), "team/a", nullptr);
+  for (int i = 0; i < 3; ++i) CHECK(gate.line_up(limited(0, 3), {"team/a"}, nullptr)->enter(start + i * 1s));
+  auto late = gate.line_up(limited(0, 3), {"team/a"}, nullptr);
   CHECK_FALSE(late->enter(start + 10s));
   CHECK(late->when() == start + 60s);
   CHECK(late->enter(start + 60s));
-  auto next = gate.line_up(limited(0, 3), "team/a", nullptr);
+  auto next = gate.line_up(limited(0, 3), {"team/a"}, nullptr);
   CHECK_FALSE(next->enter(start + 60s));
   CHECK(next->when() == start + 61s);
 }
 
 TEST_CASE("models wait for their own kind alone") {
   model_gate gate;
-  auto one = gate.line_up(limited(1, 0), "team/a", nullptr);
+  auto one = gate.line_up(limited(1, 0), {"team/a"}, nullptr);
   CHECK(one->enter(start));
   auto other = limited(1, 0);
   other.name = "other";
-  CHECK(gate.line_up(other, "team/a", nullptr)->enter(start));
+  CHECK(gate.line_up(other, {"team/a"}, nullptr)->enter(start));
 }
 
 namespace {
@@ -94,9 +94,9 @@ struct waiting_world {
   std::vector<std::pair<std::string, std::unique_ptr<model_gate::place>>> waiting{};
   std::deque<std::unique_ptr<model_gate::place>> inside{};
 
-  void ask(const std::string& scope, int times = 1) {
+  void ask(const std::string& scope, int times = 1, const std::string& tenant = {}) {
     for (int i = 0; i < times; ++i)
-      waiting.emplace_back(scope, gate.line_up(limited(concurrency, rate), scope, nullptr));
+      waiting.emplace_back(scope, gate.line_up(limited(concurrency, rate), {scope, tenant}, nullptr));
   }
   /// The scope of the one that enters; "" if none may.
   std::string next(model_gate::time_point now = start) {
@@ -141,6 +141,18 @@ TEST_CASE("a rate is shared by turns, too") {
   std::map<std::string, int> next_minute;
   for (int i = 0; i < 4; ++i) ++next_minute[world.next(start + 60s)];
   CHECK(next_minute == std::map<std::string, int>{{"slack/T1/C", 2}, {"slack/T2/C", 2}});
+}
+
+TEST_CASE("a token that floods the model in a thousand scopes delays itself, and nobody else") {
+  waiting_world world;
+  for (int i = 0; i < 1'000; ++i) world.ask("t" + std::to_string(i) + "/g/c", 1, "loud");
+  REQUIRE(world.next() == "t0/g/c");
+  world.ask("discord/guild/c");
+  world.ask("a/b/c", 2, "quiet");
+  for (const std::string expected : {"discord/guild/c", "a/b/c", "t1/g/c", "a/b/c", "t2/g/c"}) {
+    world.end_first();
+    CHECK(world.next() == expected);
+  }
 }
 
 TEST_CASE("a cancelled call of the flood takes no turn") {

@@ -285,3 +285,9 @@ class PlayedResponses:
 #: What `[[models]]` says of each provider's rules.
 DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic"', "responses": 'provider = "openai"\napi = "responses"'}
 PLAYED = {"openai": PlayedOpenAi, "anthropic": PlayedAnthropic, "responses": PlayedResponses}
+
+
+def model(name, kind, url, more=""):
+    """A model of this server, `kind` a value of DIALECTS, and an agent of the same name that asks it."""
+    return (f'[[models]]\nname = "{name}"\n{kind}\nmodel = "m-{name}"\nbase_url = "{url}"\n{more}\n'
+            f'[[agents]]\nname = "{name}"\nmodel = "{name}"\nworkspace = "WORKSPACE"\ntools = ["exec"]\ninstructions = "Be brief."\n')
