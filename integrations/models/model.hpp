@@ -70,6 +70,8 @@ struct model_settings {
   std::map<std::string, std::string> headers; ///< sent with each request; values are secret, like `key`
   std::uint32_t concurrency = 0;              ///< requests of this model at once; 0 = any number
   std::uint32_t rate = 0;                     ///< requests of this model begun in a minute; 0 = any number
+  /// How long a call may wait for its turn at a model with such a limit, all its waits together.
+  std::chrono::milliseconds queue_timeout = std::chrono::hours(24);
   token_prices prices;
   std::vector<std::string> fallback;     ///< names of models to ask when this one cannot answer, in this order
   std::vector<model_settings> fallbacks; ///< those models, for a call; theirs are not followed

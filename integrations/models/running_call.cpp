@@ -19,8 +19,9 @@ constexpr std::uint64_t bytes_a_token = 4;              ///< of our own estimate
 /// Bounds durations, which are added to clock times: a value meant as "for ever" must not overflow.
 model_settings bounded(model_settings settings) {
   constexpr milliseconds longest = std::chrono::hours(24 * 365);
-  for (milliseconds* time : {&settings.connect_timeout, &settings.first_event_timeout, &settings.idle_timeout,
-                             &settings.whole_timeout, &settings.first_backoff, &settings.longest_backoff})
+  for (milliseconds* time :
+       {&settings.connect_timeout, &settings.first_event_timeout, &settings.idle_timeout, &settings.whole_timeout,
+        &settings.queue_timeout, &settings.first_backoff, &settings.longest_backoff})
     *time = std::clamp(*time, milliseconds(0), longest);
   return settings;
 }
@@ -63,6 +64,7 @@ void running_call::begin_route(time_point now) {
 void running_call::step(time_point now) {
   if (over()) return;
   if (phase_ != phase::resting && try_ && try_->wake() <= now) try_->tick(now);
+  waited_ = milliseconds(0);
   if (ended_) {
     phase_ = phase::over;
     try_.reset();
@@ -96,11 +98,13 @@ bool running_call::may_begin(time_point now) {
   }
   if (was_queued) {
     whole_end_ += now - since_;
-    listening_->tell(model_events::admitted{settings().name, std::chrono::duration_cast<milliseconds>(now - since_)});
+    waited_ += waited;
+    listening_->tell(model_events::admitted{settings().name, waited});
   }
   return true;
 }
 
+    const auto waited = std::chrono::duration_cast<milliseconds>(now - since_);
 void running_call::begin_try(time_point now) {
   // A listener can cancel its call while it hears of a wait or of another model: then nothing is asked any more.
   if (listening_->is_cut() || !may_begin(now) || listening_->is_cut()) return;
@@ -126,9 +130,9 @@ void running_call::look_at_deadlines(time_point now) {
   }
   std::string detail = route().who;
   if (phase_ == phase::queued) {
-    if (since_ + settings().whole_timeout > now) return; // its turn can have come
-    detail += ": waited " + seconds(settings().whole_timeout) +
-              " for its turn; raise the model's concurrency or rate, or ask less at once";
+    if (queue_end() > now) return; // its turn can have come
+    detail += ": waited " + seconds(settings().queue_timeout) +
+              " (queue_timeout) for its turn; raise the model's concurrency or rate, or ask less at once";
     return give_up(failure_of(failure_code::model_overloaded, std::move(detail)), now);
   }
   if (whole_end_ <= now)
@@ -223,7 +227,7 @@ running_call::time_point running_call::deadline() const {
   case phase::resting:
     return rest_end_;
   case phase::queued:
-    return std::min(place_->when(), since_ + settings().whole_timeout);
+    return std::min(place_->when(), queue_end());
   case phase::waiting:
     return std::min(whole_end_, since_ + settings().first_event_timeout);
   case phase::streaming:
@@ -239,6 +243,11 @@ running_call::time_point running_call::deadline() const {
 }
 
 running_call::time_point running_call::next() const { return try_ ? std::min(deadline(), try_->wake()) : deadline(); }
+
+/// The call gives up its place in the row then.
+running_call::time_point running_call::queue_end() const {
+  return since_ + std::max(settings().queue_timeout - waited_, milliseconds(0));
+}
 
 void running_call::on_events(std::vector<model_event> events) {
   for (model_event& event : events) {

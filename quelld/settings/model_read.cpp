@@ -121,6 +121,9 @@ void read_model_settings(toml_table& t, const std::string& place, integrations::
     if (m.headers.contains(name)) t.wrong("headers_env", "has " + name + ", which stands in headers, too");
   m.concurrency = t.number("concurrency", m.concurrency, 1, 100'000);
   m.rate = t.number("rate", m.rate, 1, 1'000'000);
+  m.queue_timeout = t.duration("queue_timeout", m.queue_timeout, milliseconds{100});
+  if (t.has("queue_timeout") && m.concurrency == 0 && m.rate == 0)
+    t.wrong("queue_timeout", "is for a model with concurrency or rate: nobody waits for its turn at another");
   m.prices = prices_of(t, place, trouble);
   m.fallback = t.texts("fallback", most_fallbacks, most_fallbacks * 64);
 }

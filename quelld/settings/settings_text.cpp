@@ -103,6 +103,7 @@ void print(std::ostream& out, const integrations::model_settings& m, const key_s
   l.table("headers_env", key.headers_env);
   if (m.concurrency > 0) l.plain("concurrency", std::to_string(m.concurrency));
   if (m.rate > 0) l.plain("rate", std::to_string(m.rate));
+  if (m.concurrency > 0 || m.rate > 0) l.text("queue_timeout", duration_text(m.queue_timeout));
   print_prices(l, m.prices);
   l.texts("fallback", m.fallback);
 }

@@ -1,8 +1,9 @@
-"""Models that take so many requests at once or in a minute: turns wait for them, in turn and visibly."""
+"""Models that take so many requests at once or in a minute: turns wait for them, in turn, visibly, and not for ever."""
 import pytest
 
 from harness.model_player import DIALECTS, Player, model
 from harness.turns import TurnCluster
+from harness.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -11,6 +12,7 @@ def world():
     try:
         config = model("narrow", DIALECTS["openai"], player.url, "concurrency = 1")
         config += model("rated", DIALECTS["openai"], player.url, "rate = 1")
+        config += model("impatient", DIALECTS["openai"], player.url, 'concurrency = 1\nqueue_timeout = "1s"')
         with TurnCluster([{"text": "You said {{text}}."}], config) as c:
             yield c, player
     finally:
@@ -80,3 +82,44 @@ def test_a_flood_of_one_token_in_many_scopes_lets_the_call_of_another_come_next(
         assert c.ended(turn)["status"] == "completed"
     asked = [r["text"] for r in player.requests if r["text"] == "by the quiet one" or r["text"].startswith("flood ")]
     assert asked.index("by the quiet one") == 0 and sorted(asked[1:]) == sorted(f"flood {i}" for i in range(1, 9)), asked
+
+
+def test_a_turn_that_waits_too_long_for_its_model_fails_and_says_why(world):
+    c, player = world
+    first = c.say("impatient-1", "hold the model", agent="impatient")
+    c.wait_event(first, "text_delta")
+    late = c.say("impatient-2", "comes too late", agent="impatient")
+    over = c.ended(late)
+    assert over["status"] == "failed" and over["error"]["code"] == "model_overloaded", over
+    assert "queue_timeout" in over["error"]["message"] and "concurrency" in over["error"]["message"], over
+    assert c.wait_event(late, "model_queued") and not player.of("comes too late")
+    assert c.operation(first)["status"] == "running"
+    c.cancel(operation=first)
+    assert c.ended(c.say("impatient-2", "comes in time", agent="impatient"))["status"] == "completed"
+    for scope in ("impatient-1", "impatient-2"):
+        c.check_scope(scope)
+
+
+def test_a_restart_keeps_a_turn_waiting_for_its_model(world):
+    c, player = world
+    turns = [c.say("kept-0", "hold the model", agent="narrow")]
+    c.wait_event(turns[0], "text_delta")
+    turns.append(c.say("kept-1", "hold it, too", agent="narrow"))
+    c.wait_event(turns[1], "model_queued")
+    c.restart()
+
+    def waiting():
+        for turn in turns:
+            assert c.operation(turn)["status"] == "running"
+        waits = [c.operation(turn)["turn"]["model_wait"] for turn in turns]
+        return turns if waits == [None, "queued"] else turns[::-1] if waits == ["queued", None] else None
+    for turn in turns:
+        c.wait_event(turn, "turn_resumed")
+    inside, behind = until(waiting, "one of them to wait again")
+    c.cancel(operation=inside)
+    c.wait_event(behind, "model_asked")
+    until(lambda: player.open == 1, "the model to be asked")
+    done = c.cancel(operation=behind)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    for scope in ("kept-0", "kept-1"):
+        c.check_scope(scope)

@@ -1,8 +1,11 @@
 // The channel over standard input and output, beside a client that does not read.
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <fcntl.h>
+#include <functional>
+#include <memory>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "cli/mcp/stdio.hpp"

@@ -194,10 +194,10 @@ TEST_CASE("a call that waits too long for its turn asks the next model, or fails
   event_recorder first;
   const auto one = client->ask(settings, asking("long"), first.listener());
   first.wait_for<model_events::text>("the first answer");
-  settings.whole_timeout = 200ms;
+  settings.queue_timeout = 200ms;
   const auto failed = recorded_call(*client, settings).failed();
   CHECK(failed.why.code == "model_overloaded");
-  CHECK_THAT(failed.why.detail, Catch::Contains("for its turn"));
+  CHECK_THAT(failed.why.detail, Catch::Contains("(queue_timeout) for its turn"));
   settings.fallbacks = {named(server, "other")};
   CHECK(recorded_call(*client, settings).text() == "other");
 }

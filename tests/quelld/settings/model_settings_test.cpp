@@ -61,6 +61,7 @@ prompt_cache = false
 images = false
 concurrency = 4
 rate = 120
+queue_timeout = "2h"
 price = { input = 3, output = 15, cached = 0.3, written = 3.75 }
 headers = { X-Team = "team-secret" }
 headers_env = { X-Gateway = "GATEWAY" }
@@ -100,6 +101,8 @@ tool_choice = "auto"
   CHECK(big.documents);
   CHECK(big.concurrency == 4);
   CHECK(big.rate == 120);
+  CHECK(big.queue_timeout == 2h);
+  CHECK(s.models[2].queue_timeout == 24h);
   CHECK(big.prices == integrations::token_prices{3, 15, 0.3, 3.75});
   CHECK(big.headers == std::map<std::string, std::string>{{"X-Team", "team-secret"}, {"X-Gateway", "gateway-secret"}});
   CHECK(s.models[1].provider == integrations::provider::responses);
@@ -120,6 +123,7 @@ tool_choice = "auto"
   const auto again = settings_of(printed, environment);
   CHECK(turn_settings_text(again).size() + std::string("# headers (values are not printed): X-Team\n").size() ==
         printed.size());
+  CHECK(again.models[0].queue_timeout == 2h);
   CHECK(again.models[2].answer == s.models[2].answer);
   CHECK_FALSE(again.models[0].images);
   CHECK(again.agents[0].answer == s.agents[0].answer);
@@ -138,6 +142,10 @@ TEST_CASE("wrong settings of models say where and what to do") {
   CHECK(says(model("effort = \"huge\""), "effort must be none, minimal"));
   CHECK(says(model("api = \"soap\""), "must be chat"));
   CHECK(says(model("prompt_cache = true"), "is for provider anthropic"));
+  CHECK(model("rate = 1\nqueue_timeout = \"1h\"") == "(accepted)");
+  CHECK(says(model("rate = 1\nqueue_timeout = \"0s\""), "queue_timeout must be at least 100ms"));
+  CHECK(says(model("rate = 1\nqueue_timeout = \"soon\""), "queue_timeout must be a duration"));
+  CHECK(says(model("queue_timeout = \"1h\""), "queue_timeout is for a model with concurrency or rate"));
   CHECK(says(model("fallback = [\"m\"]"), "names the model itself"));
   CHECK(says(model("fallback = [\"mm\"]"), "nearest known one is \"m\""));
   CHECK(says(model("concurrency = 0"), "whole number from 1"));
