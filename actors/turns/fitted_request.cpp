@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "actors/turns/context_fit.hpp"
+#include "actors/turns/model_chain.hpp"
 #include "actors/turns/request_files.hpp"
 #include "actors/turns/summary_call.hpp"
 #include "protocol/failure_code.hpp"
@@ -23,22 +24,33 @@ bool is_refusal(const fault& why) { return has_code(why, failure_code::model_ref
 
 bool is_overflow(const fault& why) { return has_code(why, failure_code::context_overflow); }
 
+/// The events of one call, as its listener sees them on the thread of the models.
+struct call_progress {
+  bool has_shown = false; ///< words or calls
+  std::size_t falls = 0;  ///< to the next model
+  model_usage given_up;   ///< of the models before them
+  void note(const model_event& event) {
+    if (std::holds_alternative<model_events::text>(event) || std::holds_alternative<model_events::call>(event))
+      has_shown = true;
+    if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
+      ++falls;
+      given_up += other->spent;
+    }
+  }
+};
+
 class request_run final : public std::enable_shared_from_this<request_run> {
  public:
-  explicit request_run(fitted_request what) : what_(std::move(what)) {
-    const auto& model = what_.who->model;
+  explicit request_run(fitted_request what) : what_(std::move(what)), chain_(what_.who->model) {
     note_result_files(what_.messages.messages);
     base_.instructions = what_.who->agent.instructions;
     base_.tools = what_.who->tools.offers();
     base_.scope = what_.who->scope.text();
     base_.tenant = what_.who->tenant;
-    std::size_t fixed = model.max_tokens + estimated_tokens(base_.instructions);
+    fixed_ = estimated_tokens(base_.instructions);
     for (const auto& tool : base_.tools)
-      fixed += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
-    room_ = model.context > fixed ? model.context - fixed : 0;
-    reading_room_ = summary_reading_room(model, room_);
-    const auto learned = what_.runtime->overflows.room(overflow_key(), room_);
-    if (learned < room_) room_ = learned, reading_room_ = std::min(reading_room_, learned);
+      fixed_ += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
+    measure();
   }
 
   void begin() {
@@ -81,15 +93,35 @@ class request_run final : public std::enable_shared_from_this<request_run> {
 
   void start() {
     note_arrivals(what_.messages.messages, what_.who->scope, what_.runtime->blobs, what_.runtime->arriving);
+    fit();
+  }
+
+  void fit() {
     auto fit = fit_into(what_.messages.messages, room_);
     if (fit.left_out == 0 && fit.fits) return ask(std::move(fit));
     if (!summarise()) ask(std::move(fit));
   }
 
   /// The key of what was learned of its length.
-  std::string overflow_key() const {
+  std::string overflow_key(const integrations::model_settings& model) const {
     const auto& who = *what_.who;
-    return who.scope.text() + "\n" + who.model.name + (who.is_sub_agent ? "\n" + who.operation.text() : "");
+    return who.scope.text() + "\n" + model.name + (who.is_sub_agent ? "\n" + who.operation.text() : "");
+  }
+
+  /// The tokens that the context of a model leaves to the conversation.
+  std::size_t configured_room(const integrations::model_settings& model) const {
+    const auto fixed = fixed_ + model.max_tokens;
+    return model.context > fixed ? model.context - fixed : 0;
+  }
+  std::size_t room_of(const integrations::model_settings& model) const {
+    return what_.runtime->overflows.room(overflow_key(model), configured_room(model));
+  }
+
+  /// The request is made for this model from now on.
+  void measure() {
+    room_ = room_of(chain_.now());
+    reading_room_ = summary_reading_room(chain_.now(), configured_room(chain_.now()));
+    if (room_ < configured_room(chain_.now())) reading_room_ = std::min(reading_room_, room_);
   }
 
   /// A turn that may ask a model no more would end with its summary, and the next one, too.
@@ -112,7 +144,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     order.root = what_.who->root;
     order.tree = what_.who->tree;
     order.agent = what_.who->agent.name;
-    order.model = what_.who->model;
+    order.model = chain_.with_fallbacks([](const auto&) { return true; });
     order.tokens = summary_tokens(order.model, room_);
     if (what_.who->is_sub_agent) order.sub_agent = what_.who->operation;
     order.stopped_by = what_.agent;
@@ -144,7 +176,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     if (fit.left_out > 0 || fit.trimmed_results > 0 || fit.trimmed_files > 0)
       spdlog::info("turn {}: {} messages were left out, {} results and {} files trimmed to fit into the context of "
                    "model \"{}\"",
-                   what_.who->root.text(), fit.left_out, fit.trimmed_results, fit.trimmed_files, what_.who->model.name);
+                   what_.who->root.text(), fit.left_out, fit.trimmed_results, fit.trimmed_files, chain_.now().name);
     sent_tokens_ = fit.tokens;
     if (!has_files(fit.messages)) return send(std::move(fit.messages));
     what_.runtime->background_reads->run(
@@ -161,40 +193,60 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     request.messages = std::move(messages);
     const std::lock_guard lock(what_.runtime->models_guard);
     if (!what_.runtime->models) return; // the process ends
+    const auto model = chain_.with_fallbacks([this](const auto& other) { return room_of(other) >= sent_tokens_; });
     // Weak: this object holds the call.
-    call_ = what_.runtime->models->ask(what_.who->model, std::move(request),
+    call_ = what_.runtime->models->ask(model, std::move(request),
                                        [weak = weak_from_this(), post = what_.post, listener = what_.listener,
-                                        has_shown = std::make_shared<bool>(false)](model_event event) {
-                                         if (std::holds_alternative<model_events::text>(event) ||
-                                             std::holds_alternative<model_events::call>(event))
-                                           *has_shown = true;
+                                        progress = std::make_shared<call_progress>()](model_event event) {
+                                         progress->note(event);
                                          if (!std::holds_alternative<model_events::failed>(event) &&
                                              !std::holds_alternative<model_events::finished>(event))
                                            return listener(std::move(event));
-                                         post([weak, shown = *has_shown, event = std::move(event)]() mutable {
-                                           if (const auto self = weak.lock()) self->ended(std::move(event), shown);
+                                         post([weak, progress = *progress, event = std::move(event)]() mutable {
+                                           if (const auto self = weak.lock()) self->ended(std::move(event), progress);
                                          });
                                        });
   }
 
-  /// The model's last event. `has_shown`: words or calls came before it.
-  void ended(model_event event, bool has_shown) {
+  /// The model's last event.
+  void ended(model_event event, const call_progress& progress) {
     if (is_cut_) return;
+    if (progress.falls > 0) {
+      chain_.note_falls(progress.falls);
+      measure();
+    }
+    const auto key = overflow_key(chain_.now());
     if (auto* failed = std::get_if<model_events::failed>(&event)) {
       const bool is_too_long = is_overflow(failed->why);
       auto& was_tried = is_too_long ? has_recovered_ : has_left_out_files_;
-      if (!has_shown && !was_tried && (is_too_long || (is_refusal(failed->why) && has_old_files()))) {
+      if (!progress.has_shown && !was_tried && (is_too_long || (is_refusal(failed->why) && has_old_files()))) {
         was_tried = true;
         spent_ += failed->usage;
         return recover(*failed);
       }
+      if (!progress.has_shown && integrations::may_another_model_answer(failed->why) && fall_back(*failed, progress))
+        return;
       failed->usage += spent_;
-      if (is_too_long) what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
+      if (is_too_long) what_.runtime->overflows.refused(key, sent_tokens_);
     } else if (auto* finished = std::get_if<model_events::finished>(&event)) {
       finished->usage += spent_;
-      what_.runtime->overflows.answered(overflow_key());
+      what_.runtime->overflows.answered(key);
     }
     what_.listener(std::move(event));
+  }
+
+  /// Asks the next model, whose context is smaller, with a request of its own. False if there is none.
+  bool fall_back(const model_events::failed& failed, const call_progress& progress) {
+    const auto from = chain_.now().name;
+    if (!chain_.next()) return false;
+    spent_ += failed.usage;
+    call_.reset();
+    has_recovered_ = false;
+    measure();
+    what_.listener(
+        model_events::fell_back{from, chain_.now().name, failed.why, usage_less(failed.usage, progress.given_up)});
+    fit();
+    return true;
   }
 
   /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, perhaps
@@ -212,7 +264,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     if (less.tokens >= sent_tokens_) { // nothing of it can be left out
       auto last = failed;
       last.usage = spent_;
-      what_.runtime->overflows.refused(overflow_key(), sent_tokens_);
+      what_.runtime->overflows.refused(overflow_key(chain_.now()), sent_tokens_);
       return what_.listener(std::move(last));
     }
     say_retry(failed);
@@ -220,8 +272,8 @@ class request_run final : public std::enable_shared_from_this<request_run> {
   }
 
   void say_retry(const model_events::failed& failed) {
-    what_.listener(model_events::retrying{2, std::chrono::milliseconds(0), failed.why.detail, failed.why.code,
-                                          what_.who->model.name});
+    what_.listener(
+        model_events::retrying{2, std::chrono::milliseconds(0), failed.why.detail, failed.why.code, chain_.now().name});
   }
 
   bool has_old_files() {
@@ -230,13 +282,15 @@ class request_run final : public std::enable_shared_from_this<request_run> {
   }
 
   fitted_request what_;
+  model_chain chain_;
   model_request base_;
+  std::size_t fixed_ = 0; ///< tokens of the instructions and the tools
   std::size_t room_ = 0, reading_room_ = 0, sent_tokens_ = 0;
   bool is_cut_ = false;
   std::vector<std::string> awaited_; ///< files that the request waits for
   bool has_left_out_files_ = false;  ///< after a refusal
-  bool has_recovered_ = false;
-  model_usage spent_; ///< by a request that was too long
+  bool has_recovered_ = false;       ///< after an overflow of the model that is asked
+  model_usage spent_;                ///< by requests before the one that is under way
   std::shared_ptr<summary_call> summary_;
   std::unique_ptr<integrations::model_call> call_;
 };

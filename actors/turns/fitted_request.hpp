@@ -2,7 +2,8 @@
 //
 // If it does not fit after old results were trimmed, a summary is written first. If the provider says that it is too
 // long all the same, a summary is written and it is asked once more. Without a summary (the call failed, the disk is
-// almost full, there is nothing to summarise) the oldest messages give way to a note.
+// almost full, there is nothing to summarise) the oldest messages give way to a note. A fallback model into whose
+// context the request does not fit gets one of its own, made in the same way.
 #pragma once
 
 #include <functional>

@@ -25,10 +25,22 @@ namespace {
 constexpr std::size_t least_summary_tokens = 200, most_summary_tokens = 4'096, most_summary_bytes = 64 << 10;
 
 /// It writes plain text: no thinking, no schema, no tools.
-void make_plain(integrations::model_settings& model, std::size_t tokens) {
+integrations::model_settings plain(integrations::model_settings model, std::size_t tokens) {
   model.answer = {};
   model.max_tokens = static_cast<std::uint32_t>(std::min<std::size_t>(model.max_tokens, tokens));
-  for (auto& other : model.fallbacks) make_plain(other, tokens);
+  for (auto& other : model.fallbacks) other = plain(std::move(other), tokens);
+  return model;
+}
+
+/// The tokens that the context leaves to the transcript.
+std::size_t transcript_room(const integrations::model_settings& model, std::size_t tokens) {
+  return model.context > tokens ? model.context - tokens : 0;
+}
+
+/// Those of them that the messages may take, without the words around them.
+std::size_t reading_room(const integrations::model_settings& model, std::size_t tokens) {
+  const auto fixed = tokens + estimated_tokens(summary_instructions(tokens)) + 64;
+  return model.context > fixed ? model.context - fixed : 0;
 }
 
 /// The ends of a text that is too long all the same.
@@ -47,14 +59,12 @@ std::size_t summary_tokens(const integrations::model_settings& model, std::size_
 }
 
 std::size_t summary_reading_room(const integrations::model_settings& model, std::size_t room) {
-  const auto tokens = summary_tokens(model, room);
-  const auto fixed = tokens + estimated_tokens(summary_instructions(tokens)) + 64;
-  return model.context > fixed ? model.context - fixed : 0;
+  return reading_room(model, summary_tokens(model, room));
 }
 
 summary_call::summary_call(std::shared_ptr<agent_runtime> runtime, summary_order order, actors::step_poster post)
     : runtime_(std::move(runtime)), order_(std::move(order)), post_(std::move(post)),
-      requested_model_(order_.model.name) {}
+      requested_model_(order_.model.name), chain_(plain(order_.model, order_.tokens)) {}
 
 /// The actor that ran it has died: nobody else ends the operation.
 summary_call::~summary_call() {
@@ -97,15 +107,25 @@ void summary_call::opened(const outcome<created>& made) {
   ask();
 }
 
+/// For the model that is asked now. The plan was made for the first one; another can read less.
+std::string summary_call::transcript() {
+  const auto& model = chain_.now();
+  auto readable = fit_into(order_.plan.to_read, reading_room(model, order_.tokens));
+  unread_ = readable.left_out;
+  return cut_to(transcript_of(readable.messages), transcript_room(model, order_.tokens));
+}
+
 void summary_call::ask() {
-  auto model = order_.model;
-  make_plain(model, order_.tokens);
   model_request request;
   request.instructions = summary_instructions(order_.tokens);
   request.scope = order_.scope.text();
   request.tenant = order_.tenant;
-  const auto room = model.context > order_.tokens ? model.context - order_.tokens : 0;
-  request.messages.emplace_back(user_message{cut_to(transcript_of(order_.plan.to_read), room)});
+  auto text = transcript();
+  const auto model = chain_.with_fallbacks([&, tokens = estimated_tokens(text)](const auto& other) {
+    return tokens <= transcript_room(other, order_.tokens);
+  });
+  request.messages.emplace_back(user_message{std::move(text)});
+  given_up_ = {};
   const std::lock_guard lock(runtime_->models_guard);
   if (!runtime_->models) return; // the process ends
   // Weak: this object holds the call.
@@ -124,18 +144,39 @@ void summary_call::take(const model_event& event) {
   } else if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
     requested_model_ = other->to;
     if (other->spent != model_usage{}) spent_elsewhere_.emplace_back(other->from, other->spent);
+    given_up_ += other->spent;
+    chain_.note_falls(1);
     text_.clear();
   } else if (const auto* end = std::get_if<model_events::finished>(&event)) {
     const bool was_cut = end->why == model_events::stop::length;
-    if (was_cut || end->why == model_events::stop::end) return finished(end->usage, was_cut);
-    end_failed(failure_of(failure_code::model_refused, "the model would not write a summary"), end->usage);
+    const auto usage = with_earlier(end->usage);
+    if (was_cut || end->why == model_events::stop::end) return finished(usage, was_cut);
+    end_failed(failure_of(failure_code::model_refused, "the model would not write a summary"), usage);
   } else if (const auto* failed = std::get_if<model_events::failed>(&event)) {
-    end_failed(failed->why, failed->usage);
+    if (!fall_back(*failed)) end_failed(failed->why, with_earlier(failed->usage));
   }
+}
+
+/// Asks the next model, whose context is smaller, with less. False if another model cannot answer, or there is none.
+bool summary_call::fall_back(const model_events::failed& failed) {
+  if (!text_.empty() || !integrations::may_another_model_answer(failed.why) || !chain_.next()) return false;
+  if (const auto spent = usage_less(failed.usage, given_up_); spent != model_usage{})
+    spent_elsewhere_.emplace_back(requested_model_, spent);
+  before_ += failed.usage;
+  requested_model_ = chain_.now().name;
+  call_.reset();
+  ask();
+  return true;
+}
+
+model_usage summary_call::with_earlier(model_usage usage) const {
+  usage += before_;
+  return usage;
 }
 
 void summary_call::finished(const model_usage& usage, bool was_cut) {
   auto summary = order_.plan.summary;
+  summary.unread += unread_;
   summary.text = std::move(text_);
   while (!summary.text.empty() && static_cast<unsigned char>(summary.text.back()) <= ' ') summary.text.pop_back();
   if (summary.text.empty()) return end_failed(failure_of(failure_code::error, "the model wrote no summary"), usage);
@@ -203,8 +244,9 @@ void summary_call::cut(std::unique_ptr<integrations::model_call> call) {
   phase_ = phase::ending;
   auto& running = *call;
   running.cancel([self = shared_from_this(), held = std::shared_ptr<integrations::model_call>(std::move(call))] {
-    self->post_(
-        [self, held] { self->end_failed(failure_of(failure_code::error, "the stream was closed"), held->used()); });
+    self->post_([self, held] {
+      self->end_failed(failure_of(failure_code::error, "the stream was closed"), self->with_earlier(held->used()));
+    });
   });
 }
 

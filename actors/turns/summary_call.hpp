@@ -10,6 +10,7 @@
 
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/compaction.hpp"
+#include "actors/turns/model_chain.hpp"
 
 namespace quell::controller::turns {
 
@@ -22,14 +23,14 @@ struct summary_order {
   operation_id id;
   scope_path scope;
   records::person owner;
-  std::optional<operation_id> parent; ///< none: it is an operation of the scope
   std::string tenant{};               ///< the token whose share of a limited model it takes; "" = that of its scope
+  std::optional<operation_id> parent; ///< none: it is an operation of the scope
   std::optional<operation_id> root;   ///< of the parent's tree
   std::shared_ptr<turn_tree> tree;    ///< of the parent's turn, whose budget it uses; none: only that of the day
   std::string agent;                  ///< for which it is written
   std::optional<std::uint64_t> as_of; ///< a cancel of the scope after this seq comes before it
-  integrations::model_settings model;
-  std::size_t tokens = 0; ///< of the summary, at most
+  integrations::model_settings model; ///< its fallback models may have smaller contexts
+  std::size_t tokens = 0;             ///< of the summary, at most
   compaction plan;
   std::optional<operation_id> sub_agent;            ///< whose conversation it is; none: the scope's
   std::shared_ptr<actors::agent_handle> stopped_by; ///< gets the stop of the operation
@@ -60,7 +61,10 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   enum class phase : std::uint8_t { opening, asking, ending, over };
   void opened(const outcome<created>& made);
   void ask();
+  std::string transcript();
   void take(const model_event& event);
+  bool fall_back(const model_events::failed& failed);
+  model_usage with_earlier(model_usage usage) const;
   void cut(std::unique_ptr<integrations::model_call> call);
   void finished(const model_usage& usage, bool was_cut);
   void end_failed(fault why, const model_usage& usage);
@@ -82,6 +86,10 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   std::string text_;
   std::string requested_model_;                                      ///< the configured name
   std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up
+  model_chain chain_;
+  model_usage before_;       ///< of calls before this one: their models could not answer
+  model_usage given_up_;     ///< by models that this call gave up
+  std::uint64_t unread_ = 0; ///< messages that the model was not shown, because its context is smaller
   std::unique_ptr<integrations::model_call> call_;
 };
 

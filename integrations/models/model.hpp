@@ -77,6 +77,10 @@ struct model_settings {
   std::vector<model_settings> fallbacks; ///< those models, for a call; theirs are not followed
 };
 
+/// Whether another model can perhaps answer a request that failed so, if nothing of an answer was shown. None can that
+/// was refused, or was too long.
+bool may_another_model_answer(const fault& why);
+
 /// The error in these settings, if any, so that a configuration is checked before a turn uses it. Reads the script of a
 /// scripted model. The fault names the model and never contains the key.
 std::optional<fault> wrong_settings(const model_settings& settings);

@@ -33,6 +33,12 @@ std::string seconds(milliseconds time) {
 
 } // namespace
 
+bool may_another_model_answer(const fault& why) {
+  return has_code(why, failure_code::model_overloaded) || has_code(why, failure_code::model_unavailable) ||
+         has_code(why, failure_code::model_unpaid) || has_code(why, failure_code::model_timeout) ||
+         has_code(why, failure_code::model_cut);
+}
+
 milliseconds backoff(const model_settings& settings, std::uint32_t coming, double random) {
   const double doubled = static_cast<double>(settings.first_backoff.count()) *
                          static_cast<double>(std::uint64_t{1} << std::min(coming < 2 ? 0U : coming - 2, 30U));
@@ -58,13 +64,13 @@ void running_call::begin_route(time_point now) {
   phase_ = phase::resting;
   rest_end_ = since_ = now;
   whole_end_ = now + settings().whole_timeout;
+  waited_ = milliseconds(0);
   tries_ = 0;
 }
 
 void running_call::step(time_point now) {
   if (over()) return;
   if (phase_ != phase::resting && try_ && try_->wake() <= now) try_->tick(now);
-  waited_ = milliseconds(0);
   if (ended_) {
     phase_ = phase::over;
     try_.reset();
@@ -97,6 +103,7 @@ bool running_call::may_begin(time_point now) {
     return false;
   }
   if (was_queued) {
+    const auto waited = std::chrono::duration_cast<milliseconds>(now - since_);
     whole_end_ += now - since_;
     waited_ += waited;
     listening_->tell(model_events::admitted{settings().name, waited});
@@ -104,7 +111,6 @@ bool running_call::may_begin(time_point now) {
   return true;
 }
 
-    const auto waited = std::chrono::duration_cast<milliseconds>(now - since_);
 void running_call::begin_try(time_point now) {
   // A listener can cancel its call while it hears of a wait or of another model: then nothing is asked any more.
   if (listening_->is_cut() || !may_begin(now) || listening_->is_cut()) return;
@@ -180,11 +186,7 @@ void running_call::after_error(time_point now) {
 
 /// Asks the next model if this one cannot answer and nothing was shown.
 bool running_call::fall_back(const fault& why, time_point now) {
-  if (has_reported_ || at_ + 1 >= routes_.size()) return false;
-  if (!has_code(why, failure_code::model_overloaded) && !has_code(why, failure_code::model_unavailable) &&
-      !has_code(why, failure_code::model_unpaid) && !has_code(why, failure_code::model_timeout) &&
-      !has_code(why, failure_code::model_cut))
-    return false;
+  if (has_reported_ || at_ + 1 >= routes_.size() || !may_another_model_answer(why)) return false;
   const std::string from = settings().name;
   const auto spent = usage_less(usage_, reported_usage_);
   reported_usage_ = usage_;
@@ -242,12 +244,12 @@ running_call::time_point running_call::deadline() const {
   return time_point::max();
 }
 
-running_call::time_point running_call::next() const { return try_ ? std::min(deadline(), try_->wake()) : deadline(); }
-
 /// The call gives up its place in the row then.
 running_call::time_point running_call::queue_end() const {
   return since_ + std::max(settings().queue_timeout - waited_, milliseconds(0));
 }
+
+running_call::time_point running_call::next() const { return try_ ? std::min(deadline(), try_->wake()) : deadline(); }
 
 void running_call::on_events(std::vector<model_event> events) {
   for (model_event& event : events) {

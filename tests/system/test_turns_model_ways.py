@@ -15,6 +15,7 @@ DIALECTS = {"openai": 'provider = "openai"', "anthropic": 'provider = "anthropic
             "responses": 'provider = "openai"\napi = "responses"\neffort = "low"'}
 OTHER = {"openai": "anthropic", "anthropic": "responses", "responses": "openai"}
 every = pytest.mark.parametrize("dialect", DIALECTS)
+SMALLER = ("anthropic", "responses")  # of fallback models; the first one is always OpenAI's
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": False}
 #: How models are to answer: each setting in at least one dialect.
 SET = {"openai": f'provider = "openai"\ntop_p = 0.5\ntool_choice = "any"\neffort = "low"\nresponse_schema = \'{json.dumps(SCHEMA)}\'',
@@ -32,6 +33,7 @@ def world():
         config += "".join(model(f"broke-{name}", kind, player.url, f'fallback = ["{OTHER[name]}"]') for name, kind in DIALECTS.items())
         config += "".join(model(f"small-{name}", kind.replace("2000", "1024"), player.url, "context = 6000\nmax_tokens = 1500") for name, kind in DIALECTS.items())
         config += model("patient", DIALECTS["openai"], player.url, 'idle_timeout = "5s"\nfirst_event_timeout = "5s"')
+        config += "".join(model(f"less-{name}", DIALECTS["openai"], player.url, f'retries = 0\nfallback = ["small-{name}"]') for name in SMALLER)
         config += "".join(model(f"set-{name}", kind, player.url, "temperature = 0.25") +
                           f'[[agents]]\nname = "own-{name}"\nmodel = "set-{name}"\nworkspace = "WORKSPACE"\ntools = ["exec"]\n'
                           'temperature = 0.75\ntool_choice = "auto"\n' for name, kind in SET.items())
@@ -229,6 +231,30 @@ def test_an_overloaded_model_is_replaced_and_the_watchers_hear_of_it(world):
     turn = c.say("falls", "too long for everybody", agent="falls")
     assert c.ended(turn)["error"]["code"] == "context_overflow" and not c.events(turn, "model_fallback")
     c.check_scope("falls")
+
+
+@pytest.mark.parametrize("dialect", SMALLER)
+def test_a_fallback_model_with_a_smaller_context_gets_what_fits_into_it(world, dialect):
+    c, player = world
+    scope = f"less-{dialect}"
+    assert c.ended(c.say(scope, "My brother is called Max.", agent="openai"))["status"] == "completed"
+    for i in range(12):
+        assert c.ended(c.say(scope, f"less {i} {dialect} " + "word " * 500, agent="openai"))["status"] == "completed"
+    text = f"first is busy, less {dialect}"
+    turn = c.say(scope, text, agent=scope)
+    over = c.ended(turn)
+    assert over["status"] == "completed" and over["turn"]["text"] == "All right.", over
+    [change] = c.events(turn, "model_fallback")
+    assert (change["data"]["from"], change["data"]["to"], change["data"]["code"]) == (scope, f"small-{dialect}", "model_overloaded"), change
+    large, small = player.of(text)
+    assert (large["dialect"], small["dialect"]) == ("openai", dialect)
+    body = str(small["body"])
+    assert len(str(large["body"])) > 6000 * 4 > 4500 * 4 > len(body), (len(str(large["body"])), len(body))
+    assert "My brother is called Max." in body and "Summary of the conversation so far" in body, body[:2000]
+    [compacted] = c.events(turn, "history_compacted")
+    assert c.operation(compacted["data"]["operation"])["status"] == "completed"
+    assert c.ended(c.say(scope, f"and then {dialect}", agent="openai"))["status"] == "completed"
+    c.check_scope(scope)
 
 
 @every

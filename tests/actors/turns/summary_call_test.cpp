@@ -1,15 +1,19 @@
-// The death of the actor that has a summary written: its operation ends once, whatever it was doing.
+// The death of the actor that has a summary written: its operation ends once, whatever it was doing. And models that
+// cannot answer.
 #include "actors/turns/summary_call.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>
 #include <vector>
 
+#include "actors/turns/context_fit.hpp"
 #include "controller/commands/command.hpp"
+#include "tests/actors/turns/played_models.hpp"
 
 using namespace quell;
 using namespace quell::controller;
 using namespace quell::controller::turns;
+using namespace quell::testing;
 
 namespace {
 
@@ -22,7 +26,10 @@ struct summary_world {
   std::shared_ptr<summary_call> call;
   const operation_id id = operation_id::fresh();
 
-  summary_world() {
+  std::vector<records::message_record> summaries;
+  std::vector<model_usage> used;
+
+  explicit summary_world(summary_order order = {}) {
     runtime->core.execute = [this](command_request&& what) {
       std::move(what).hand_to([this](const auto& given, const auto& reply) {
         using given_command = std::decay_t<decltype(given)>;
@@ -30,15 +37,19 @@ struct summary_world {
           openings.push_back([done = reply.done](const outcome<created>& made) { done(made); });
         else if constexpr (std::is_same_v<given_command, commands::close_model_call>)
           ends.push_back(given.what);
+        else if constexpr (std::is_same_v<given_command, commands::store_summary>) {
+          ends.push_back(given.call);
+          summaries.push_back(*given.summary);
+        }
       });
     };
-    summary_order order;
     order.id = id;
     order.scope = *scope_path::parse("team");
     call = std::make_shared<summary_call>(runtime, order, [this](std::function<void()> step) {
       if (!is_dead) steps.push_back(std::move(step));
     });
-    call->start({}, {}, [](const summary_end&) {});
+    call->start(
+        {}, [this](const model_usage& all) { used.push_back(all); }, [](const summary_end&) {});
   }
   void opens() {
     REQUIRE(openings.size() == 1);
@@ -94,4 +105,48 @@ TEST_CASE("a summary whose actor dies behind its end has no second one", "[compa
   REQUIRE(w.ends.size() == 1); // not asked, because it was stopped
   w.dies();
   CHECK(w.ends.size() == 1);
+}
+
+namespace {
+
+model_usage input_of(std::uint64_t tokens) {
+  model_usage usage;
+  usage.input_tokens = tokens;
+  return usage;
+}
+
+} // namespace
+
+TEST_CASE("a model with a smaller context writes a summary of less, if the first one cannot", "[compaction]") {
+  summary_order order;
+  order.tokens = 500;
+  order.model = played_model("large", 50'000);
+  order.model.fallbacks = {played_model("small", 4'000)};
+  for (int i = 0; i < 20; ++i) order.plan.to_read.emplace_back(user_message{long_text(1'000, std::to_string(i))});
+  summary_world w(order);
+  auto played = std::make_unique<played_models>();
+  auto& models = *played;
+  w.runtime->models = std::move(played);
+  w.opens();
+  w.runs();
+  CHECK(models.at(0).fallbacks().empty());
+  CHECK(estimated_tokens(models.at(0).request.messages) > 20'000);
+  models.play(model_events::failed{failure_of(failure_code::model_overloaded, "full"), input_of(7)});
+  w.runs();
+  CHECK(models.at(1).settings.name == "small");
+  CHECK(models.at(1).settings.max_tokens == 500);
+  CHECK(estimated_tokens(models.at(1).request.messages) <= 3'500);
+  CHECK_THAT(models.at(1).first_text(), Catch::Contains("left out"));
+  models.play(model_events::text{"Words."});
+  models.play(model_events::finished{model_events::stop::end, input_of(5)});
+  w.runs();
+  REQUIRE(w.summaries.size() == 1);
+  CHECK(summary_of(w.summaries[0]).unread > 0);
+  CHECK(w.used == std::vector<model_usage>{input_of(12)});
+  REQUIRE(w.ends.size() == 1);
+  CHECK(w.ends[0].used.model == "small");
+  CHECK(w.ends[0].used.usage == input_of(5));
+  REQUIRE(w.ends[0].given_up.size() == 1);
+  CHECK(w.ends[0].given_up[0].model == "large");
+  CHECK(w.ends[0].given_up[0].usage == input_of(7));
 }
