@@ -64,8 +64,9 @@ class Search(NamedTuple):
         return [f"-m{self.most_depth}", f"-w{self.hash_bits}", *(["-a", "-f", "-n"] if self.liveness else [])]
 
     def place(self, work: pathlib.Path) -> pathlib.Path:
-        """The folder of its verifier: one for each program, whatever else is wanted of it."""
-        words = "|".join([self.model, *self.spin_defines(), *self.gcc_flags()])
+        """The folder of its verifier: one for each program, whatever else is wanted of it. Another model has another one."""
+        texts = [model.read_text(encoding="utf-8") for model in sorted(HERE.glob("*.pml"))]
+        words = "|".join([self.model, *self.spin_defines(), *self.gcc_flags(), *texts])
         return work / f"{pathlib.Path(self.model).stem}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
 
