@@ -56,8 +56,8 @@ std::optional<queued_turn> conversations::leave(const operation_id& turn, const 
 }
 
 void conversations::note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope,
-                               turn_of what, const std::string& agent) {
-  begun_.insert_or_assign(turn, begun_turn{turn, owner, scope, what, agent});
+                               turn_of what, const std::string& agent, brought_by way) {
+  begun_.insert_or_assign(turn, begun_turn{turn, owner, scope, what, agent, way});
 }
 
 conversations::ownership conversations::of(const std::string& owner, const scope_path& scope) const {

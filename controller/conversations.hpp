@@ -25,6 +25,9 @@ struct queued_turn {
 /// The kind of message that a turn answers: the author of a refused stop does not become an owner of running work.
 enum class turn_of : std::uint8_t { message, refused_stop };
 
+/// Whether a chat brought the message of a turn: then its commands can wait for a human.
+enum class brought_by : std::uint8_t { person, chat };
+
 /// A live turn and the author of its message.
 struct begun_turn {
   operation_id turn;
@@ -32,6 +35,7 @@ struct begun_turn {
   scope_path scope;
   turn_of what;
   std::string agent = {}; ///< "" = unknown
+  brought_by way = brought_by::person;
 };
 
 class conversations {
@@ -53,7 +57,7 @@ class conversations {
 
   /// The turn of this author has begun; `ended` forgets it.
   void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what,
-                  const std::string& agent = {});
+                  const std::string& agent = {}, brought_by way = brought_by::person);
   void ended(const operation_id& operation) { begun_.erase(operation); }
   /// Whether this author owns work in a scope, by his turns there: a turn, only refused stops, none.
   enum class ownership : std::uint8_t { has_turn, was_refused, unknown };

@@ -81,7 +81,8 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
     left = std::move(*read);
   }
   const auto what = is_refused_stop(next.turn, history.kept) ? turn_of::refused_stop : turn_of::message;
-  runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what, row.name}, {}});
+  const auto way = is_by_chat(row.kind_data) ? brought_by::chat : brought_by::person;
+  runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what, row.name, way}, {}});
   const auto agent = agent_of(row);
   if (!agent) return give_up(next, no_agent(row));
   const auto workspaces = std::make_shared<turn_workspaces>(runtime_, row.scope, next.turn);

@@ -8,7 +8,7 @@ namespace quell::controller::commands {
 
 note_turn_begun::answer apply(const note_turn_begun& command, const context& with) {
   if (with.operations.view(command.turn, with.now))
-    with.talks.note_begun(command.turn, command.owner, command.scope, command.what, command.agent);
+    with.talks.note_begun(command.turn, command.owner, command.scope, command.what, command.agent, command.way);
   return {};
 }
 
@@ -18,6 +18,7 @@ std::string describe(const note_turn_begun& command) {
       .shown("owner", command.owner)
       .shown("scope", command.scope.text())
       .flag("refused_stop", command.what == turns::turn_of::refused_stop)
+      .flag("by_chat", command.way == turns::brought_by::chat)
       .done();
 }
 

@@ -18,6 +18,7 @@ struct note_turn_begun {
   scope_path scope;
   turns::turn_of what = turns::turn_of::message;
   std::string agent = {}; ///< that answers
+  turns::brought_by way = turns::brought_by::person;
 };
 
 note_turn_begun::answer apply(const note_turn_begun& command, const context& with);

@@ -25,6 +25,10 @@ std::string unheard_by(const turns::begun_turn& running, const turns::message_or
 
 } // namespace
 
+turns::brought_by way_of(const turns::message_order& order) {
+  return order.by.role == role::chat ? turns::brought_by::chat : turns::brought_by::person;
+}
+
 met_turn meet_running_turn(const turns::message_order& order, const context& with) {
   const auto manner = order.during.value_or(during_turn::queue);
   const auto running = with.talks.running(order.scope);
@@ -33,6 +37,8 @@ met_turn meet_running_turn(const turns::message_order& order, const context& wit
   if (!view || view->hot.now == status::cancelling) return {}; // it is being stopped: nothing is told to it any more
   if (manner == during_turn::steer) {
     if (running->owner != order.author.id) return {};
+    // A chat only names its people, and the commands of a turn that no chat began ask nobody.
+    if (way_of(order) == turns::brought_by::chat && running->way != turns::brought_by::chat) return {};
     auto unheard = unheard_by(*running, order);
     if (unheard.empty()) return {manner, running->turn, false};
     if (order.is_during_default) return {}; // a turn of its own gives it what it asks for

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/commands/context.hpp"
+#include "controller/conversations.hpp"
 #include "controller/message_order.hpp"
 
 namespace quell::controller::commands {
@@ -16,8 +17,10 @@ struct met_turn {
   std::string unheard = {};         ///< it would steer, and asks for this, which the running turn cannot give it
 };
 
-/// A turn is steered by the author of its message alone, because it acts for him; it is superseded by whoever could
-/// stop it with a word. Only reads.
+/// A token of role chat speaks for a chat.
+turns::brought_by way_of(const turns::message_order& order);
+/// A turn is steered by the author of its message alone, because it acts for him, and by a chat only if a chat began
+/// it; it is superseded by whoever could stop it with a word. Only reads.
 met_turn meet_running_turn(const turns::message_order& order, const context& with);
 /// The cancel of the turn that the message supersedes.
 cancel_order superseding(const turns::message_order& order, const operation_id& turn, boot_time received);

@@ -217,7 +217,7 @@ taken_message take_turn(const take_message& command, const context& with, const 
   if (before == 0)
     with.talks.note_begun(command.turn, order.author.id, order.scope,
                           reason.standing == standing::none ? turn_of::refused_stop : turn_of::message,
-                          command.agent->name);
+                          command.agent->name, way_of(order));
   const bool is_first = with.talks.enter({command.turn, order.scope});
   with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
   return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn, {}, fences};

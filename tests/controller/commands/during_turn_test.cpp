@@ -130,6 +130,27 @@ TEST_CASE("nobody steers a turn that acts for another person", "[during_turn]") 
   CHECK(taken.answer->during == manner::queue);
 }
 
+TEST_CASE("a chat steers only a turn that a chat began, whoever it says is speaking", "[during_turn]") {
+  during_world w;
+  const auto by_chat = [&](manner how, const char* scope) {
+    auto what = w.message(how);
+    what.order.by.role = role::chat;
+    what.order.scope = *scope_path::parse(scope);
+    return what;
+  };
+  const auto taken = w.done(by_chat(manner::steer, "a"));
+  REQUIRE(taken.answer);
+  CHECK(taken.answer->during == manner::queue);
+  CHECK_FALSE(taken.answer->met);
+
+  REQUIRE(w.done(by_chat(manner::queue, "b")).next == next_step::begin_turn);
+  CHECK(w.done(by_chat(manner::steer, "b")).answer->during == manner::steer);
+
+  // A later life names how its turns began.
+  w.done(commands::note_turn_begun{w.first.turn, "ada", w.a, turns::turn_of::message, "main", turns::brought_by::chat});
+  CHECK(w.done(by_chat(manner::steer, "a")).answer->during == manner::steer);
+}
+
 TEST_CASE("who steers asks for nothing that only a turn of its own can have", "[during_turn]") {
   using change = void (*)(turns::message_order&);
   const std::pair<const char*, change> unheard[] = {
