@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "protocol/scope.hpp"
 
@@ -25,9 +24,6 @@ struct bytes_refused {
   std::string why;                   ///< whose share, its limit, and when there is room again
   std::chrono::seconds free_after{}; ///< then there is room for as many
 };
-
-/// Whether this token, by its id, has a limited share of its own. The owner of the machine and quell itself have none.
-bool has_byte_share(std::string_view token);
 
 /// Thread-safe.
 class byte_quota {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "controller/json/instant.hpp"
-#include "controller/orders.hpp"
+#include "controller/token_shares.hpp"
 
 namespace quell::controller {
 
@@ -32,10 +32,6 @@ constexpr std::array setting{"bytes_per_day", "bytes_per_day_per_author", "bytes
 
 } // namespace
 
-bool has_byte_share(std::string_view token) {
-  return !token.empty() && token != bootstrap_token_id && token != own_token_id;
-}
-
 double byte_shares::used(kind what, const share& s, boot_time now) const {
   const auto passed = std::chrono::duration<double>(std::max(now - s.at, std::chrono::nanoseconds{0})).count();
   return std::max(0.0, s.used - passed * limit(what) / day);
@@ -43,7 +39,7 @@ double byte_shares::used(kind what, const share& s, boot_time now) const {
 
 std::vector<byte_shares::place> byte_shares::places_of(const byte_source& from) const {
   std::vector<place> found;
-  if (limit(kind::token) > 0 && !from.token_is_counted && has_byte_share(from.token))
+  if (limit(kind::token) > 0 && !from.token_is_counted && has_share(from.token))
     found.emplace_back(kind::token, from.token);
   if (limit(kind::author) > 0 && !from.author.empty()) found.emplace_back(kind::author, author_key(from));
   if (limit(kind::scope) > 0)

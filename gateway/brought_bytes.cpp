@@ -1,31 +1,38 @@
 // Counts request bodies for the day's shares of tokens, authors and scopes. The token is counted before the handler
 // reads the body, the others once the handler knows them.
+#include "controller/token_shares.hpp"
 #include "gateway/exchange.hpp"
 
 namespace quell::controller::http {
 
 byte_source exchange::byte_source_of_token() const {
   const auto* task = who.task ? gw.task_owners.find(*who.task) : nullptr;
-  if (task && has_byte_share(task->token)) return {task->token, "the token of task " + who.task->text(), {}};
+  if (task && has_share(task->token)) return {task->token, "the token of task " + who.task->text(), {}};
   return {who.token_id, "token '" + who.token_name + "'", {}};
 }
 
-void exchange::bring(const scope_path& scope, const std::string& author) {
-  if (!gw.options.bytes || body_bytes == 0) return;
-  auto from = byte_source_of_token();
+namespace {
+
+/// With the shares of the scope and the author. The token's was taken before the handler read the body.
+byte_source behind_token(const exchange& x, const scope_path& scope, const std::string& author) {
+  auto from = x.byte_source_of_token();
   from.author = author;
   from.scope = scope;
   from.token_is_counted = true;
-  if (const auto refused = gw.options.bytes->take(from, body_bytes)) throw bytes_problem(*refused);
+  return from;
+}
+
+} // namespace
+
+void exchange::bring(const scope_path& scope, const std::string& author) {
+  if (!gw.options.bytes || body_bytes == 0) return;
+  const auto refused = gw.options.bytes->take(behind_token(*this, scope, author), body_bytes);
+  if (refused) throw bytes_problem(*refused);
 }
 
 void exchange::note_brought(const scope_path& scope, const std::string& author, std::size_t bytes) {
   if (!gw.options.bytes || bytes == 0) return;
-  auto from = byte_source_of_token();
-  from.author = author;
-  from.scope = scope;
-  from.token_is_counted = true;
-  gw.options.bytes->add(from, bytes);
+  gw.options.bytes->add(behind_token(*this, scope, author), bytes);
 }
 
 problem exchange::bytes_problem(const bytes_refused& refused) const {

@@ -9,7 +9,6 @@
 #include "actors/turns/left_work.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
-#include "actors/turns/questions_by_chat.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "actors/turns/sub_agent.hpp"
 #include "actors/turns/sub_agent_place.hpp"
@@ -95,20 +94,9 @@ class returning : public std::enable_shared_from_this<returning> {
     const auto model = model_of(*runtime_->settings.get(), settings_);
     if (!model)
       return fail(failure_of(failure_code::unknown_model, "there is no model " + settings_.model + " configured"));
-    auto who = std::make_shared<agent_context>();
-    const auto& over = above_->who();
-    who->operation = row_.id;
-    who->root = over.root;
+    auto who = std::make_shared<agent_context>(context_below(above_->who(), row_.id, settings_, *model));
     who->scope = row_.scope;
     who->owner = row_.owner;
-    who->tenant = over.tenant;
-    who->is_sub_agent = true;
-    who->tree = over.tree;
-    who->is_by_chat = over.is_by_chat;
-    who->is_below_default = is_default_or_below(over);
-    who->workspaces = over.workspaces;
-    who->agent = settings_;
-    who->model = *model;
     find_tools(runtime_, settings_, {row_.id, call_, who->owner},
                [self = shared_from_this(), who, reported = std::move(reported),
                 left = std::move(*left)](tool_set tools) mutable {

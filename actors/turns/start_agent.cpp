@@ -41,6 +41,24 @@ own_outcome broken_end() {
   return end;
 }
 
+agent_context context_below(const agent_context& above, const operation_id& sub_agent, const agent_settings& settings,
+                            integrations::model_settings model) {
+  agent_context context;
+  context.operation = sub_agent;
+  context.root = above.root;
+  context.scope = above.scope;
+  context.owner = above.owner;
+  context.tenant = above.tenant;
+  context.is_sub_agent = true;
+  context.tree = above.tree;
+  context.is_by_chat = above.is_by_chat;
+  context.is_below_default = is_default_or_below(above);
+  context.workspaces = above.workspaces;
+  context.agent = settings;
+  context.model = std::move(model);
+  return context;
+}
+
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
                           std::function<void(bool is_broken, const std::shared_ptr<turn_port>&)> over,
                           kept_context context, resume_plan resumed) {
@@ -106,20 +124,8 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
   if (!model)
     return done({false, runtime->texts->failed(failure_code::unknown_model,
                                                "there is no model " + settings.model + " configured")});
-  auto context = std::make_shared<agent_context>();
-  context->operation = operation_id::fresh();
-  context->root = above.root;
-  context->scope = above.scope;
-  context->owner = above.owner;
-  context->tenant = above.tenant;
-  context->is_sub_agent = true;
-  context->tree = above.tree;
+  auto context = std::make_shared<agent_context>(context_below(above, operation_id::fresh(), settings, *model));
   context->began = runtime->core.now().boot;
-  context->is_by_chat = above.is_by_chat;
-  context->is_below_default = is_default_or_below(above);
-  context->workspaces = above.workspaces;
-  context->agent = settings;
-  context->model = *model;
   // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
   const auto begin = [=](tool_set tools) {
     context->agent.instructions += tools.notice;

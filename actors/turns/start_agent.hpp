@@ -20,6 +20,10 @@ struct running_agent {
 /// The end of the operation of an agent whose actor died. This end stops everything that lives below it.
 own_outcome broken_end();
 
+/// The context of a sub-agent, by that of the agent above it. Without its tools, and without its first start.
+agent_context context_below(const agent_context& above, const operation_id& sub_agent, const agent_settings& settings,
+                            integrations::model_settings model);
+
 /// Makes `start.port`. `context`: what is known about the conversation that it starts with. `resumed`: after a restart.
 /// `over` runs on the agent's thread, after everything that the agent did is durable.
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,

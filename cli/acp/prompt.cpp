@@ -95,12 +95,15 @@ event_loop::handle prompt::keep(event_loop::handle call) {
   return call;
 }
 
+json prompt::cancelled_before_its_turn() {
+  return {{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", json()}, {"proven", true}}}}}};
+}
+
 void prompt::cancel(const std::string& reason) {
   if (is_over_ || is_cancelled_) return;
   is_cancelled_ = true;
   if (has_end_) return ended(std::exchange(end_, json())); // it came before the cancel
-  if (!stream_)
-    return respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", json()}, {"proven", true}}}}}});
+  if (!stream_) return respond(cancelled_before_its_turn());
   stream_->stop(reason);
   bound_by(default_grace + beyond_grace);
 }

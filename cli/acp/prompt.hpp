@@ -32,6 +32,9 @@ class prompt {
     std::function<bool()> has_room;
   };
 
+  /// The result of the request of a prompt that was cancelled before its turn began.
+  static json cancelled_before_its_turn();
+
   /// `message`: body of POST /v1/messages; the images become files of its scope first.
   prompt(api& controller, json message, std::vector<prompt_image> images, milliseconds reconnect, editor_shows editor,
          callbacks c);

@@ -179,8 +179,7 @@ void server::cancel_held(const std::function<bool(const mcp::message&)>& fits) {
     if (goes) ended.push_back(m.id);
     return goes;
   });
-  for (const auto& id : ended) // nothing of it ever ran
-    reply(id, {{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", json()}, {"proven", true}}}}}});
+  for (const auto& id : ended) reply(id, prompt::cancelled_before_its_turn());
 }
 
 void server::cancel_held_of(const json& params) {
