@@ -6,6 +6,7 @@ from harness.turns import TurnCluster
 from harness.waiting import until
 
 STUBBORN = "trap '' TERM; while :; do sleep 1000; done #"
+LATER = 60
 GONE = {"error": "Turn not found or already completed"}
 
 
@@ -40,6 +41,15 @@ budget = { timeout = "5s" }
 name = "short"
 model = "script"
 budget = { model_calls = 1 }
+[[models]]
+name = "priced"
+provider = "scripted"
+base_url = "WORKSPACE/../script.json"
+price = { input = 1, output = 2 }
+[[agents]]
+name = "counted"
+model = "priced"
+budget = { max_tokens = 1000, max_cost = 0.001, model_calls = 9, width = 3 }
 [[approval]]
 tool = "exec"
 match = "rm *"
@@ -66,6 +76,10 @@ def script(m):
         {"when": {"user": "helper", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "two lists"}}]}]},
         {"when": {"user": "two lists", "round": 1}, "steps": [{"calls": [listing(), listing("./")]}]},
         {"when": {"user": "status", "round": 1}, "steps": [{"calls": [{"name": "session_status", "input": {}}]}]},
+        *({"when": {"user": "look again", "round": n}, "usage": {"input": 10, "output": 3},
+           "steps": [{"delay_ms": LATER}, {"calls": [{"name": "session_status", "input": {}}]}]} for n in (1, 2)),
+        {"when": {"user": "delegate", "round": 1}, "steps": [{"calls": [{"name": "spawn_agent", "input": {"task": "look around"}}]}], "usage": {"input": 10, "output": 3}},
+        {"when": {"user": "look around", "round": 1}, "steps": [{"calls": [{"name": "session_status", "input": {}}]}], "usage": {"input": 10, "output": 3}},
         {"when": {"user": "too often", "round": 1}, "steps": [{"calls": [listing()]}]},
         {"when": {"result": ""}, "text": "Done."},
         {"text": "You said {{text}}."},
@@ -195,3 +209,36 @@ def test_session_status_says_what_is_left_of_each_budget(c):
     turn = c.say("records/status", "status")
     complete(c, turn)
     assert c.results("records/status", turn)[0]["result"]["result"]["budget"]["time_ms"]["left"] is None
+
+
+def statuses(c, turn):
+    return [call["result"] for call in (c.operation(o["id"]) for o in reversed(c.below(turn, kind="tool_call"))) if call["name"] == "session_status"]
+
+
+def test_session_status_counts_the_time_that_passes_and_what_is_spent(c):
+    turn = c.say("records/counted", "look again", agent="counted")
+    complete(c, turn)
+    first, second = (r["result"]["result"] for r in c.results("records/counted", turn))
+    tolerance = 5  # times are cut to whole milliseconds
+    assert first["elapsed_ms"] >= LATER - tolerance, first
+    assert second["elapsed_ms"] >= first["elapsed_ms"] + LATER - tolerance, (first, second)
+    for n, status in enumerate((first, second), 1):
+        budget, cost = status["budget"], status["budget"]["cost"]
+        assert budget["model_calls"] == {"limit": 9, "used": n, "left": 9 - n}, status
+        assert budget["tokens"] == {"limit": 1000, "used": 13 * n, "left": 1000 - 13 * n}, status
+        assert cost["limit"] == 0.001 and cost["used"] == pytest.approx(16e-6 * n) and cost["left"] == pytest.approx(0.001 - 16e-6 * n), status
+    earlier = second["calls"][0]
+    assert earlier["state"] == "answered" and 0 <= earlier["elapsed_ms"] <= second["elapsed_ms"], second
+
+
+def test_session_status_of_a_sub_agent_counts_the_whole_turn(c):
+    turn = c.say("records/whole", "delegate", agent="counted")
+    complete(c, turn)
+    status, = statuses(c, turn)
+    status = status["result"] if "result" in status else status
+    budget = status["budget"]
+    at_once = budget["sub_agents_of_the_turn_at_once"]
+    assert at_once["used"] == 1 and at_once["left"] == at_once["limit"] - 1, status
+    assert budget["sub_agents_at_once"]["used"] == 0, status
+    assert budget["tokens"] == {"limit": 1000, "used": 26, "left": 974}, status
+    assert budget["model_calls"]["used"] == 2, status
