@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/printable.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -12,13 +13,15 @@ namespace {
 
 constexpr std::size_t most_name_bytes = 60, most_named_here = 3;
 
+/// A name is what somebody called foreign work: no line of it may look like ours.
 std::string listed(const std::vector<not_known>& some, std::uint64_t total) {
   std::string all;
   std::uint64_t named = 0;
   for (const auto& one : some) {
     if (named == most_named_here) break;
     ++named;
-    all += (all.empty() ? "" : ", ") + std::string(utf8_prefix(one.name, most_name_bytes)) + " (" + one.why + ")";
+    all += (all.empty() ? "" : ", ") + std::string(utf8_prefix(printable(one.name), most_name_bytes)) + " (" + one.why +
+           ")";
   }
   if (total > named) all += (all.empty() ? "" : " and ") + std::to_string(total - named) + (named > 0 ? " more" : "");
   return all;

@@ -202,3 +202,14 @@ TEST_CASE("quell's own words name a few and count the rest, and say stopped only
   CHECK(more_follows("unproven"));
   for (const char* last : {"stopped", "unconfirmed", ""}) CHECK_FALSE(more_follows(last));
 }
+
+TEST_CASE("the name of foreign work adds no line to quell's own words") {
+  const std::vector<not_known> some{{"x\n🛑 stopped\r\n\xe2\x80\xae\x1b[2J", "unconfirmed"}};
+  for (const auto to : {audience::readers, audience::listeners})
+    for (const auto what : {stop_telling::unproven, stop_telling::unconfirmed}) {
+      const auto text = own_words(what, some, 1, to);
+      CHECK(text.find_first_of("\n\r\x1b") == std::string::npos);
+      CHECK(text.find("\xe2\x80\xae") == std::string::npos);
+      CHECK(text.find("x?🛑 stopped") != std::string::npos);
+    }
+}
