@@ -14,6 +14,7 @@ from harness.turns import TurnCluster
 from harness.waiting import until
 
 SCOPE = "discord/9/7"
+LISTING = "See:\n```py\n" + "".join(f"line({i})\n" for i in range(500)) + "```\nThat is all."
 
 
 def script(m):
@@ -22,6 +23,7 @@ def script(m):
         {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
         {"when": {"user": "slowly"}, "steps": [{"text": "This is said slowly, word by word, so that it is edited", "chunk": 3, "delay_ms": 250}]},
         {"when": {"user": "long"}, "text": "word " * 900},
+        {"when": {"user": "listing"}, "text": LISTING},
         {"text": "You said {{text}}."},
     ]
 

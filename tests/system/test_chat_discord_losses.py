@@ -7,7 +7,7 @@ from harness import processes
 from harness.cluster import marker
 from harness.discord import FakeDiscord, interaction
 from harness.waiting import until
-from test_chat_discord import SCOPE, DiscordCluster, wait_text
+from test_chat_discord import LISTING, SCOPE, DiscordCluster, wait_text
 
 
 @pytest.fixture
@@ -34,6 +34,21 @@ def test_a_reply_survives_more_errors_than_a_few_and_comes_once(world):
     d.message("hello")
     stands(d, "You said hello.", 60)
     assert [m["content"] for m in d.found("MADE")].count("You said hello.") == 1, d.found("MADE")
+
+
+def test_code_that_needs_several_messages_is_code_in_each_of_them(world):
+    _, d, _ = world
+    d.message("listing")
+    stands(d, "That is all.")
+    parts = [s["content"] for s in d.all_standing()]
+    assert len(parts) > 2 and parts[0].startswith("See:\n```py\nline(0)\n"), parts
+    assert all(p.startswith("```py\nline(") for p in parts[1:-1]), parts
+    # A reader never sees half of a block, not even while the answer comes.
+    for request in [*d.found("REST", method="POST"), *d.found("REST", method="PATCH")]:
+        content = request["body"].get("content", "")
+        assert content.count("```") % 2 == 0 and len(content) <= 2000, content
+    code = [line for p in parts for line in p.split("\n") if line.startswith("line(")]
+    assert code == [line for line in LISTING.split("\n") if line.startswith("line(")]
 
 
 def test_a_short_reply_keeps_no_button(world):
@@ -215,6 +230,49 @@ def test_a_deleted_channel_stops_what_runs_there(world):
     until(lambda: processes.marked(m), "the command to run")
     d.do("tell", type="CHANNEL_DELETE", data={"id": "7", "guild_id": "9", "type": 0})
     until(lambda: not processes.marked(m) and not c.live(), "it to be gone")
+
+
+def replies_in(c, d, *places):
+    """Starts an endless reply in each of these channels and threads of guild 9; returns whether each of them runs."""
+    for place in places:
+        d.message("endless", channel_id=place)
+    runs = lambda: [len([t for t in c.operations(scope=f"discord/9/{p}", kind="turn", status="running")]) for p in places]
+    until(lambda: runs() == [1] * len(places), lambda: f"a reply in each of {places}: {runs()}")
+    return runs
+
+
+def test_a_deleted_channel_stops_what_runs_in_its_threads(world):
+    c, d, _ = world
+    for thread, channel in (("70", "7"), ("80", "8")):
+        d.do("tell", type="THREAD_CREATE", data={"id": thread, "parent_id": channel, "guild_id": "9", "type": 11})
+    runs = replies_in(c, d, "7", "70", "80")
+    d.do("tell", type="CHANNEL_DELETE", data={"id": "7", "guild_id": "9", "type": 0})
+    until(lambda: runs() == [0, 0, 1], lambda: f"the channel and its thread to be stopped: {runs()}")
+    c.cancel(scope="discord")
+
+
+def test_a_deleted_thread_stops_what_runs_there_and_nothing_beside_it(world):
+    c, d, _ = world
+    for thread in ("70", "71"):
+        d.do("tell", type="THREAD_CREATE", data={"id": thread, "parent_id": "7", "guild_id": "9", "type": 11})
+    runs = replies_in(c, d, "7", "70", "71")
+    d.do("tell", type="THREAD_DELETE", data={"id": "70", "guild_id": "9", "parent_id": "7", "type": 11})
+    until(lambda: runs() == [1, 0, 1], lambda: f"the thread alone to be stopped: {runs()}")
+    cancel, = c.api("GET", "/v1/cancels").json["cancels"]
+    assert cancel["reason"] == "its thread was deleted", cancel
+    c.cancel(scope="discord")
+
+
+def test_a_server_that_removes_the_bot_stops_what_runs_there_and_an_outage_does_not(world):
+    c, d, _ = world
+    runs = replies_in(c, d, "7", "8")
+    d.do("tell", type="GUILD_DELETE", data={"id": "9", "unavailable": True})
+    d.do("tell", type="GUILD_DELETE", data={"id": "10"})
+    d.message("hello", channel_id="11")  # heard behind both
+    stands(d, "You said hello.")
+    assert runs() == [1, 1]
+    d.do("tell", type="GUILD_DELETE", data={"id": "9"})
+    until(lambda: runs() == [0, 0], lambda: f"everything of the server to be stopped: {runs()}")
 
 
 def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world):

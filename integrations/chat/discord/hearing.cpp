@@ -45,8 +45,12 @@ void bot::on_dispatch(const std::string& type, const std::string& data) {
     return;
   }
   if (type != "CHANNEL_DELETE" && type != "THREAD_DELETE") return;
-  if (const auto place = discord_scope(guild, id))
-    hear_end_of(*place, type == "THREAD_DELETE" ? "its thread was deleted" : "its channel was deleted");
+  const auto end = [&](const std::string& which, const std::string& why) {
+    if (const auto place = discord_scope(guild, which)) hear_end_of(*place, why);
+  };
+  if (type == "THREAD_DELETE") return end(id, "its thread was deleted");
+  for (const auto& thread : threads_.below(id)) end(thread, "its channel was deleted"); // their ends are not told
+  end(id, "its channel was deleted");
 }
 
 bool bot::is_cancel(const incoming_message& message) const {
