@@ -273,3 +273,29 @@ TEST_CASE("the silence of a lease that ran out is not counted from a controller 
   CHECK(f.end_of("a")->error_code == "worker_lost");
   CHECK(f.end_of("a")->error_message == "the lease ran out before the controller was heard again");
 }
+
+TEST_CASE("the silence behind a lease that ran out is told in milliseconds below a second", "[table]") {
+  const auto [silence, told] = GENERATE(std::pair{900ms, "900 ms"}, std::pair{999ms, "999 ms"},
+                                        std::pair{1000ms, "1 s"}, std::pair{1999ms, "1 s"}, std::pair{2000ms, "2 s"});
+  table_fixture f;
+  f.lease.welcomed(f.now.boot, 900ms);
+  f.runs("a", 1);
+  f.pass(silence);
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->error_message == std::string("the lease ran out: no contact with the controller for ") + told);
+}
+
+TEST_CASE("what a worker without a lease was given says so when it never ran", "[table]") {
+  table_fixture f;
+  f.lease = {};
+  f.start_arrives("held", 1);
+  f.held("held");
+  CHECK(f.gone.empty());
+  f.hears(worker::task_ended_here{f.id("held"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("held");
+  REQUIRE(f.end_of("held"));
+  CHECK(f.end_of("held")->error_code == "worker_lost");
+  CHECK(f.end_of("held")->error_message == "the worker had no lease; the task never ran");
+  CHECK(f.end_of("held")->evidence == proof::never_ran);
+}

@@ -292,8 +292,11 @@ task_still_there guardian::describe(guarded_task& task, std::int64_t now) {
     if (out.processes.size() == 20) break;
     auto view = view_of(pid);
     if (view.state.empty()) continue;
-    if (task.killing && view.state == "D" && is_stuck(stat_of(pid))) out.why = unproven_why::stuck_in_kernel;
-    if (task.killing && ::kill(pid, 0) < 0 && errno == EPERM) out.why = unproven_why::no_permission;
+    if (task.killing) {
+      const bool may_be_signalled = ::kill(pid, 0) == 0 || errno != EPERM;
+      const auto why = why_not_ended(stat_of(pid), may_be_signalled);
+      if (why != unproven_why::kill_in_flight) out.why = why;
+    }
     out.processes.push_back(std::move(view));
   }
   if (task.killing) out.kill_again_at = boot_time{std::max(now, task.retry_at == never ? now : task.retry_at)};

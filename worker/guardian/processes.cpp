@@ -87,6 +87,12 @@ process_stat stat_of(pid_t pid) {
   return out;
 }
 
+unproven_why why_not_ended(const process_stat& s, bool may_be_signalled) {
+  constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>
+  if (!may_be_signalled) return unproven_why::no_permission;
+  return s.state == 'D' && (s.flags & exiting) == 0 ? unproven_why::stuck_in_kernel : unproven_why::kill_in_flight;
+}
+
 pid_t tracer_of(pid_t pid) {
   char path[64];
   std::snprintf(path, sizeof path, "%d/status", pid);

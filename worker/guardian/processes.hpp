@@ -50,12 +50,9 @@ process_stat stat_of(pid_t pid);
 /// The pid of the process's tracer (ptrace); 0: no tracer, or the process no longer exists.
 pid_t tracer_of(pid_t pid);
 
-/// After a SIGKILL: the process sleeps in the kernel, unreachable for signals. A process that is exiting sleeps there,
-/// too.
-constexpr bool is_stuck(const process_stat& s) {
-  constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>
-  return s.state == 'D' && (s.flags & exiting) == 0;
-}
+/// Why a process is still there after a SIGKILL: it sleeps in the kernel, unreachable for signals; or it may not be
+/// signalled; or the kill is under way. A process that is exiting sleeps in the kernel, too.
+unproven_why why_not_ended(const process_stat& s, bool may_be_signalled);
 
 /// Appends the children of a process with this many threads.
 void children_of(pid_t pid, int threads, std::vector<pid_t>& out);
