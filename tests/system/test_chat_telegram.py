@@ -6,7 +6,7 @@ import pytest
 
 from harness.cluster import free_ports
 from harness.peers import Program, installed
-from harness.telegram import CONFIG, ENVIRONMENT, TOKEN, FakeTelegram
+from harness.telegram import CONFIG, ENVIRONMENT, MIA, TOKEN, FakeTelegram
 from harness.turns import TurnCluster
 from harness.waiting import until
 
@@ -133,6 +133,31 @@ def test_updates_are_neither_lost_nor_taken_twice_over_crashes(world):
     until(lambda: len(c.turns()) == 12 and not c.operations(scope="telegram", kind="turn", status="live"), "all turns to have ended", 120)
     texts = [m["text"] for m in c.messages("telegram/5") if m["role"] == "user"]
     assert texts == [f"number {i}" for i in range(12)]
+
+
+def test_what_is_said_while_quelld_is_dead_is_answered_by_its_next_life(world):
+    telegram, c = world
+    telegram.say("hello")
+    telegram.see(lambda all: [m["text"] for m in all] == ["You said hello."] and not all[0]["markup"], "the first answer")
+    telegram.say("endless", user={**MIA, "id": 6, "first_name": "Noa"}, chat=6)
+    telegram.see(lambda all: all and len(all[0]["text"]) > 20, "some of the reply", chat=6)
+    c.kill_controller()
+    telegram.say("one")
+    telegram.say("stop", user={**MIA, "id": 6, "first_name": "Noa"}, chat=6)
+    telegram.say("hello everybody", chat=-100)  # not to the bot
+    telegram.say("@clanky_bot two", chat=-100)
+    telegram.say("three")
+    c.start_controller()
+    telegram.see(lambda all: [m["text"] for m in all[1:]] == ["You said one.", "You said three."], "both answers, in order")
+    telegram.see(lambda all: [m["text"] for m in all] == ["You said two."], "the group's answer", chat=-100)
+    until(lambda: not c.operations(scope="telegram", kind="turn", status="live"), "the endless reply to be stopped")
+    until(telegram.confirmed, "all updates to be taken")
+    c.restart()  # nothing of it comes again
+    telegram.say("four")
+    telegram.see(lambda all: [m["text"] for m in all[1:]] == ["You said one.", "You said three.", "You said four."], "each answer once")
+    assert [m["text"] for m in telegram.shown(-100)] == ["You said two."]
+    stopped, = [t for t in c.turns("telegram/6")]
+    assert stopped["status"] == "cancelled", stopped
 
 
 def test_telegram_may_be_down_and_come_back(world):

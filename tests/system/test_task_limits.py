@@ -65,6 +65,27 @@ def test_no_task_gets_more_than_its_worker_gives(cluster):
     assert done.returncode == 7 and 200 <= int(done.stdout) < 300, done
 
 
+def limits_in_force(id):
+    """What the kernel enforces for this task, by the file of its own cgroup or directory."""
+    return {os.path.basename(f): open(f).read().split()[0] for name in ("memory.max", "memory.limit_in_bytes", "pids.max", "cpu.max", "cpu.cfs_quota_us")
+            for f in glob.glob(f"/sys/fs/cgroup/**/t-{id}/{name}", recursive=True) if open(f).read().split()[0] not in ("max", "-1")}
+
+
+def test_the_flags_of_quell_run_reach_the_kernel(cluster):
+    for controller in ("memory", "pids", "cpu"):
+        need(cluster, controller)
+    waiting = cluster.quell_background("run", "--scope", "flags", "--memory", "96MiB", "--pids", "30", "--cpu", "0.25", "--", "sleep", "1000")
+    o = until(lambda: next(iter(cluster.operations(scope="flags", status="running")), None), "the task to run")
+    task = cluster.operation(o["id"])["task"]
+    assert (task["memory_bytes"], task["pids"], task["cpu"]) == (96 * MIB, 30, 0.25), task
+    assert sorted(limits_in_force(o["id"]).values()) == sorted([str(96 * MIB), "30", "25000"]), limits_in_force(o["id"])
+    assert cluster.cancel(scope="flags")["report"]["proven"] is True
+    waiting.wait(timeout=60)
+    done = cluster.quell("run", "--memory", "100MiB", "--", "python3", "-c", EAT)
+    assert done.returncode == 137 and b"fits" not in done.stdout, done
+    assert cluster.quell("run", "--memory", "1GiB", "--", "python3", "-c", EAT, check=0).stdout == b"fits\n"
+
+
 def test_processors(cluster):
     need(cluster, "cpu")
     o = cluster.start("sleep", "1000", task_cpu=1.5, scope="processors")
@@ -92,6 +113,23 @@ def test_a_limit_that_cannot_be_kept_is_refused_and_doctor_says_so(cluster):
     assert done.returncode == 125 and f"its {unable[0]} cannot be limited by this worker" in done.stderr.decode(), done
     assert f"The {unable[0]} of a task cannot be limited" in cluster.quell("doctor").stdout.decode()
     assert cluster.quell("run", "--", "true").returncode == 0
+
+
+@pytest.mark.parametrize("level", levels())
+def test_a_worker_s_own_memory_and_processors_hold_for_tasks_that_ask_for_nothing(level):
+    with Cluster(workers=1, worker_flags=["--containment", level, "--memory", "100MiB", "--cpu", "0.5"]) as c:
+        c.unable = " ".join(c.worker("w1")["containment_limits"])
+        for controller in ("memory", "cpu"):
+            need(c, controller)
+        o = c.wait_status(c.start("python3", "-c", EAT)["id"], "failed")
+        assert "more memory than its limit of 100 MiB" in o["error"]["message"], o
+        # More than it gives is not given; less is.
+        o = c.start("python3", "-c", EAT, task_memory_bytes=800 * MIB)
+        assert "its limit of 100 MiB" in c.wait_status(o["id"], "failed")["error"]["message"]
+        o = c.start("sleep", "1000", scope="both", task_cpu=4.0, task_memory_bytes=50 * MIB)
+        c.wait_status(o["id"], "running")
+        assert {v for k, v in limits_in_force(o["id"]).items() if k != "pids.max"} == {str(50 * MIB), "50000"}, limits_in_force(o["id"])
+        assert c.cancel(scope="both")["report"]["proven"] is True
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a worker without rights is started by root")
