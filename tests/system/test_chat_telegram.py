@@ -152,6 +152,7 @@ def test_what_is_said_while_quelld_is_dead_is_answered_by_its_next_life(world):
     telegram.see(lambda all: [m["text"] for m in all] == ["You said two."], "the group's answer", chat=-100)
     until(lambda: not c.operations(scope="telegram", kind="turn", status="live"), "the endless reply to be stopped")
     until(telegram.confirmed, "all updates to be taken")
+    until(lambda: not c.remembers("telegram")["shown"]["parts"], "quelld to know that Telegram has every answer")
     c.restart()  # nothing of it comes again
     telegram.say("four")
     telegram.see(lambda all: [m["text"] for m in all[1:]] == ["You said one.", "You said three.", "You said four."], "each answer once")
