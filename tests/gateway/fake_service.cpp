@@ -96,7 +96,14 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
       event.at = now();
       event.cancel = view.record.id;
       if (const auto* scope = std::get_if<records::target_scope>(&order.target)) event.scope = scope->scope;
-      publish(event, {records::put_cancel{view.record}});
+      std::vector<records::entry> batch{records::put_cancel{view.record}};
+      if (view.record.outcome == cancel_outcome::unknown_id) {
+        const auto& unknown = std::get<records::target_operation>(order.target).id;
+        const auto kept_until = now() + std::chrono::hours(1);
+        batch.push_back(records::put_tombstone{
+            {unknown, view.record.id, kept_until, order.by_token.token_id, order.by_token.prefix}});
+      }
+      publish(event, std::move(batch));
     }
     done(view);
   });
