@@ -87,7 +87,7 @@ CONTROL = """
     Rules-Requires-Root: binary-targets
 
     Package: tiny
-    Architecture: any
+    Architecture: all
     Description: a program that says hello
      It says hello.
 """
@@ -101,25 +101,25 @@ CHANGELOG = """
 RULES = """
     #!/usr/bin/make -f
     build build-arch:
-    \tgcc -o hello hello.c
+    \tsed 's/WHAT/hello/' hello.in > hello
     clean:
     \trm -rf hello debian/tiny debian/files
-    binary binary-arch: build-arch
+    binary binary-indep: build-arch
     \tmkdir -p debian/tiny/DEBIAN debian/tiny/usr/bin
     \tinstall -o root -g root -m 4755 hello debian/tiny/usr/bin/hello
     \tdpkg-gencontrol -ptiny -Pdebian/tiny
     \tdpkg-deb --build debian/tiny ..
-    build-indep binary-indep:
+    build-indep binary-arch:
 """
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("dpkg-buildpackage", "fakeroot", "gcc"))), reason="packages cannot be built here")
+@pytest.mark.skipif(not all(map(shutil.which, ("dpkg-buildpackage", "fakeroot"))), reason="packages cannot be built here")
 @pytest.mark.parametrize("user", ["root", "nobody"])
 def test_a_whole_package_is_built_in_a_task(user, tmp_path):
     source = tmp_path / "tiny"
     (source / "debian" / "source").mkdir(parents=True)
     for name, text in (("debian/control", CONTROL), ("debian/changelog", CHANGELOG), ("debian/rules", RULES), ("debian/source/format", "3.0 (native)\n"),
-                       ("hello.c", '#include <stdio.h>\nint main(void) { puts("hello"); }\n')):
+                       ("hello.in", "#!/bin/sh\necho WHAT\n")):
         (source / name).write_text(textwrap.dedent(text).lstrip("\n"))
     (source / "debian" / "rules").chmod(0o755)
     for parent in list(tmp_path.parents)[:-2]:
