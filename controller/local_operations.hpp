@@ -100,7 +100,8 @@ class local_operations {
                           moment now) = 0;
   /// Gives the message its seq and returns the seq.
   virtual std::uint64_t add_message(records::message_record message, moment now) = 0;
-  /// Keeps late evidence beside an end without proof, once.
+  /// Keeps late evidence beside an end without proof, once; also beside an end of an earlier life, of which only the
+  /// store knows whether it was proven: the caller has looked. No effect on an operation that lives.
   virtual void note_outcome(const operation_id& id, std::string json) = 0;
   /// Adds a call that never became an operation, together with its result.
   virtual void add_closed_call(records::call_record call) = 0;

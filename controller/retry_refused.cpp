@@ -10,13 +10,14 @@ namespace quell::controller {
 
 namespace {
 
-/// Rows that no newer row can replace: those of conversations (inserts, and results of which the first one stays), and
-/// what is added to a sum.
+/// Rows that no newer row can replace: those of conversations (inserts, and results of which the first one stays),
+/// what is added to a sum, and what came to light after an end.
 bool is_history(const records::entry& e) {
   return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
          std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||
          std::holds_alternative<records::acknowledge_message>(e) || std::holds_alternative<records::add_cost>(e) ||
-         std::holds_alternative<records::put_call_change>(e) || std::holds_alternative<records::put_turn_ending>(e);
+         std::holds_alternative<records::put_call_change>(e) || std::holds_alternative<records::put_turn_ending>(e) ||
+         std::holds_alternative<records::put_late>(e);
 }
 
 } // namespace

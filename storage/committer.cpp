@@ -27,6 +27,7 @@ struct change_counter {
   controller::row_changes& changes;
   void operator()(const update_operation& e) const { changes.note(e.id); }
   void operator()(const put_call_change& e) const { changes.note(e.operation); }
+  void operator()(const records::put_late& e) const { changes.note(e.operation); }
   void operator()(const records::drop_operation& e) const { changes.note(e.id); }
   template <class Other>
   void operator()(const Other&) const {}

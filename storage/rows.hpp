@@ -23,6 +23,7 @@ extern const std::string insert_operation_sql;
 extern const std::string insert_bulk_sql;
 extern const std::string update_live_sql;  ///< the operation stays live
 extern const std::string update_ended_sql; ///< the operation becomes or already is terminal
+extern const std::string put_late_sql;     ///< changes nothing while it lives, or if a late word is kept
 extern const std::string put_cancel_sql;
 extern const std::string put_cutoff_sql;
 extern const std::string put_tombstone_sql;
@@ -67,6 +68,7 @@ void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, 
 /// Throws `mismatch` if the operation does not exist, or if it is terminal and this write would change its end.
 void write_hot(SQLite::Statement& update_live, SQLite::Statement& update_ended, const operation_id& id,
                const operation_hot& hot);
+void write_late(SQLite::Statement& put, const operation_id& id, const std::string& late);
 void write_cancel(SQLite::Statement& put, const cancel_record& record);
 void write_cutoff(SQLite::Statement& put, const cutoff_record& record);
 void write_tombstone(SQLite::Statement& put, const tombstone_record& record);

@@ -166,6 +166,7 @@ const std::string insert_bulk_sql = "INSERT INTO operation_bulk (seq, cold) VALU
 const std::string update_live_sql = "UPDATE operation SET " + hot_assignments + " WHERE id=? AND ended_seq=0";
 const std::string update_ended_sql =
     "UPDATE operation SET " + hot_assignments + ", ended_seq=? WHERE id=? AND ended_seq IN (0, ?)";
+const std::string put_late_sql = "UPDATE operation SET late=? WHERE id=? AND ended_seq<>0 AND late IS NULL";
 
 const std::string operation_columns =
     "seq, id, as_of, kind, name, scope, parent, root, detached, owner, via_token, created_at, ended_seq, " +
@@ -224,6 +225,11 @@ void write_hot(SQLite::Statement& update_live, SQLite::Statement& update_ended, 
   run(statement);
   if (statement.getChanges() != 1)
     throw mismatch("operation " + id.text() + " is not in the store, or is terminal and may not change its end");
+}
+
+void write_late(SQLite::Statement& put, const operation_id& id, const std::string& late) {
+  binder(put).text(late).id(id);
+  run(put);
 }
 
 operation_record read_operation(SQLite::Statement& row) {

@@ -51,13 +51,13 @@ struct writer::statements {
         settle_call(database, settle_call_sql), acknowledge(database, acknowledge_message_sql),
         add_cost(database, add_cost_sql), prune_cost(database, prune_cost_sql),
         put_turn_cost(database, put_turn_cost_sql), drop_turn_cost(database, "DELETE FROM turn_cost WHERE turn = ?"),
-        change_call(database, change_call_sql) {}
+        change_call(database, change_call_sql), put_late(database, put_late_sql) {}
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
       event_range, prune, newest_audit, put_audit, prune_audit, drop_bulk, drop_operation, drop_cancel, insert_message,
       discard, end_message, insert_call, settle_call, acknowledge, add_cost, prune_cost, put_turn_cost, drop_turn_cost,
-      change_call;
+      change_call, put_late;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, *e.record); }
@@ -106,6 +106,7 @@ struct writer::statements {
   void operator()(const put_call& e) { write_call(insert_call, e.record); }
   void operator()(const put_call_result& e) { write_outcome(settle_call, e.operation, e.outcome); }
   void operator()(const put_call_change& e) { write_call_change(change_call, e.operation, e.changed); }
+  void operator()(const records::put_late& e) { write_late(put_late, e.operation, e.late); }
   void operator()(const discard_message& e) {
     binder(discard).id(e.turn);
     run(discard);

@@ -121,10 +121,14 @@ void live_ledger::add_closed_call(records::call_record call) {
 }
 
 void live_ledger::note_outcome(const operation_id& id, std::string json) {
-  records::operation_hot* hot = silent_ends_.find(id);
-  if (hot == nullptr || !hot->late.empty()) return;
-  hot->late = std::move(json);
-  effects_.journal.emplace_back(records::update_operation{id, *hot});
+  if (records::operation_hot* hot = silent_ends_.find(id)) {
+    if (!hot->late.empty()) return;
+    hot->late = std::move(json);
+    effects_.journal.emplace_back(records::update_operation{id, *hot});
+    return;
+  }
+  if (find(id) != none || recent_.find(id)) return; // it lives, or its end was proven
+  effects_.journal.emplace_back(records::put_late{id, std::move(json)});
 }
 
 std::vector<open_turn> live_ledger::open_turns() const {

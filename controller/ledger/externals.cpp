@@ -136,8 +136,7 @@ outcome<operation_id> live_ledger::end_external(const owner_report& report, cons
 }
 
 void live_ledger::note_late_report(const owner_report& report, moment now) {
-  if (silent_ends_.find(report.operation) != nullptr)
-    note_outcome(report.operation, late_report_text(report, now.wall));
+  note_outcome(report.operation, late_report_text(report, now.wall));
 }
 
 /// As many signals as one answer has room for, at least one.

@@ -72,6 +72,12 @@ struct put_call_change {
   operation_id operation;
   std::string changed; ///< see call_record
 };
+/// What came to light of an operation's end after it: the first word is kept, a later one changes nothing; without
+/// effect while the operation lives, and if its row is gone.
+struct put_late {
+  operation_id operation;
+  std::string late; ///< JSON text, see operation_hot
+};
 /// The user's message for this turn was taken back before the turn began.
 struct discard_message {
   operation_id turn;
@@ -124,7 +130,7 @@ using entry =
     std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
                  put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
                  drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message, add_cost,
-                 put_turn_cost, drop_turn_cost, put_call_change, put_turn_ending>;
+                 put_turn_cost, drop_turn_cost, put_call_change, put_turn_ending, put_late>;
 
 /// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
 /// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.

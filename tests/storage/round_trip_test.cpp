@@ -287,3 +287,22 @@ TEST_CASE("only the newest events are kept") {
   CHECK((*reader)->oldest_event().value() == kept.front().id);
   CHECK(kept.size() == 400 - kept.front().id + 1);
 }
+
+TEST_CASE("what comes to light of an end is kept once, and changes nothing else") {
+  temp_directory directory;
+  store s(directory.path());
+  auto over = operation(5, "a"), other = operation(7, "a");
+  auto end = ended(over, 6, status::cancelled);
+  REQUIRE_FALSE(s.write({put_operation{over}, end, put_operation{other}}));
+  auto reader = open_reader(directory.path());
+  REQUIRE(reader);
+  REQUIRE_FALSE(s.write({put_late{other.id, "\"lives\""}, put_late{operation_id::fresh(), "\"is gone\""},
+                         put_late{over.id, "\"first\""}, put_late{over.id, "\"second\""}}));
+  REQUIRE_FALSE(s.write({put_late{over.id, "\"third\""}}));
+  over.hot = end.hot;
+  over.hot.late = "\"first\"";
+  CHECK((*reader)->operation(over.id).value() == over);
+  CHECK((*reader)->operation(other.id).value() == other);
+  REQUIRE_FALSE(s.write({records::drop_operation{over.id}}));
+  CHECK_FALSE(s.write({put_late{over.id, "\"too late\""}}));
+}

@@ -19,8 +19,11 @@ TEST_CASE("each change of an operation's row is counted before its notice") {
   REQUIRE_FALSE(s.write({ended(one, 50)}));
   const auto after_end = changes->of(one.id);
   CHECK(after_end != before);
+  REQUIRE_FALSE(s.write({records::put_late{one.id, "1"}}));
+  const auto after_word = changes->of(one.id);
+  CHECK(after_word != after_end);
   REQUIRE_FALSE(s.write({records::drop_operation{one.id}}));
-  CHECK(changes->of(one.id) != after_end);
+  CHECK(changes->of(one.id) != after_word);
 }
 
 TEST_CASE("a refused change is counted, too: a reader looks again, and finds what is there") {

@@ -280,3 +280,28 @@ TEST_CASE("what somebody else says later of a call that a restart interrupted is
   CHECK(w.row("a2a__clerk").late == R"({"server":"done"})");
   CHECK(w.row("exec").late.empty());
 }
+
+TEST_CASE("what somebody else says in a later life about an end is kept, once and beside an end alone") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("a2a__clerk", "turn"));
+  REQUIRE(w.call("exec", "turn"));
+  REQUIRE(w.begin("a2a__clerk"));
+  w.cancels("a2a__clerk");
+  own_outcome nothing_known;
+  nothing_known.as = status::failed;
+  w.core->actors()->finish_local(w.id("a2a__clerk"), nothing_known, w.now);
+  w.roll_out();
+  REQUIRE(is_terminal(w.row("a2a__clerk").now));
+  w.restart();
+  const auto was = w.row("a2a__clerk");
+  for (const auto* word : {R"({"server":"done"})", R"({"server":"ignored"})"})
+    w.core->actors()->note_outcome(w.id("a2a__clerk"), word);
+  w.core->actors()->note_outcome(w.id("exec"), R"({"server":"done"})");
+  w.core->actors()->note_outcome(operation_id::fresh(), R"({"server":"done"})"); // its row is gone
+  w.take();
+  auto with_word = was;
+  with_word.late = R"({"server":"done"})";
+  CHECK(w.row("a2a__clerk") == with_word);
+  CHECK(w.row("exec").late.empty());
+}

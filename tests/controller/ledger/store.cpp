@@ -26,6 +26,10 @@ void remembered_store::apply(const std::vector<records::entry>& batch) {
       if (hot.stop && (!update->hot.stop || update->hot.stop->seq != hot.stop->seq))
         broken.push_back("the first stop of an operation was changed");
       hot = update->hot;
+    } else if (const auto* late = std::get_if<records::put_late>(&e)) {
+      const auto at = operations.find(late->operation);
+      if (at != operations.end() && at->second.hot.ended_seq != 0 && at->second.hot.late.empty())
+        at->second.hot.late = late->late;
     } else if (const auto* cancel = std::get_if<records::put_cancel>(&e)) {
       const auto& report = cancel->record.report;
       const auto receipts = std::accumulate(report.receipts.begin(), report.receipts.end(), std::uint64_t{0});
