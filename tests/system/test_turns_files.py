@@ -7,7 +7,8 @@ import pytest
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-CONFIG = '[[agents]]\nname = "sleeper"\ncommand = ["sh", "-c", "sleep $1", "sh", "{prompt}"]\nworkspace = "WORKSPACE"\n'
+CONFIG = ('[[agents]]\nname = "sleeper"\ncommand = ["sh", "-c", "sleep $1", "sh", "{prompt}"]\nworkspace = "WORKSPACE"\n'
+          '[[agents]]\nname = "below"\nmodel = "script"\nworkspace = "WORKSPACE"\n')
 LINES = [f"line {i}" for i in range(8)]
 
 
@@ -31,7 +32,11 @@ def script():
         ("edit it", [edit("seen", "two", "TWO")]),
         ("two edits", [edit("seen", "one", "ONE"), edit("./seen", "three", "THREE")]),
         ("through a link", [write("link", "new")]),
-        ("blocked", [write("blocked/f", "1"), write("blocked/f", "2")]))]
+        ("blocked", [write("blocked/f", "1"), write("blocked/f", "2")]),
+        ("write above and below", [write("both/f", "above"), {"name": "spawn_agent", "input": {"agent": "below", "task": "as a sub-agent"}}]),
+        ("as a sub-agent", [write("./both/../both/f", "below")]),
+        ("write last", [write("both/f", "last")]),
+        ("elsewhere", [write("elsewhere", "x")]))]
     return answers + [{"when": {"result": ""}, "text": "Done."}, {"text": "You said {{text}}."}]
 
 
@@ -143,3 +148,30 @@ def test_a_stop_ends_the_writer_that_runs_and_the_one_that_waits_for_it(c):
     assert [r["ok"] for r in results(c, "files/blocked2", "blocked")] == [True, True]
     assert got(c, "blocked/f") == "2"
     c.check_scope("files/blocked")
+
+
+def test_a_turn_its_sub_agent_and_another_turn_write_one_file_in_the_order_of_their_calls(c):
+    folder = os.path.join(c.workspace, "both")
+    os.makedirs(folder)
+    lock = os.open(folder, os.O_RDONLY)
+
+    def called(turn, count):
+        until(lambda: len([e for e in c.events(turn, "tool_start") if e["data"]["name"] == "write"]) == count, "the call of write")
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever writes there waits
+        turn = c.say("files/both", "write above and below")
+        called(turn, 2)
+        other = c.say("files/both2", "write last")
+        called(other, 1)
+        # What is called later, and for another file, is done meanwhile: a task of theirs would run by now.
+        assert [r["ok"] for r in results(c, "files/elsewhere", "elsewhere")] == [True]
+        assert len(c.below(turn, kind="task")) == 1 and not c.below(other, kind="task"), "one writer at a time"
+    finally:
+        os.close(lock)
+    for one in (turn, other):
+        assert c.ended(one)["status"] == "completed", c.operation(one)
+    assert got(c, "both/f") == "last"
+    order = [e["type"] for e in c.stored_events() if e["type"] in ("operation_started", "operation_completed")
+             and e["operation"] in [o["id"] for x in (turn, other) for o in c.below(x, kind="task")]]
+    assert order == ["operation_started", "operation_completed"] * 3, order
