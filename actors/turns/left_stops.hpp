@@ -1,5 +1,5 @@
 // Calls of remote agents that were cancelled while quelld ended: whoever works on such a call is told to stop by the
-// next life, which knows its task by the name that the store has.
+// next life, which knows its task by the name that the store has. If the agent was lost, it is asked what came of it.
 #pragma once
 
 #include <memory>

@@ -31,6 +31,14 @@ class agent_server final : public mcp_server {
   std::unique_ptr<mcp_call> follow(const std::string& task, std::function<void(mcp_call_event)> listener) override {
     return begin({}, std::move(listener), {}, task);
   }
+  void ask_end(const std::string& task, late_result_listener tell) override {
+    auto channel = std::make_shared<mcp_call_channel>(nullptr);
+    channel->hear(std::move(tell));
+    const bool is_put = thread_.jobs()->put([number = ++numbers_, channel, task](agent_talk& talk, agent_time now) {
+      talk.ask_end(number, channel, task, now);
+    });
+    if (!is_put) channel->became("ignored");
+  }
 
  private:
   std::unique_ptr<mcp_call> begin(const std::string& input_json, std::function<void(mcp_call_event)> listener,

@@ -61,13 +61,14 @@ void agent_talk::list(mcp_server::tools_reply reply, time_point now) {
 
 void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& input_json,
                        const std::string& operation, const std::string& task, time_point now) {
-  const auto refuse = [&](fault why) { channel->tell(mcp_call_events::failed{std::move(why), false}); };
+  const bool is_followed = !task.empty(); // then it goes on there, whatever happens here
+  const auto refuse = [&](fault why) { channel->tell(mcp_call_events::failed{std::move(why), is_followed}); };
   if (is_over_) return refuse(failure_of(server_code::a2a_unreachable, who() + ": quelld is ending"));
   if (calls_.size() >= a2a_limits::open_calls)
-    return refuse(
-        failure_of(server_code::a2a_refused, who() + ": too many calls of it are open; wait until some have ended"));
+    return refuse(failure_of(is_followed ? server_code::a2a_unreachable : server_code::a2a_refused,
+                             who() + ": too many calls of it are open; wait until some have ended"));
   call one(files_);
-  if (task.empty()) {
+  if (!is_followed) {
     auto order = read_order(input_json);
     if (!order) return refuse(order.error());
     one.order = std::move(*order);
@@ -86,6 +87,15 @@ void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> cha
     look(number, kept, now);
   else
     send(number, kept, now);
+}
+
+void agent_talk::ask_end(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& task,
+                         time_point now) {
+  begin(number, std::move(channel), {}, {}, task, now);
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return; // it could not begin, and the channel knows
+  found->second.is_cancelled = found->second.is_only_asked = true;
+  found->second.give_up_at = now + a2a_limits::cancel_timeout;
 }
 
 void agent_talk::send(call_number number, call& one, time_point now) {
@@ -118,7 +128,7 @@ void agent_talk::look(call_number number, call& one, time_point now) {
 
 void agent_talk::stop(call_number number, call& one, time_point now) {
   one.stop_at = time_point::max();
-  if (one.stopping != 0 || one.view.id().empty() || !card_) return;
+  if (one.is_only_asked || one.stopping != 0 || one.view.id().empty() || !card_) return;
   const auto reason = excerpt(one.reason, 500);
   one.stopping =
       ask(purpose::stop, number,

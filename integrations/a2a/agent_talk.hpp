@@ -38,6 +38,8 @@ class agent_talk {
   /// `task`: of an earlier life, only followed; "" = the message of `input_json` is sent.
   void begin(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& input_json,
              const std::string& operation, const std::string& task, time_point now);
+  /// Only asks what became of this task; the channel is told like that of a cancelled call.
+  void ask_end(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& task, time_point now);
   void cancel(call_number number, const std::string& reason, time_point now);
   void stop_waiting(call_number number);
   /// Handles what has arrived and whatever is due.
@@ -66,7 +68,8 @@ class agent_talk {
     std::string operation;
     task_view view;
     bool is_sent = false, is_named = false, is_ended = false, is_cancelled = false, is_followed = false;
-    bool is_refused = false; ///< the agent would not cancel it
+    bool is_refused = false;    ///< the agent would not cancel it
+    bool is_only_asked = false; ///< `is_cancelled` without a cancel: nothing stops the task
     std::string reason, shown;
     exchange_id sending = 0, looking = 0, stopping = 0;
     time_point look_at = time_point::max(), stop_at = time_point::max(), give_up_at = time_point::max();

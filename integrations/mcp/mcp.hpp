@@ -137,6 +137,10 @@ class mcp_server {
   /// The same for a task of an earlier life that a call's `named` event gave: nothing is sent but questions about it.
   /// nullptr: this kind of server has no such tasks.
   virtual std::unique_ptr<mcp_call> follow(const std::string& task, std::function<void(mcp_call_event)> listener) = 0;
+  /// Asks what became of a task of an earlier life that nobody stops. `tell` is called exactly once, possibly before
+  /// this returns, with what a cancel that comes too late would be told: `ignored` if the task has not ended within the
+  /// wait of a cancel, or nobody can say.
+  virtual void ask_end(const std::string& /*task*/, late_result_listener tell) { tell("ignored"); }
 };
 
 /// Notifications of a server outside of any call. Each can be empty; they run on the listeners' thread.

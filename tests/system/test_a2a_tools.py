@@ -234,8 +234,32 @@ def test_an_agent_that_a_stop_could_not_reach_is_told_by_the_next_life(world):
     c.start_controller()
     agent.wait_for_call("CancelTask")
     until(lambda: [t["status"]["state"] for t in agent.tasks.values()] == ["TASK_STATE_CANCELED"], "the task to be stopped")
+    assert c.late(turn) == "done"
     call = c.operation(c.call(turn)["id"])
     assert (call["status"], call["stop"]["receipt"]) == ("cancelled", "unconfirmed") and len(agent.sent()) == 1, call
+    c.restart()  # it knows, and tells nobody again
+    c.until_offered()
+    assert c.operation(call["id"]) == call and len(agent.named("CancelTask")) == 1
+
+
+def test_the_true_end_of_a_task_that_was_given_up_is_recorded_by_the_next_life(world):
+    c, agent = world
+    agent.forgets = True
+    result, = c.asked("go", {"message": "cut"})
+    assert error_of(result)["code"] == "outcome_unknown", result
+    turn, = (o["id"] for o in c.operations(kind="turn", scope="far"))
+    before = c.operation(c.call(turn)["id"])
+    c.restart()  # nobody knows yet: that is no outcome
+    agent.wait_for_call("GetTask", 2)
+    c.until_offered()
+    assert c.operation(before["id"]) == before
+    c.kill_controller()
+    agent.forgets = False
+    agent.release("cut")
+    c.start_controller()
+    assert c.late(turn) == "too_late"
+    assert c.operation(before["id"]) == {**before, "late": {"server": "too_late"}}
+    assert c.results("far", turn) == [result] and not agent.named("CancelTask") and len(agent.sent()) == 1
 
 
 def test_an_agent_that_a_timeout_could_not_reach_is_told_by_the_next_life(world):
@@ -249,7 +273,7 @@ def test_an_agent_that_a_timeout_could_not_reach_is_told_by_the_next_life(world)
     agent.begin(agent.port)
     c.start_controller()
     agent.wait_for_call("CancelTask")
-    assert len(agent.sent()) == 1
+    assert c.late(turn) == "done" and len(agent.sent()) == 1
 
 
 def test_the_task_of_a_turn_that_goes_on_no_more_is_told_to_stop(world):

@@ -10,7 +10,9 @@
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/mcp_tools.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
 #include "controller/commands/command_request.hpp"
+#include "controller/commands/note_call_outcome.hpp"
 #include "tests/actors/refusing_store.hpp"
 
 using namespace quell;
@@ -74,10 +76,11 @@ struct kept_executor final : blocking_executor {
 struct noting_host final : mcp_host {
   explicit noting_host(std::function<void()> call) : mcp_host(nullptr, remote_ids("key")), on_stop(std::move(call)) {}
   void tools(std::vector<std::string>, mcp_user, std::function<void(offered)>) override {}
-  void when_ready(std::string name, operation_id call, reach_to why, when_known) override {
+  void when_ready(std::string name, operation_id call, reach_to why, when_known done) override {
     CHECK(name == "a2a:travel");
-    CHECK(why == reach_to::stop);
+    if (why == reach_to::work) return asked.push_back({call, std::move(done)});
     stopped.push_back(call);
+    stops.push_back(std::move(done));
     on_stop();
   }
   void user_over(operation_id) override {}
@@ -86,6 +89,35 @@ struct noting_host final : mcp_host {
 
   std::function<void()> on_stop;
   std::vector<operation_id> stopped;
+  std::vector<when_known> stops; ///< of these calls
+  std::vector<std::pair<operation_id, when_known>> asked;
+};
+
+/// Says this of every task.
+struct telling_server final : integrations::mcp_server {
+  struct call_there final : integrations::mcp_call {
+    explicit call_there(std::string says) : word(std::move(says)) {}
+    void cancel(std::string, integrations::late_result_listener late) override { late(word); }
+    void stop_waiting() override {}
+    void answer(std::uint64_t, integrations::mcp_answer) override {}
+    std::string word;
+  };
+  explicit telling_server(std::string says) : word(std::move(says)) {}
+  void tools(tools_reply) override {}
+  std::unique_ptr<integrations::mcp_call> call(const std::string&, const std::string&,
+                                               std::function<void(integrations::mcp_call_event)>,
+                                               const std::string&) override {
+    return nullptr;
+  }
+  std::unique_ptr<integrations::mcp_call> follow(const std::string&,
+                                                 std::function<void(integrations::mcp_call_event)>) override {
+    return std::make_unique<call_there>(word);
+  }
+  void ask_end(const std::string& task, integrations::late_result_listener tell) override {
+    asked_for = task;
+    tell(word);
+  }
+  std::string word, asked_for;
 };
 
 struct restarted_world {
@@ -94,6 +126,7 @@ struct restarted_world {
   std::shared_ptr<noting_host> host = std::make_shared<noting_host>([this] { pages_at_stop.push_back(store.pages); });
   std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
   kept_executor* reads = nullptr;
+  std::vector<std::pair<operation_id, std::string>> late; ///< kept outcomes
 
   restarted_world() {
     turn_settings settings;
@@ -102,6 +135,11 @@ struct restarted_world {
     runtime->settings.set(settings);
     runtime->core.now = [] { return moment{}; };
     runtime->mcp = host;
+    runtime->core.execute = [this](command_request&& what) {
+      const auto& given = static_cast<const command_variant&>(what.what());
+      if (const auto* note = std::get_if<commands::note_call_outcome>(&given))
+        late.emplace_back(note->call, note->json);
+    };
     auto kept = std::make_unique<kept_executor>();
     reads = kept.get();
     runtime->background_reads = std::move(kept);
@@ -149,4 +187,39 @@ TEST_CASE("a call that goes on and is stopped before an agent has it is passed o
   w.reads->run_all(w.store);
   CHECK(w.host->stopped == std::vector<operation_id>{w.store.rows[0].id});
   CHECK(w.reads->jobs.empty());
+}
+
+TEST_CASE("what an agent tells a later life of a call is kept, and silence is not", "[turns][a2a]") {
+  restarted_world w;
+  const bool was_stopped = GENERATE(true, false);
+  const std::string word = GENERATE("done", "too_late", "failed", "refused", "ignored");
+  auto& row = w.store.add(was_stopped ? status::cancelled : status::failed, was_stopped);
+  if (!was_stopped) row.hot.error = records::own_error(failure_code::outcome_unknown, "it does not answer");
+  const auto call = row.id;
+  w.begin();
+  REQUIRE(w.host->stops.size() == (was_stopped ? 1U : 0U)); // a lost task was never told to stop, and is not now
+  REQUIRE(w.host->asked.size() == (was_stopped ? 0U : 1U));
+  const auto server = std::make_shared<telling_server>(word);
+  (was_stopped ? w.host->stops[0] : w.host->asked[0].second)(server, {});
+  if (!was_stopped) CHECK(server->asked_for == "task of " + call.text());
+  if (word == "ignored")
+    CHECK(w.late.empty());
+  else
+    CHECK(w.late == std::vector{std::pair(call, R"({"server":")" + word + R"("})")});
+}
+
+TEST_CASE("an agent that a later life cannot reach leaves the call to the next one", "[turns][a2a]") {
+  restarted_world w;
+  w.store.add(status::cancelled, true);
+  for (const auto* late : {"", "{}"}) {
+    auto& lost = w.store.add(status::failed, false);
+    lost.hot.error = records::own_error(failure_code::outcome_unknown, "it does not answer");
+    lost.hot.late = late;
+  }
+  w.begin();
+  REQUIRE(w.host->stops.size() == 1);
+  REQUIRE(w.host->asked.size() == 1);
+  w.host->stops[0](nullptr, "it is away");
+  w.host->asked[0].second(nullptr, "it is away");
+  CHECK(w.late.empty());
 }

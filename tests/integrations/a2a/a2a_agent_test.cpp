@@ -325,3 +325,36 @@ TEST_CASE("a refusal that repeats the key is told without it", "[a2a]") {
   const auto call = client->call("send", R"({"message":"ask"})", refused.listener(), "op-1");
   CHECK(refused.failed().why.detail.find("bad token ***") != std::string::npos);
 }
+
+TEST_CASE("the end of a task that nobody stops is asked for, and waited for", "[a2a]") {
+  struct outcome_row {
+    const char* state;
+    const char* word;
+  };
+  for (const auto& row : {outcome_row{"CANCELED", "done"}, outcome_row{"COMPLETED", "too_late"},
+                          outcome_row{"FAILED", "failed"}, outcome_row{"", "ignored"}}) {
+    std::atomic<int> looks = 0;
+    far_agent far([&](const std::string&, const json&) -> std::optional<json> {
+      if (std::string(row.state).empty()) return a2a_error(-32001);
+      return a2a_result(a2a_task(++looks == 1 ? "WORKING" : row.state));
+    });
+    const auto client = far.client();
+    mcp_recorder recorder;
+    client->ask_end("t-1", recorder.late());
+    CHECK(recorder.wait_for_late() == row.word);
+    CHECK(far.count("CancelTask") == 0);
+    CHECK(far.count("SendMessage") == 0);
+  }
+}
+
+TEST_CASE("a task that quelld cannot ask for any more has not ended", "[a2a]") {
+  far_agent far([&](const std::string&, const json&) -> std::optional<json> { return std::nullopt; });
+  auto client = far.client();
+  mcp_recorder asked, followed;
+  client->ask_end("t-1", asked.late());
+  const auto call = client->follow("t-2", followed.listener());
+  far.server.until("the looks", [&] { return far.count("GetTask") == 2; });
+  client.reset();
+  CHECK(asked.wait_for_late() == "ignored");
+  CHECK(followed.failed().sent);
+}

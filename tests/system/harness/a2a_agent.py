@@ -19,6 +19,7 @@ class RemoteAgent:
         self.streaming, self.calls, self.tasks = streaming, [], {}
         self.changed, self.released = threading.Condition(), set()
         self.card_url = None
+        self.forgets = False  # it knows no task, as long as this is set
         self.begin(port)
 
     def begin(self, port):
@@ -140,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
             if method == "SendMessage":
                 return self.answer(200, wrap({"result": self.agent.send(params)}))
             task = self.agent.tasks.get(params["id"])
-            if not task:
+            if not task or self.agent.forgets:
                 return self.answer(200, wrap({"error": {"code": -32001, "message": "no such task"}}))
             if method == "GetTask":
                 return self.answer(200, wrap({"result": shown(task)}))
