@@ -33,11 +33,13 @@ struct ledger_settings {
   // 0 = no limit:
   std::size_t max_live_per_token = 0; ///< started with it, and by what was started with it
   std::size_t max_live_per_author = 0;
-  std::size_t max_live_per_scope = 0;   ///< in a scope and everything below it; the root has `max_live_operations`
-  std::size_t max_turns_per_author = 0; ///< running or waiting
-  milliseconds worker_lease{10000};     ///< for dead_by of tasks without their own
-  milliseconds longest_lease{60000};    ///< the longest lease that a worker ever gets: a handover's
-  std::size_t leaves_per_step = 1'000;  ///< how many operations one `step` stops
+  std::size_t max_live_per_scope = 0;  ///< in a scope and everything below it; the root has `max_live_operations`
+  std::size_t max_turns_per_token = 0; ///< as the next two: running or waiting
+  std::size_t max_turns_per_author = 0;
+  std::size_t max_turns_per_scope = 0;
+  milliseconds worker_lease{10000};    ///< for dead_by of tasks without their own
+  milliseconds longest_lease{60000};   ///< the longest lease that a worker ever gets: a handover's
+  std::size_t leaves_per_step = 1'000; ///< how many operations one `step` stops
   costs::cost_settings costs{};
 };
 

@@ -48,10 +48,12 @@ struct config {
   milliseconds defaults_tombstones{24 * 3600 * 1000};
   // [limits]
   std::uint64_t limits_operations = 2'000'000;
-  std::uint64_t limits_operations_per_token = 1'000'000; ///< as the next three: 0 = no limit
+  std::uint64_t limits_operations_per_token = 1'000'000; ///< as the next five: 0 = no limit
   std::uint64_t limits_operations_per_author = 1'000'000;
   std::uint64_t limits_operations_per_scope = 1'000'000;
+  std::uint64_t limits_turns_per_token = 20'000;
   std::uint64_t limits_turns_per_author = 2000;
+  std::uint64_t limits_turns_per_scope = 20'000;
   std::uint64_t limits_connections = 4096;
   std::uint64_t limits_bytes_per_day = 64ULL << 30; ///< of one token; as the next two: 0 = no limit
   std::uint64_t limits_bytes_per_day_per_author = 16ULL << 30;

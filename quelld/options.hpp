@@ -32,7 +32,9 @@ inline void set_options(ledger_settings& of, const config& from) {
   of.max_live_per_token = from.limits_operations_per_token;
   of.max_live_per_author = from.limits_operations_per_author;
   of.max_live_per_scope = from.limits_operations_per_scope;
+  of.max_turns_per_token = from.limits_turns_per_token;
   of.max_turns_per_author = from.limits_turns_per_author;
+  of.max_turns_per_scope = from.limits_turns_per_scope;
 }
 
 /// The words that stop something in any place.

@@ -131,24 +131,34 @@ std::optional<refusal> live_ledger::refuse_share(const create_order& order, cons
                                                         ", which is its limit (limits." + key +
                                                         "); wait until some have ended, or cancel some");
   };
+  const bool is_turn = order.kind == quell::kind::turn;
   if (has_share(via)) {
     const auto most = settings_.max_live_per_token, live = operations_.started_with(std::string(via));
-    const bool is_parents = takes_share_of_parent(order.by);
-    if (most > 0 && live >= most)
-      return full(is_parents ? "the token that this work was started with" : "token " + order.by.token_name, live,
-                  "operations", "operations_per_token");
+    const auto most_turns = settings_.max_turns_per_token;
+    const auto turns = is_turn ? operations_.turns_started_with(std::string(via)) : 0;
+    const auto whose = [&] {
+      return takes_share_of_parent(order.by) ? "the token that this work was started with"
+                                             : "token " + order.by.token_name;
+    };
+    if (most > 0 && live >= most) return full(whose(), live, "operations", "operations_per_token");
+    if (is_turn && most_turns > 0 && turns >= most_turns) return full(whose(), turns, "turns", "turns_per_token");
   }
   const auto theirs = operations_.share_of(std::string(via), author);
   const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
   if (most > 0 && theirs.live >= most)
     return full("author " + author, theirs.live, "operations", "operations_per_author");
-  if (order.kind == quell::kind::turn && most_turns > 0 && theirs.turns >= most_turns)
+  if (is_turn && most_turns > 0 && theirs.turns >= most_turns)
     return full("author " + author, theirs.turns, "turns", "turns_per_author");
-  if (settings_.max_live_per_scope == 0) return std::nullopt;
+  const auto most_here = settings_.max_live_per_scope, most_turns_here = is_turn ? settings_.max_turns_per_scope : 0;
+  if (most_here == 0 && most_turns_here == 0) return std::nullopt;
   for (std::optional<scope_path> at = scope; at; at = at->parent()) {
     const index known = scopes_.find(at->text());
-    if (known == none || scopes_[known].live < settings_.max_live_per_scope) continue;
-    return full("scope " + at->text(), scopes_[known].live, "operations", "operations_per_scope");
+    if (known == none) continue;
+    const scope_node& here = scopes_[known];
+    if (most_here > 0 && here.live >= most_here)
+      return full("scope " + at->text(), here.live, "operations", "operations_per_scope");
+    if (most_turns_here > 0 && here.turns >= most_turns_here)
+      return full("scope " + at->text(), here.turns, "turns", "turns_per_scope");
   }
   return std::nullopt;
 }

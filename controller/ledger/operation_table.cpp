@@ -39,6 +39,11 @@ std::size_t operation_table::started_with(const std::string& token) const {
   return known == none ? 0 : tokens_.holders(known);
 }
 
+std::size_t operation_table::turns_started_with(const std::string& token) const {
+  const index known = tokens_.find(token);
+  return known == none ? 0 : turns_of_tokens_.of(known);
+}
+
 author_share operation_table::share_of(const std::string& token, const std::string& author) const {
   const index with = tokens_.find(token), whose = owners_.find(author);
   return with == none || whose == none ? author_share{} : authors_.of(with, whose);
@@ -82,6 +87,7 @@ index operation_table::add(const records::operation_record& r) {
   put_in_list(x);
   if (n.as_of < n.seq) ++scopes_[n.scope].deferred;
   scopes_.count_live(n.scope, 1);
+  if (n.kind == quell::kind::turn) count_turn(n, 1);
   ++count_at(n);
   return x;
 }
@@ -95,6 +101,12 @@ requirement operation_table::requirement_of(const records::operation_record& r) 
           r.task.least_containment ? r.task.least_containment : least_,
           queue_of_guild(of_token ? r.via_token_id : r.scope.guild().text()),
           queue_of_author(r.owner.id)};
+}
+
+/// For its token and its scopes; its author's share counts it, too.
+void operation_table::count_turn(const operation_node& n, std::int64_t change) {
+  turns_of_tokens_.count(n.token, change);
+  scopes_.count_turns(n.scope, change);
 }
 
 /// Puts it in front of its parent's other children.
@@ -134,6 +146,7 @@ void operation_table::remove(index x) {
   take_from_list(x);
   if (n.as_of < n.seq) --scopes_[n.scope].deferred;
   scopes_.count_live(n.scope, -1);
+  if (n.kind == quell::kind::turn) count_turn(n, -1);
   if (n.is_stopped()) scopes_.count_stopping(n.scope, -1);
   --count_at(n);
   if (n.kind == quell::kind::exchange) std::erase(exchanges_, x);

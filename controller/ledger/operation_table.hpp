@@ -72,7 +72,8 @@ class operation_table {
   }
   /// Live ones, oldest first. No more than the voice clients can have at a time.
   const std::vector<index>& exchanges() const { return exchanges_; }
-  std::size_t started_with(const std::string& token) const; ///< live ones
+  std::size_t started_with(const std::string& token) const;       ///< live ones
+  std::size_t turns_started_with(const std::string& token) const; ///< of these, the turns
   /// Counts this author's live operations that were started with this token.
   author_share share_of(const std::string& token, const std::string& author) const;
   template <class Visit>
@@ -144,6 +145,7 @@ class operation_table {
     return n.is_stopped() ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   }
   requirement requirement_of(const records::operation_record& r) const;
+  void count_turn(const operation_node& n, std::int64_t change);
   void put_below(index x, index parent);
   void put_under_owner(index x);
   void take_from_owner(index x);
@@ -167,6 +169,7 @@ class operation_table {
   std::vector<index> owner_heads_; ///< the newest operation of each interned owner
   author_counts authors_;          ///< by interned token and owner
   interner<std::string> tokens_;   ///< by id; the holders of one are its live operations
+  token_turns turns_of_tokens_;    ///< by interned token
   interner<requirement> needs_;
   interner<waiting_reason> reasons_;
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker

@@ -70,7 +70,7 @@ void operation_table::check_children(index x, std::vector<std::string>& broken) 
 }
 
 void operation_table::check_scopes(std::vector<std::string>& broken) const {
-  std::map<index, std::uint64_t> live, stopping, deferred;
+  std::map<index, std::uint64_t> live, turns, stopping, deferred;
   std::map<index, counts_of_worker> workers;
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const operation_node& n = nodes_[x];
@@ -78,6 +78,7 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
     if (n.as_of < n.seq) ++deferred[n.scope];
     for (index at = n.scope; at != none; at = scopes_[at].parent) {
       ++live[at];
+      if (n.kind == quell::kind::turn) ++turns[at];
       if (n.is_stopped()) ++stopping[at];
       if (n.is_held()) ++workers[at][n.worker];
     }
@@ -86,8 +87,8 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
   const auto check_one = [&](index scope) {
     const scope_node& node = scopes_[scope];
     const std::string name = scope == scope_tree::root ? "the root scope" : "scope " + node.path.text();
-    if (node.live != live[scope] || node.stopping != stopping[scope] || node.deferred != deferred[scope] ||
-        !is_same_count(node.workers, workers[scope]))
+    if (node.live != live[scope] || node.turns != turns[scope] || node.stopping != stopping[scope] ||
+        node.deferred != deferred[scope] || !is_same_count(node.workers, workers[scope]))
       broken.push_back(name + " miscounts its operations");
     for (const bool stopped : {false, true}) {
       const operation_list& list = stopped ? node.stopped : node.plain;
@@ -157,7 +158,7 @@ void operation_table::check_keys(std::vector<std::string>& broken) const {
 
 void operation_table::check_counts(std::vector<std::string>& broken) const {
   decltype(by_kind_) by_kind{};
-  std::map<index, std::uint32_t> live_of, by_token, by_reason;
+  std::map<index, std::uint32_t> live_of, by_token, turns_by_token, by_reason;
   std::map<std::pair<index, index>, author_share> shares;
   std::map<std::uint64_t, index> exchanges;
   for (index x = 0; x < nodes_.end_index(); ++x) {
@@ -171,6 +172,7 @@ void operation_table::check_counts(std::vector<std::string>& broken) const {
     ++share.live;
     if (n.kind == quell::kind::turn) ++share.turns;
     ++by_token[n.token];
+    if (n.kind == quell::kind::turn) ++turns_by_token[n.token];
     if (n.waiting != none) ++by_reason[n.waiting];
   }
   const auto is_listed = [](const auto& one, index x) { return one.second == x; };
@@ -198,6 +200,9 @@ void operation_table::check_counts(std::vector<std::string>& broken) const {
   for (const auto& [token, live] : by_token)
     if (tokens_.holders(token) != live)
       broken.push_back("the operations of token " + tokens_[token] + " are miscounted");
+  for (index token = 0; token < turns_of_tokens_.size(); ++token)
+    if (turns_of_tokens_.of(token) != turns_by_token[token])
+      broken.push_back("the turns of token " + std::to_string(token) + " are miscounted");
   if (tokens_.size() != by_token.size()) broken.push_back("a token is kept for nobody");
   for (const auto& [reason, waiting] : by_reason)
     if (reasons_.holders(reason) != waiting) broken.push_back("a reason to wait is miscounted");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "controller/ledger/slab.hpp"
 #include "controller/orders.hpp"
@@ -44,6 +45,21 @@ class author_counts {
   static std::uint64_t key(index token, index author) { return (std::uint64_t{token} << 32U) | author; }
 
   std::unordered_map<std::uint64_t, author_share> shares_;
+};
+
+/// The live turns that were started with each token, by the index of the interned token, which is reused only when its
+/// count is 0.
+class token_turns {
+ public:
+  void count(index token, std::int64_t change) {
+    if (token >= turns_.size()) turns_.resize(token + 1);
+    turns_[token] += static_cast<std::uint32_t>(change);
+  }
+  std::uint32_t of(index token) const { return token < turns_.size() ? turns_[token] : 0; }
+  std::size_t size() const { return turns_.size(); }
+
+ private:
+  std::vector<std::uint32_t> turns_;
 };
 
 /// The cutoffs that one token may leave. Beyond them it can cancel only scopes in which work lives, or that have one.

@@ -47,6 +47,10 @@ void scope_tree::count_live(index scope, std::int64_t change) {
   }
 }
 
+void scope_tree::count_turns(index scope, std::int64_t change) {
+  for (index at = scope; at != none; at = nodes_[at].parent) nodes_[at].turns += static_cast<std::uint64_t>(change);
+}
+
 void scope_tree::count_stopping(index scope, std::int64_t change) {
   for (index at = scope; at != none; at = nodes_[at].parent) nodes_[at].stopping += static_cast<std::uint64_t>(change);
 }

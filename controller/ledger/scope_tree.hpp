@@ -25,6 +25,7 @@ struct scope_node {
   std::uint32_t generation = 0; ///< differs each time the slot is used
   std::uint32_t holders = 0;    ///< open cancels that name it
   std::uint64_t live = 0;       ///< in and below it
+  std::uint64_t turns = 0;      ///< of these, the turns
   std::uint64_t stopping = 0;   ///< of these, with a materialised stop
   std::uint64_t deferred = 0;   ///< live operations of exactly this scope whose as_of is older than their seq
   std::uint64_t cutoff = 0;     ///< 0 = none
@@ -47,6 +48,7 @@ class scope_tree {
   const scope_node& operator[](index i) const { return nodes_[i]; }
   bool is_at_or_below(index scope, index other) const;
   void count_live(index scope, std::int64_t change);
+  void count_turns(index scope, std::int64_t change);
   void count_stopping(index scope, std::int64_t change);
   void count_worker(index scope, index worker, std::int64_t change);
   /// Frees the scope, and those above it, as far as nothing holds them.

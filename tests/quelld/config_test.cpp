@@ -1,4 +1,5 @@
 // Configuration: layers, units, unknown keys, and checks of the configuration as a whole.
+#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,18 @@ TEST_CASE("a token's share of live operations comes from the file and reaches th
   REQUIRE(c);
   CHECK(share_of(*c) == 5000);
   CHECK(share_of(*load_config(f.path, {{"QUELLD_LIMITS_OPERATIONS_PER_TOKEN", "0"}})) == 0);
+}
+
+TEST_CASE("the shares of live turns come from the file and reach the ledger", "[config]") {
+  const auto shares_of = [](const config& c) {
+    ledger_settings s;
+    set_options(s, c);
+    return std::array{s.max_turns_per_token, s.max_turns_per_author, s.max_turns_per_scope};
+  };
+  CHECK(shares_of({}) == std::array<std::size_t, 3>{20'000, 2000, 20'000});
+  file f("[limits]\nturns_per_token = 5\nturns_per_author = 6\nturns_per_scope = 7\n");
+  CHECK(shares_of(*load_config(f.path, {})) == std::array<std::size_t, 3>{5, 6, 7});
+  CHECK(shares_of(*load_config(f.path, {{"QUELLD_LIMITS_TURNS_PER_SCOPE", "0"}}))[2] == 0);
 }
 
 TEST_CASE("the day's bytes of an author and of a scope come from the file", "[config]") {

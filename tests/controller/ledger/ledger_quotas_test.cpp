@@ -98,6 +98,33 @@ TEST_CASE("an author has so many live turns and no more; other work does not cou
   CHECK(turn("t6", "u", "alice").empty());
 }
 
+TEST_CASE("a scope and what lies below it have so many live turns; other work does not count", "[quotas]") {
+  ledger_settings s;
+  s.max_turns_per_scope = 2;
+  world w(s);
+  const auto turn = [&](const std::string& name, const std::string& scope) {
+    return w.try_task(name, {.scope = in(scope), .owner = "of " + name, .what = kind::turn, .by = by_token(name)});
+  };
+  CHECK(refused(turn("t1", "team/a")).empty());
+  CHECK(refused(turn("t2", "team/b/c")).empty());
+  const auto third = turn("t3", "team/d");
+  REQUIRE(refused(third) == "too_many_operations");
+  CHECK(third.error().error.detail == "scope team has 2 live turns, which is its limit (limits.turns_per_scope); wait "
+                                      "until some have ended, or cancel some");
+  CHECK(refused(turn("t3", "team")) == "too_many_operations");
+  CHECK(refused(turn("t3", "teams")).empty());
+  w.task("call", {.below = "t1", .what = kind::tool_call});
+  w.task("agent", {.below = "call", .what = kind::sub_agent});
+  CHECK(refused(w.try_task("other", {.scope = in("team/d")})).empty());
+  w.restart();
+  CHECK(refused(turn("t4", "team/d")) == "too_many_operations");
+  for (const auto& sentence : broken_invariants(*w.core)) FAIL(sentence);
+  REQUIRE(w.core->actors()->finish_local(w.id("t2"), {status::failed}, w.now));
+  CHECK(refused(turn("t4", "team/d")).empty());
+  CHECK(refused(turn("t5", "team/b")) == "too_many_operations");
+  for (const auto& sentence : broken_invariants(*w.core)) FAIL(sentence);
+}
+
 TEST_CASE("a token may cancel so many idle scopes, and always one in which work lives") {
   world w;
   w.task("work", in("busy/room"));

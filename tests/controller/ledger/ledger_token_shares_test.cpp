@@ -1,6 +1,8 @@
 // The share of a token: what was started with it, whoever owns it and wherever it is, and what that started in turn.
 #include <catch2/catch.hpp>
 
+#include "controller/ledger/invariants.hpp"
+#include "controller/local_operations.hpp"
 #include "tests/controller/ledger/world.hpp"
 
 using namespace quell;
@@ -123,6 +125,46 @@ TEST_CASE("calls and sub-agents take the share of the token that their turn came
   CHECK(w.store.operations.at(w.id("agent")).via_token_id == "id-of-irc");
   CHECK(refused(w.try_task("x", {.below = "agent", .by = known_as(own_token_id)})) == "too_many_operations");
   CHECK(refused(w.try_task("x", {.scope = in("irc"), .by = with("irc")})) == "too_many_operations");
+}
+
+TEST_CASE("a token has so many live turns, whoever wrote their messages; other work does not count", "[quotas]") {
+  ledger_settings s;
+  s.max_turns_per_token = 2;
+  world w(s);
+  const auto turn = [&](const std::string& name, const std::string& author, const caller& by) {
+    return w.try_task(name, {.scope = in("room/" + name), .owner = author, .what = kind::turn, .by = by});
+  };
+  CHECK(refused(turn("t1", "alice", with("irc"))) == "");
+  CHECK(refused(turn("t2", "bob", with("irc"))) == "");
+  const auto third = turn("t3", "carol", with("irc"));
+  REQUIRE(refused(third) == "too_many_operations");
+  CHECK(third.error().error.detail == "token irc has 2 live turns, which is its limit (limits.turns_per_token); wait "
+                                      "until some have ended, or cancel some");
+  CHECK(refused(turn("t3", "alice", with("slack"))) == "");
+  for (const auto* name : {"own1", "own2", "own3"}) CHECK(refused(turn(name, "ada", known_as("bootstrap"))) == "");
+  CHECK(refused(w.try_task("work", {.scope = in("s"), .by = with("irc")})) == "");
+  w.task("call", {.below = "t1", .what = kind::tool_call, .by = known_as(own_token_id)});
+  w.task("agent", {.below = "call", .what = kind::sub_agent, .by = known_as(own_token_id)});
+  w.restart();
+  CHECK(refused(turn("t4", "dora", with("irc"))) == "too_many_operations");
+  w.cancel_task("t1"); // never refused
+  w.roll_out();
+  for (const auto* name : {"agent", "call", "t1"})
+    w.core->actors()->finish_local(w.id(name), {status::cancelled}, w.now);
+  w.take();
+  CHECK(refused(turn("t4", "dora", with("irc"))) == "");
+  CHECK(refused(turn("t5", "dora", with("irc"))) == "too_many_operations");
+  for (const auto& sentence : broken_invariants(*w.core)) FAIL(sentence);
+}
+
+TEST_CASE("a turn that quell starts below another one takes the share of that one's token", "[quotas]") {
+  ledger_settings s;
+  s.max_turns_per_token = 1;
+  world w(s);
+  w.task("turn", {.scope = in("irc/room"), .what = kind::turn, .by = with("irc")});
+  const auto below = w.try_task("more", {.below = "turn", .what = kind::turn, .by = known_as(own_token_id)});
+  REQUIRE(refused(below) == "too_many_operations");
+  CHECK(below.error().error.detail.starts_with("the token that this work was started with has 1 live turns"));
 }
 
 TEST_CASE("who owns the machine, quell itself and what is nobody's have no share", "[quotas]") {
