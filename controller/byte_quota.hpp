@@ -35,6 +35,8 @@ class byte_quota {
   virtual std::optional<bytes_refused> look(const byte_source& from, std::uint64_t bytes) const = 0;
   /// Counts bytes that are never refused: what comes after them is.
   virtual void add(const byte_source& from, std::uint64_t bytes) = 0;
+  /// Takes bytes out of every share of this source again that were counted and then refused elsewhere.
+  virtual void give_back(const byte_source& from, std::uint64_t bytes) = 0;
 };
 
 } // namespace quell::controller

@@ -76,6 +76,15 @@ void byte_shares::add(const byte_source& from, double bytes, moment now) {
   for (const auto& where : places_of(from)) fill(where, bytes, now.boot);
 }
 
+void byte_shares::give_back(const byte_source& from, double bytes, moment now) {
+  for (const auto& [what, key] : places_of(from)) {
+    auto& here = all_[static_cast<std::size_t>(what)];
+    const auto at = here.find(key);
+    if (at == here.end()) continue; // forgotten meanwhile
+    at->second = {std::max(0.0, used(what, at->second, now.boot) - bytes), now.boot};
+  }
+}
+
 void byte_shares::fill(const place& where, double bytes, boot_time now) {
   const auto& [what, key] = where;
   auto& here = all_[static_cast<std::size_t>(what)];

@@ -33,6 +33,7 @@ class byte_shares {
   std::optional<bytes_refused> take(const byte_source& from, double bytes, moment now);
   std::optional<bytes_refused> look(const byte_source& from, double bytes, moment now) const;
   void add(const byte_source& from, double bytes, moment now);
+  void give_back(const byte_source& from, double bytes, moment now);
 
   enum class kind : std::uint8_t { token, author, scope };
   struct kept {

@@ -1,5 +1,5 @@
 // Counts request bodies for the day's shares of tokens, authors and scopes. The token is counted before the handler
-// reads the body, the others once the handler knows them.
+// reads the body, the others once the handler knows them; what these refuse the token gets back.
 #include "controller/token_shares.hpp"
 #include "gateway/exchange.hpp"
 
@@ -27,7 +27,9 @@ byte_source behind_token(const exchange& x, const scope_path& scope, const std::
 void exchange::bring(const scope_path& scope, const std::string& author) {
   if (!gw.options.bytes || body_bytes == 0) return;
   const auto refused = gw.options.bytes->take(behind_token(*this, scope, author), body_bytes);
-  if (refused) throw bytes_problem(*refused);
+  if (!refused) return;
+  gw.options.bytes->give_back(byte_source_of_token(), body_bytes);
+  throw bytes_problem(*refused);
 }
 
 void exchange::note_brought(const scope_path& scope, const std::string& author, std::size_t bytes) {

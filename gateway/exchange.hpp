@@ -74,7 +74,7 @@ struct exchange {
   byte_source byte_source_of_token() const;
   problem bytes_problem(const bytes_refused& refused) const;
   /// Counts the body for the scope, and for the author as this token names them; the token's own share was counted
-  /// before the handler. Throws `rate_limited`. Not for a cancel.
+  /// before the handler. Throws `rate_limited`, and then the token has its share back. Not for a cancel.
   void bring(const scope_path& scope, const std::string& author);
   /// The same for the end of work, which is never refused.
   void note_brought(const scope_path& scope, const std::string& author, std::size_t bytes);

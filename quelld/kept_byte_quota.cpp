@@ -99,6 +99,13 @@ void kept_byte_quota::add(const byte_source& from, std::uint64_t bytes) {
   has_changed_ = true;
 }
 
+void kept_byte_quota::give_back(const byte_source& from, std::uint64_t bytes) {
+  const auto now = options_.now();
+  const std::lock_guard lock(guard_);
+  shares_.give_back(from, static_cast<double>(bytes), now);
+  has_changed_ = true;
+}
+
 void kept_byte_quota::read() {
   std::error_code error;
   const auto size = std::filesystem::file_size(options_.file, error);

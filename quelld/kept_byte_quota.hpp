@@ -36,6 +36,7 @@ class kept_byte_quota final : public byte_quota {
   std::optional<bytes_refused> take(const byte_source& from, std::uint64_t bytes) override;
   std::optional<bytes_refused> look(const byte_source& from, std::uint64_t bytes) const override;
   void add(const byte_source& from, std::uint64_t bytes) override;
+  void give_back(const byte_source& from, std::uint64_t bytes) override;
 
  private:
   void read();

@@ -67,6 +67,20 @@ TEST_CASE("a scope is counted with all below it, and a full one keeps out nobody
   CHECK_FALSE(s.take(from("two", "", "teams"), 1000, at(0s)));
 }
 
+TEST_CASE("what is given back leaves each share as if it had not come", "[bytes]") {
+  byte_shares s({1000, 1000, 1000});
+  CHECK_FALSE(s.take(from("one", "mia", "a"), 400, at(0s)));
+  CHECK_FALSE(s.take(from("one", "mia", "a"), 600, at(0s)));
+  s.give_back(from("one", "mia", "a"), 600, at(0s));
+  CHECK(s.look(from("one", "mia", "a"), 601, at(0s)));
+  CHECK_FALSE(s.look(from("one", "mia", "a"), 600, at(0s)));
+  s.give_back(from("one"), 600, at(0s)); // never below nothing
+  CHECK_FALSE(s.look(from("one"), 1000, at(0s)));
+  CHECK(s.take(from("one", "mia", "a"), 601, at(0s))); // the author and the scope have theirs still
+  s.give_back(from("nobody"), 10, at(0s));
+  CHECK(s.size() == 3);
+}
+
 TEST_CASE("what is refused is counted nowhere, and the longest wait is named", "[bytes]") {
   byte_shares s({1000, 1000, 4000});
   CHECK_FALSE(s.take(from("one", "mia", "a"), 800, at(0s)));

@@ -32,6 +32,11 @@ class played_quota final : public byte_quota {
     added_.push_back({from, bytes});
   }
 
+  void give_back(const byte_source& from, std::uint64_t bytes) override {
+    const std::lock_guard lock(guard_);
+    given_back_.push_back({from, bytes});
+  }
+
   void fill(const char* scope) {
     const std::lock_guard lock(guard_);
     full_ = scope_path::parse(scope).value();
@@ -44,6 +49,10 @@ class played_quota final : public byte_quota {
     const std::lock_guard lock(guard_);
     return std::exchange(taken_, {});
   }
+  std::vector<counted> take_given_back() {
+    const std::lock_guard lock(guard_);
+    return std::exchange(given_back_, {});
+  }
   std::vector<counted> take_added() {
     const std::lock_guard lock(guard_);
     return std::exchange(added_, {});
@@ -51,7 +60,7 @@ class played_quota final : public byte_quota {
 
  private:
   std::mutex guard_;
-  std::vector<counted> taken_, added_;
+  std::vector<counted> taken_, added_, given_back_;
   std::optional<scope_path> full_;
   bool token_is_full_ = false;
 };
@@ -119,6 +128,9 @@ TEST_CASE("each item of a batch counts for its scope, and one that is refused re
   CHECK(counted[1].from.scope->text() == "team/a");
   CHECK(answer.json()["results"][1]["status"] == 429);
   CHECK(answer.json()["results"][1]["error"]["detail"] == "it is full");
+  const auto back = w.quota.take_given_back();
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].bytes == body.size() / 2);
 }
 
 TEST_CASE("a full share is 429 with the time until there is room, and nothing is started", "[bytes]") {
@@ -130,6 +142,24 @@ TEST_CASE("a full share is 429 with the time until there is room, and nothing is
   CHECK(refused.json()["code"] == "rate_limited");
   CHECK(refused.json()["detail"] == "it is full");
   CHECK(w.world.controller->creates().empty());
+}
+
+TEST_CASE("a body that the scope's or the author's share refuses leaves its token's share as it was", "[bytes]") {
+  byte_world w;
+  w.quota.fill("team");
+  REQUIRE(w.post("/v1/operations", in_team).status == 429);
+  const auto counted = w.quota.take_taken(), back = w.quota.take_given_back();
+  REQUIRE(counted.size() == 1);
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].bytes == counted[0].bytes);
+  CHECK(back[0].from.token == counted[0].from.token);
+  CHECK_FALSE(back[0].from.token_is_counted);
+  CHECK_FALSE(back[0].from.scope);
+  CHECK(back[0].from.author.empty());
+
+  w.quota.fill_token(); // and what the token's own share refuses was never counted
+  REQUIRE(w.post("/v1/operations", in_team).status == 429);
+  CHECK(w.quota.take_given_back().empty());
 }
 
 TEST_CASE("no full share touches a cancel or the end of work", "[bytes]") {

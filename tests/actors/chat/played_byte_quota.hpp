@@ -19,6 +19,7 @@ struct played_byte_quota final : byte_quota {
     return bytes_refused{"the day is full", std::chrono::seconds(77)};
   }
   void add(const byte_source& from, std::uint64_t bytes) override { added.emplace_back(from, bytes); }
+  void give_back(const byte_source&, std::uint64_t) override {}
 
   std::uint64_t room = 1 << 20;
   std::vector<std::pair<byte_source, std::uint64_t>> taken, added;
