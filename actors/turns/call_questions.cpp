@@ -26,7 +26,7 @@ void call_questions::ask_next() {
     self->post_([self, id, given] { self->answered(id, given); });
   };
   port_->questions().add(open_->id, {call_, open_->what.form, answered, who_, who.scope, who.tree->turn(), who.owner.id,
-                                     open_->what.message});
+                                     open_->what.message, who.is_by_chat});
   port_->ask_question(call_, what_, {open_->id, server_, open_->what.message, open_->what.form, who_}, refused_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/operation_pages.hpp"
+#include "actors/turns/turn_json.hpp"
 
 namespace quell::controller::turns {
 
@@ -14,11 +15,11 @@ namespace {
 using nlohmann::json;
 
 /// The turn whose tree has this call; nullopt: none, or it cannot be read.
-std::optional<operation_id> turn_above(store_reader& store, std::optional<operation_id> parent) {
+std::optional<records::operation_record> turn_above(store_reader& store, std::optional<operation_id> parent) {
   while (parent) {
-    const auto row = store.operation(*parent);
+    auto row = store.operation(*parent);
     if (!row || !*row) return std::nullopt;
-    if ((*row)->kind == kind::turn) return parent;
+    if ((*row)->kind == kind::turn) return std::move(**row);
     parent = (*row)->parent;
   }
   return std::nullopt;
@@ -35,9 +36,10 @@ void add_question(store_reader& store, const records::operation_record& call, qu
                       {},
                       question_source::agent,
                       call.scope,
-                      *turn,
+                      turn->id,
                       call.owner.id,
-                      question.value("message", std::string())});
+                      question.value("message", std::string()),
+                      is_by_chat(turn->kind_data)});
 }
 
 } // namespace

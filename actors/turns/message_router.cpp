@@ -14,6 +14,7 @@
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/publish_event.hpp"
+#include "controller/commands/running_turn.hpp"
 #include "controller/commands/take_message.hpp"
 #include "controller/refused_with.hpp"
 
@@ -69,7 +70,7 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
   const bool is_shorter =
       order.timeout && (a.budget.timeout.count() == 0 || *order.timeout < a.budget.timeout); // 0 = none
   auto block =
-      with_choice(turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+      with_choice(turn_block(message, a.name, a.model, commands::way_of(order) == brought_by::chat, order.context,
                              budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget)))),
                   choice);
   if (order.client) block = with_client(block, *order.client, order.via_channel);
@@ -104,6 +105,7 @@ std::vector<commands::possible_answer> answers_of(const question_table& question
     one.given.event_data = approval_resolved(open.call, approval_outcome::approved, order.author, {}, question).data;
     one.end = end_by_answer(one.given);
     one.message_end = end_of_taken(open.turn);
+    one.is_by_chat = open.is_by_chat;
     answers.push_back(std::move(one));
   }
   return answers;

@@ -28,6 +28,7 @@ class question_table {
     operation_id turn = {}; ///< whose tree asks
     std::string owner = {}; ///< the id of the author of its message
     std::string message = {};
+    bool is_by_chat = false; ///< a chat brought the turn's message
   };
   void add(const operation_id& question, entry what) {
     const std::lock_guard lock(guard_);

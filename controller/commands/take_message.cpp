@@ -134,10 +134,12 @@ std::optional<cancel_id> supersede(const take_message& command, const context& w
   return must_be_fenced(stop, view) ? kept.supersedes_by : std::nullopt;
 }
 
-/// The open question of the running turn of the message's author; nullptr: this message may answer none.
+/// The open question of the running turn of the message's author; nullptr: this message may answer none. A chat only
+/// names its people, so it answers for nobody whose turn no chat began.
 const possible_answer* question_for_author(const take_message& command, const context& with) {
+  const bool is_by_chat = way_of(command.order) == brought_by::chat;
   for (const auto& one : command.answers) {
-    if (one.owner != command.order.author.id) continue;
+    if (one.owner != command.order.author.id || (is_by_chat && !one.is_by_chat)) continue;
     const auto call = with.operations.view(one.call, with.now);
     if (call && waits_for_answer(call->hot, one.given.question)) return &one;
   }

@@ -51,6 +51,7 @@ struct possible_answer {
   human_answer given;
   own_outcome end;         ///< of the call
   own_outcome message_end; ///< of the message's own turn, which never runs
+  bool is_by_chat = false; ///< a chat brought the message of the turn that asks
 };
 
 struct take_message {

@@ -321,6 +321,31 @@ TEST_CASE("nobody else's message is the answer, and none is after a stop", "[dur
   CHECK(w.done(w.answer(manner::answer)).answer.error().error.code == error_code::not_paused);
 }
 
+TEST_CASE("a chat answers what a turn asks only if a chat began it, whoever it says is speaking", "[during_turn]") {
+  asking_world w;
+  const auto by_chat = [&](manner how) {
+    auto what = w.answer(how);
+    what.order.by.role = role::chat;
+    return what;
+  };
+  CHECK(w.done(by_chat(manner::queue)).next == next_step::queue_turn);
+  const auto refused = w.done(by_chat(manner::answer));
+  REQUIRE_FALSE(refused.answer);
+  CHECK(refused.answer.error().error.code == error_code::not_paused);
+  CHECK(w.now_of(w.call) == status::paused);
+
+  auto to_a_chats_turn = by_chat(manner::answer);
+  to_a_chats_turn.answers.front().is_by_chat = true;
+  CHECK(w.done(to_a_chats_turn).answered);
+}
+
+TEST_CASE("a person with their own token answers what a chat's turn asks them", "[during_turn]") {
+  asking_world w;
+  auto reply = w.answer(manner::queue);
+  reply.answers.front().is_by_chat = true;
+  CHECK(w.done(reply).answered);
+}
+
 TEST_CASE("an answer that comes before the agent is back does not stop its call", "[during_turn]") {
   for (const bool asks : {true, false}) {
     CAPTURE(asks);
