@@ -24,21 +24,6 @@ bool is_refusal(const fault& why) { return has_code(why, failure_code::model_ref
 
 bool is_overflow(const fault& why) { return has_code(why, failure_code::context_overflow); }
 
-/// The events of one call, as its listener sees them on the thread of the models.
-struct call_progress {
-  bool has_shown = false; ///< words or calls
-  std::size_t falls = 0;  ///< to the next model
-  model_usage given_up;   ///< of the models before them
-  void note(const model_event& event) {
-    if (std::holds_alternative<model_events::text>(event) || std::holds_alternative<model_events::call>(event))
-      has_shown = true;
-    if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
-      ++falls;
-      given_up += other->spent;
-    }
-  }
-};
-
 class request_run final : public std::enable_shared_from_this<request_run> {
  public:
   explicit request_run(fitted_request what) : what_(std::move(what)), chain_(what_.who->model) {
@@ -197,8 +182,9 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     // Weak: this object holds the call.
     call_ = what_.runtime->models->ask(model, std::move(request),
                                        [weak = weak_from_this(), post = what_.post, listener = what_.listener,
-                                        progress = std::make_shared<call_progress>()](model_event event) {
-                                         progress->note(event);
+                                        clock = what_.runtime->core.now,
+                                        progress = std::make_shared<call_course>()](model_event event) {
+                                         progress->note(event, clock().boot);
                                          if (!std::holds_alternative<model_events::failed>(event) &&
                                              !std::holds_alternative<model_events::finished>(event))
                                            return listener(std::move(event));
@@ -209,12 +195,10 @@ class request_run final : public std::enable_shared_from_this<request_run> {
   }
 
   /// The model's last event.
-  void ended(model_event event, const call_progress& progress) {
+  void ended(model_event event, const call_course& progress) {
     if (is_cut_) return;
-    if (progress.falls > 0) {
-      chain_.note_falls(progress.falls);
-      measure();
-    }
+    chain_.note_end(progress);
+    if (progress.falls > 0) measure();
     const auto key = overflow_key(chain_.now());
     if (auto* failed = std::get_if<model_events::failed>(&event)) {
       const bool is_too_long = is_overflow(failed->why);
@@ -224,8 +208,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
         spent_ += failed->usage;
         return recover(*failed);
       }
-      if (!progress.has_shown && integrations::may_another_model_answer(failed->why) && fall_back(*failed, progress))
-        return;
+      if (fall_back(*failed, progress)) return;
       failed->usage += spent_;
       if (is_too_long) what_.runtime->overflows.refused(key, sent_tokens_);
     } else if (auto* finished = std::get_if<model_events::finished>(&event)) {
@@ -235,16 +218,16 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     what_.listener(std::move(event));
   }
 
-  /// Asks the next model, whose context is smaller, with a request of its own. False if there is none.
-  bool fall_back(const model_events::failed& failed, const call_progress& progress) {
-    const auto from = chain_.now().name;
-    if (!chain_.next()) return false;
+  /// Asks the next model, whose context is smaller, with a request of its own. False if there is none, or none can
+  /// answer this.
+  bool fall_back(const model_events::failed& failed, const call_course& progress) {
+    auto to_next = chain_.fall_back(failed, progress);
+    if (!to_next) return false;
     spent_ += failed.usage;
     call_.reset();
     has_recovered_ = false;
     measure();
-    what_.listener(
-        model_events::fell_back{from, chain_.now().name, failed.why, usage_less(failed.usage, progress.given_up)});
+    what_.listener(std::move(*to_next));
     fit();
     return true;
   }

@@ -125,7 +125,7 @@ void summary_call::ask() {
     return tokens <= transcript_room(other, order_.tokens);
   });
   request.messages.emplace_back(user_message{std::move(text)});
-  given_up_ = {};
+  progress_ = {};
   const std::lock_guard lock(runtime_->models_guard);
   if (!runtime_->models) return; // the process ends
   // Weak: this object holds the call.
@@ -139,14 +139,11 @@ void summary_call::ask() {
 
 void summary_call::take(const model_event& event) {
   if (phase_ != phase::asking) return;
+  progress_.note(event, runtime_->core.now().boot);
   if (const auto* text = std::get_if<model_events::text>(&event)) {
     if (text_.size() + text->delta.size() <= most_summary_bytes) text_ += text->delta;
   } else if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
-    requested_model_ = other->to;
-    if (other->spent != model_usage{}) spent_elsewhere_.emplace_back(other->from, other->spent);
-    given_up_ += other->spent;
-    chain_.note_falls(1);
-    text_.clear();
+    fell_back(*other);
   } else if (const auto* end = std::get_if<model_events::finished>(&event)) {
     const bool was_cut = end->why == model_events::stop::length;
     const auto usage = with_earlier(end->usage);
@@ -159,14 +156,20 @@ void summary_call::take(const model_event& event) {
 
 /// Asks the next model, whose context is smaller, with less. False if another model cannot answer, or there is none.
 bool summary_call::fall_back(const model_events::failed& failed) {
-  if (!text_.empty() || !integrations::may_another_model_answer(failed.why) || !chain_.next()) return false;
-  if (const auto spent = usage_less(failed.usage, given_up_); spent != model_usage{})
-    spent_elsewhere_.emplace_back(requested_model_, spent);
+  chain_.note_end(progress_);
+  const auto to_next = chain_.fall_back(failed, progress_);
+  if (!to_next) return false;
+  fell_back(*to_next);
   before_ += failed.usage;
-  requested_model_ = chain_.now().name;
   call_.reset();
   ask();
   return true;
+}
+
+void summary_call::fell_back(const model_events::fell_back& other) {
+  requested_model_ = other.to;
+  if (other.spent != model_usage{}) spent_elsewhere_.emplace_back(other.from, other.spent);
+  text_.clear();
 }
 
 model_usage summary_call::with_earlier(model_usage usage) const {

@@ -64,6 +64,7 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   std::string transcript();
   void take(const model_event& event);
   bool fall_back(const model_events::failed& failed);
+  void fell_back(const model_events::fell_back& other);
   model_usage with_earlier(model_usage usage) const;
   void cut(std::unique_ptr<integrations::model_call> call);
   void finished(const model_usage& usage, bool was_cut);
@@ -87,8 +88,8 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   std::string requested_model_;                                      ///< the configured name
   std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up
   model_chain chain_;
+  call_course progress_;     ///< of the call that is under way
   model_usage before_;       ///< of calls before this one: their models could not answer
-  model_usage given_up_;     ///< by models that this call gave up
   std::uint64_t unread_ = 0; ///< messages that the model was not shown, because its context is smaller
   std::unique_ptr<integrations::model_call> call_;
 };

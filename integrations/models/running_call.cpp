@@ -64,7 +64,6 @@ void running_call::begin_route(time_point now) {
   phase_ = phase::resting;
   rest_end_ = since_ = now;
   whole_end_ = now + settings().whole_timeout;
-  waited_ = milliseconds(0);
   tries_ = 0;
 }
 
@@ -137,8 +136,9 @@ void running_call::look_at_deadlines(time_point now) {
   std::string detail = route().who;
   if (phase_ == phase::queued) {
     if (queue_end() > now) return; // its turn can have come
-    detail += ": waited " + seconds(settings().queue_timeout) +
-              " (queue_timeout) for its turn; raise the model's concurrency or rate, or ask less at once";
+    detail += ": waited " + seconds(waited_ + std::chrono::duration_cast<milliseconds>(now - since_)) +
+              " for its turn; then queue_timeout was over, to which all waits of a call count; raise the model's "
+              "concurrency or rate, or ask less at once";
     return give_up(failure_of(failure_code::model_overloaded, std::move(detail)), now);
   }
   if (whole_end_ <= now)
@@ -187,6 +187,7 @@ void running_call::after_error(time_point now) {
 /// Asks the next model if this one cannot answer and nothing was shown.
 bool running_call::fall_back(const fault& why, time_point now) {
   if (has_reported_ || at_ + 1 >= routes_.size() || !may_another_model_answer(why)) return false;
+  if (phase_ == phase::queued) waited_ += std::chrono::duration_cast<milliseconds>(now - since_);
   const std::string from = settings().name;
   const auto spent = usage_less(usage_, reported_usage_);
   reported_usage_ = usage_;

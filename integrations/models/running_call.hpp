@@ -75,7 +75,7 @@ class running_call final : public attempt_host {
   time_point whole_end_; ///< deadline of all attempts of this route together; waiting for the model's turn not counted
   time_point rest_end_;  ///< end of a back-off
   time_point since_;     ///< start of the phase, or the last sign of life while streaming
-  std::chrono::milliseconds waited_{0}; ///< for turns at this route's model
+  std::chrono::milliseconds waited_{0}; ///< for turns at its models
   phase phase_ = phase::resting;
   std::uint32_t tries_ = 0;
   bool has_reported_ = false; ///< text or a call was reported: a retry would repeat it

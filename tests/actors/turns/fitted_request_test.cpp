@@ -24,6 +24,7 @@ struct request_world {
   std::vector<std::function<void()>> steps; ///< of the agent
   std::vector<model_event> events;          ///< for the agent
   std::vector<records::message_record> summaries;
+  moment now{};
   std::unique_ptr<actors::model_stream> stream;
 
   explicit request_world(integrations::model_settings model) {
@@ -31,6 +32,7 @@ struct request_world {
     models = played.get();
     runtime->models = std::move(played);
     runtime->core.is_low = [] { return false; };
+    runtime->core.now = [this] { return now; };
     runtime->core.execute = [this](command_request&& what) {
       std::move(what).hand_to([this](const auto& given, const auto& reply) {
         using given_command = std::decay_t<decltype(given)>;
@@ -211,4 +213,32 @@ TEST_CASE("no smaller model is asked about what was shown, refused or stopped", 
   }
   CHECK(w.models->requests.size() == 1);
   CHECK(w.all<model_events::failed>().size() == 1);
+}
+
+TEST_CASE("all requests for one answer wait for turns together, at whichever models", "[compaction]") {
+  auto large = played_model("large", 100'000), small = played_model("small", 6'000),
+       other = played_model("other", 5'000);
+  for (auto* model : {&large, &small, &other}) model->queue_timeout = std::chrono::minutes(60);
+  other.queue_timeout = std::chrono::minutes(90);
+  request_world w(with(large, {small, other}));
+  w.add_with_result("read it", long_text(20'000));
+  w.ask("and now?");
+  CHECK(w.models->at(0).settings.queue_timeout == std::chrono::minutes(60));
+  w.play(model_events::queued{"large", 3});
+  w.now.boot = w.now.boot + std::chrono::minutes(30);
+  w.play(model_events::admitted{"large", std::chrono::minutes(30)});
+  w.now.boot = w.now.boot + std::chrono::minutes(5); // it is asked, which is no wait
+  SECTION("the next model is asked") {
+    w.fail(failure_code::model_unavailable);
+    CHECK(w.models->at(1).settings.queue_timeout == std::chrono::minutes(30));
+    w.play(model_events::queued{"small", 3});
+    w.now.boot = w.now.boot + std::chrono::minutes(40);
+    w.fail(failure_code::model_overloaded); // its turn did not come
+    CHECK(w.models->at(2).settings.queue_timeout == std::chrono::minutes(20));
+  }
+  SECTION("the same one is asked again") {
+    w.fail(failure_code::context_overflow);
+    REQUIRE(w.models->requests.size() > 1); // a summary, or less of the conversation
+    CHECK(w.models->at(1).settings.queue_timeout == std::chrono::minutes(30));
+  }
 }

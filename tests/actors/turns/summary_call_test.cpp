@@ -29,7 +29,10 @@ struct summary_world {
   std::vector<records::message_record> summaries;
   std::vector<model_usage> used;
 
+  moment now{};
+
   explicit summary_world(summary_order order = {}) {
+    runtime->core.now = [this] { return now; };
     runtime->core.execute = [this](command_request&& what) {
       std::move(what).hand_to([this](const auto& given, const auto& reply) {
         using given_command = std::decay_t<decltype(given)>;
@@ -131,10 +134,14 @@ TEST_CASE("a model with a smaller context writes a summary of less, if the first
   w.runs();
   CHECK(models.at(0).fallbacks().empty());
   CHECK(estimated_tokens(models.at(0).request.messages) > 20'000);
+  models.play(model_events::queued{"large", 1});
+  w.runs();
+  w.now.boot = w.now.boot + std::chrono::hours(2);
   models.play(model_events::failed{failure_of(failure_code::model_overloaded, "full"), input_of(7)});
   w.runs();
   CHECK(models.at(1).settings.name == "small");
   CHECK(models.at(1).settings.max_tokens == 500);
+  CHECK(models.at(1).settings.queue_timeout == models.at(0).settings.queue_timeout - std::chrono::hours(2));
   CHECK(estimated_tokens(models.at(1).request.messages) <= 3'500);
   CHECK_THAT(models.at(1).first_text(), Catch::Contains("left out"));
   models.play(model_events::text{"Words."});

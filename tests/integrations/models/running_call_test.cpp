@@ -28,29 +28,41 @@ struct call_world {
   std::shared_ptr<call_listener> listening =
       std::make_shared<call_listener>([this](model_event event) { events.push_back(std::move(event)); });
   std::unique_ptr<model_gate::place> occupant;
+  std::vector<std::unique_ptr<model_gate::place>> occupants; ///< of the fallback models
   attempt_host* attempted = nullptr;
   std::unique_ptr<running_call> call;
 
-  explicit call_world(std::chrono::milliseconds time_for_its_answer) {
+  explicit call_world(std::chrono::milliseconds time_for_its_answer,
+                      const std::vector<std::chrono::milliseconds>& queue_timeouts_of_fallbacks = {}) {
     settings.name = "m";
     settings.concurrency = 1;
     settings.whole_timeout = time_for_its_answer;
     settings.queue_timeout = 60min;
     settings.first_backoff = settings.longest_backoff = 2min; // half of it by our random number
     occupy();
-    model_route route;
-    route.settings = settings;
-    route.who = "model \"m\"";
-    route.make = [this](attempt_host& host, std::uint32_t) {
-      attempted = &host;
-      return std::make_unique<idle_attempt>();
-    };
-    std::vector<model_route> routes;
-    routes.push_back(std::move(route));
+    std::vector<model_route> routes{route_to(settings)};
+    for (const auto timeout : queue_timeouts_of_fallbacks) {
+      auto other = settings;
+      other.name += std::to_string(routes.size());
+      other.queue_timeout = timeout;
+      routes.push_back(route_to(other));
+      occupants.push_back(gate.line_up(other, {"other/chat"}, nullptr));
+      REQUIRE(occupants.back()->enter(now));
+    }
     call = std::make_unique<running_call>(std::move(routes), now, model_share{"team/chat"});
     call->connect(
         listening, gate, [] { return 0.0; }, [] {});
     call->step(now);
+  }
+  model_route route_to(const model_settings& model) {
+    model_route route;
+    route.settings = model;
+    route.who = "model \"" + model.name + "\"";
+    route.make = [this](attempt_host& host, std::uint32_t) {
+      attempted = &host;
+      return std::make_unique<idle_attempt>();
+    };
+    return route;
   }
   void occupy() {
     occupant = gate.line_up(settings, {"other/chat"}, nullptr);
@@ -81,7 +93,7 @@ TEST_CASE("a call waits for its turn until queue_timeout, however short the time
   REQUIRE(w.all<model_events::failed>().size() == 1);
   const auto why = w.all<model_events::failed>()[0].why;
   CHECK(has_code(why, failure_code::model_overloaded));
-  CHECK_THAT(why.detail, Catch::Contains("waited 3600 s (queue_timeout) for its turn"));
+  CHECK_THAT(why.detail, Catch::Contains("waited 3600 s for its turn; then queue_timeout"));
   CHECK(w.call->over());
   w.occupant.reset();
   CHECK_FALSE(w.attempted);
@@ -105,4 +117,29 @@ TEST_CASE("all waits of a call for its turn are counted together, and its answer
   w.pass(1min);
   REQUIRE(w.all<model_events::failed>().size() == 1);
   CHECK(has_code(w.all<model_events::failed>()[0].why, failure_code::model_overloaded));
+}
+
+TEST_CASE("a call waits for turns at all its models together, not at each of them anew") {
+  call_world w(10min, {60min, 90min, 60min});
+  w.pass(60min);
+  w.pass(0min); // the second model lets it wait as long, and it has: it goes on at once
+  CHECK(w.all<model_events::fell_back>().size() == 2);
+  CHECK(w.call->next() == w.now + 30min);
+  w.pass(29min);
+  CHECK(w.all<model_events::fell_back>().size() == 2);
+  w.pass(1min);
+  w.pass(0min);
+  REQUIRE(w.all<model_events::failed>().size() == 1);
+  const auto why = w.all<model_events::failed>()[0].why;
+  CHECK(has_code(why, failure_code::model_overloaded));
+  CHECK_THAT(why.detail, Catch::StartsWith("model \"m3\": waited 5400 s for its turn"));
+}
+
+TEST_CASE("a call that has no time left to wait is still asked where it is its turn") {
+  call_world w(10min, {60min});
+  w.occupants.clear();
+  w.pass(60min);
+  w.pass(0min);
+  REQUIRE(w.attempted);
+  CHECK(w.all<model_events::failed>().empty());
 }
