@@ -2,21 +2,43 @@
 // twice.
 #include "actors/turns/operation_pages.hpp"
 
+#include <utility>
+
 namespace quell::controller::turns {
 
-std::optional<fault> for_each_operation(store_reader& store, records::operation_filter f,
-                                        const std::function<void(records::operation_record&)>& take) {
+namespace {
+
+/// `take` returns whether it wants the next one. True: it did not.
+result<bool> read_until(store_reader& store, records::operation_filter f,
+                        const std::function<bool(records::operation_record&)>& take) {
   f.ascending = true;
   f.limit = operations_per_page;
   while (true) {
     auto page = store.operations(f);
-    if (!page) return page.error();
-    if (page->empty()) return std::nullopt;
+    if (!page) return tl::unexpected(std::move(page.error()));
+    if (page->empty()) return false;
     const bool is_last = page->size() < f.limit;
     f.after_seq = page->back().seq;
-    for (auto& row : *page) take(row);
-    if (is_last) return std::nullopt;
+    for (auto& row : *page)
+      if (!take(row)) return true;
+    if (is_last) return false;
   }
+}
+
+} // namespace
+
+std::optional<fault> for_each_operation(store_reader& store, records::operation_filter f,
+                                        const std::function<void(records::operation_record&)>& take) {
+  auto read = read_until(store, std::move(f), [&](records::operation_record& row) {
+    take(row);
+    return true;
+  });
+  return read ? std::nullopt : std::optional(std::move(read.error()));
+}
+
+result<bool> any_operation(store_reader& store, records::operation_filter f,
+                           const std::function<bool(const records::operation_record&)>& test) {
+  return read_until(store, std::move(f), [&](const records::operation_record& row) { return !test(row); });
 }
 
 } // namespace quell::controller::turns

@@ -17,4 +17,8 @@ constexpr std::uint32_t operations_per_page = 1'000;
 std::optional<fault> for_each_operation(store_reader& store, records::operation_filter f,
                                         const std::function<void(records::operation_record&)>& take);
 
+/// Whether `test` is true of one of them; the reading ends with the first. The same else.
+result<bool> any_operation(store_reader& store, records::operation_filter f,
+                           const std::function<bool(const records::operation_record&)>& test);
+
 } // namespace quell::controller::turns

@@ -1,17 +1,13 @@
 // Looks through the tasks of the conversation's scope.
 #include "actors/turns/workspace_tasks.hpp"
 
-#include <algorithm>
+#include <utility>
 
+#include "actors/turns/operation_pages.hpp"
 #include "actors/turns/workspace_choice.hpp"
 #include "protocol/workspace_place.hpp"
 
 namespace quell::controller::turns {
-namespace {
-
-constexpr std::uint32_t most_tasks_read = 1'000; ///< the newest
-
-} // namespace
 
 bool is_in(const workspace_row& row, const std::optional<std::string>& cwd) {
   workspace_place place;
@@ -23,11 +19,9 @@ bool has_task_lately(const workspace_row& row, const scope_path& scope, store_re
   const auto has_any = [&](operation_filter f) {
     f.scopes = {scope};
     f.kinds = {kind::task};
-    f.limit = most_tasks_read;
-    const auto tasks = store.operations(f);
-    if (!tasks) return true; // nothing may be given up because it cannot be read
-    return std::any_of(tasks->begin(), tasks->end(),
-                       [&](const operation_record& task) { return is_in(row, task.task.cwd); });
+    const auto found =
+        any_operation(store, std::move(f), [&](const operation_record& task) { return is_in(row, task.task.cwd); });
+    return !found || *found; // nothing may be given up because it cannot be read
   };
   operation_filter living, ended;
   living.want_ended = false;
