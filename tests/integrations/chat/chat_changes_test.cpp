@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "integrations/chat/follow_ups.hpp"
+#include "integrations/chat/link_changes.hpp"
 
 using namespace quell;
 using namespace quell::integrations::chat;
@@ -15,7 +16,7 @@ using strings = std::vector<std::string>;
 /// Answers at once.
 class quick_host final : public host {
  public:
-  void say(incoming_message, std::function<void(result<decision>)>) override {}
+  void say(incoming_message, std::function<void(result<decision>)>) override { ++said; }
   void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
     if (std::exchange(refuses_one, false)) return done(failure(error_code::storage_unavailable, "the disk is full"));
     stopped.push_back(order.reason + " by " + order.by.id);
@@ -38,6 +39,7 @@ class quick_host final : public host {
   void events_after(std::string, std::uint64_t, std::function<void(result<event_page>)>) override {}
   std::optional<known_message> stored;
   strings looked_up;
+  std::size_t said = 0;
   bool late = false;
   bool refuses_one = false; ///< stop
   std::function<void(result<std::optional<known_message>>)> late_answer;
@@ -75,6 +77,20 @@ struct changing_room {
   strings new_texts;
   std::optional<bool> is_for_the_bot; ///< of the newest
   follow_ups all;
+};
+
+constexpr int a_million = 1'000'000;
+
+/// Messages that can be counted while somebody holds them.
+struct counted_messages {
+  incoming_message next(std::size_t bytes = 100) {
+    auto m = changing_room::message(std::to_string(++made) + std::string(bytes, '.'));
+    m.source = {token, nullptr};
+    return m;
+  }
+  std::size_t held() const { return static_cast<std::size_t>(token.use_count()) - 1; }
+  std::shared_ptr<int> token = std::make_shared<int>();
+  int made = 0;
 };
 
 } // namespace
@@ -242,4 +258,88 @@ TEST_CASE("an edit that takes the address away stops the turn also if an earlier
   }
   CHECK(room.at.stopped == strings{"its message was edited, and is not for the bot now by mia"});
   CHECK(room.new_texts.empty());
+}
+
+TEST_CASE("of a million edits of a message that is not decided yet the newest counts", "[chat]") {
+  changing_room room({});
+  counted_messages texts;
+  room.all.message_posted("k", texts.next());
+  incoming_message newest;
+  for (int i = 0; i < a_million; ++i) room.all.edited("k", newest = texts.next(), std::to_string(i), false);
+  CHECK(texts.held() <= 2); // with ours
+  CHECK(room.new_texts.empty());
+  decision begun;
+  begun.what = decided::turn;
+  begun.turn = operation_id::fresh();
+  room.all.decided("k", begun);
+  CHECK(room.at.stopped == strings{"its message was edited by mia"});
+  CHECK(room.new_texts == strings{newest.text + " > 1"});
+  room.all.edited("k", changing_room::message("old"), std::to_string(a_million - 2), false); // is delivered again
+  begun.turn = operation_id::fresh();
+  room.at.now = status::running;
+  room.all.decided("k/" + std::to_string(a_million - 1), begun);
+  CHECK(room.new_texts.size() == 1);
+}
+
+TEST_CASE("a deletion that waits is not overtaken by edits", "[chat]") {
+  changing_room room({});
+  counted_messages texts;
+  room.all.message_posted("k", texts.next());
+  room.all.edited("k", texts.next(), "1", false);
+  room.all.deleted("k", {}, "1");
+  room.all.edited("k", texts.next(), "2", false);
+  decision begun;
+  begun.what = decided::turn;
+  begun.turn = operation_id::fresh();
+  room.all.decided("k", begun);
+  CHECK(room.at.stopped == strings{"its message was deleted by mia"});
+  CHECK(room.new_texts.empty());
+}
+
+TEST_CASE("a million changes of messages that are looked up hold little memory", "[chat]") {
+  changing_room room({});
+  counted_messages texts;
+  room.at.late = true;
+  for (int i = 0; i < a_million; ++i) {
+    const auto key = std::to_string(i % 500'000);
+    room.all.edited(key, texts.next(), std::to_string(i), false);
+    room.all.deleted(key, {*scope_path::parse("slack/T/C")}, "1");
+  }
+  CHECK(room.at.looked_up.size() == 1'024);
+  CHECK(texts.held() <= 1'024);
+  CHECK(texts.held() >= 1'000);
+}
+
+TEST_CASE("large edits that wait have a limit in bytes", "[chat]") {
+  changing_room room({});
+  counted_messages texts;
+  room.at.late = true;
+  constexpr std::size_t large = 256 * 1024;
+  for (int i = 0; i < 1'000; ++i) room.all.edited(std::to_string(i), texts.next(large), "1", false);
+  CHECK(texts.held() * large <= 16u << 20);
+  CHECK(texts.held() * large >= 15u << 20);
+  const auto all = texts.held();
+  room.at.late_answer(std::optional<known_message>()); // the last that had room: it is let go
+  CHECK(texts.held() == all - 1);
+}
+
+TEST_CASE("a million changes that a link carries hold little memory", "[chat]") {
+  quick_host at;
+  counted_messages texts;
+  link_changes link(
+      at, {}, [] { return [](std::function<void()> job) { job(); }; }, [](const operation_id&) {},
+      [](const std::string&) {});
+  at.late = true;
+  for (int i = 0; i < a_million / 4; ++i) {
+    const auto key = std::to_string(i);
+    link.handed_over({0, texts.next(), key}); // and is never decided
+    std::vector<message_change> changes;
+    changes.push_back({key, texts.next(), "1", false});
+    changes.push_back({key, texts.next(), "2", false});
+    changes.push_back({key, texts.next(), "3", true}); // a word to stop, which is said at once
+    changes.push_back({std::to_string(a_million + i), texts.next(), "1", false});
+    link.perform(std::move(changes));
+  }
+  CHECK(at.said == a_million / 4);
+  CHECK(texts.held() <= 4'096 + 1'024);
 }
