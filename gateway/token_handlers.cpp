@@ -10,6 +10,7 @@
 #include "gateway/rights.hpp"
 #include "gateway/small_list.hpp"
 #include "gateway/token_limits.hpp"
+#include "gateway/token_making.hpp"
 
 namespace quell::controller::http {
 
@@ -67,12 +68,10 @@ awaitable<response> list_tokens(exchange& x) {
   co_return json_answer(to.take());
 }
 
-awaitable<response> create_token(exchange& x) {
+namespace {
+
+awaitable<response> make_token(exchange& x, const token_request& requested) {
   auto& gw = x.gw;
-  need(x, right::administer);
-  auto requested = value_or_throw(read_token(x.req.body));
-  if (!requested.scope) requested.scope = x.who.prefix;
-  if (requested.scope) need_scope(x, *requested.scope);
   const auto* known = repeated_token(x, requested);
   if (auto why = known ? std::nullopt : token_refusal(gw.tokens.list(), requested.scope, x.who.prefix))
     throw problem{
@@ -101,6 +100,19 @@ awaitable<response> create_token(exchange& x) {
   auto answer = json_answer(to.take(), 201);
   answer.headers.emplace_back("Cache-Control", "no-store");
   co_return answer;
+}
+
+} // namespace
+
+awaitable<response> create_token(exchange& x) {
+  need(x, right::administer);
+  auto requested = value_or_throw(read_token(x.req.body));
+  if (!requested.scope) requested.scope = x.who.prefix;
+  if (requested.scope) need_scope(x, *requested.scope);
+  if (!requested.id) co_return co_await make_token(x, requested);
+  auto making = token_makings::of_this_thread()->make_once(*x.gw.io, *requested.id, x.who.token_id + '\n' + x.req.body,
+                                                           make_token(x, requested));
+  co_return co_await std::move(making);
 }
 
 awaitable<response> delete_token(exchange& x) {

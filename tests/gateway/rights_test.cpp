@@ -123,6 +123,43 @@ TEST_CASE("a wrong, cut or revoked token is 401") {
         "token_not_found");
 }
 
+TEST_CASE("two first requests for one token at once make it once, and both get its secret") {
+  gateway_world world;
+  int shared = 0;
+  for (int round = 0; round < 50; ++round) {
+    const auto id = token_id::fresh().text();
+    const auto body = R"({"id":")" + id + R"(","name":"twice","role":"observer"})";
+    auto one = world.connect(), two = world.connect(), other = world.connect();
+    one.send_request("POST", "/v1/tokens", gateway_world::admin(), body);
+    two.send_request("POST", "/v1/tokens", gateway_world::admin(), body);
+    other.send_request("POST", "/v1/tokens", gateway_world::admin(),
+                       R"({"id":")" + id + R"(","name":"another","role":"admin"})");
+    const auto first = one.read_reply(), second = two.read_reply(), third = other.read_reply();
+    // Whoever came first has the name.
+    if (third.status == 201) {
+      CHECK(first.code() == "id_conflict");
+      CHECK(second.code() == "id_conflict");
+      continue;
+    }
+    CHECK(third.code() == "id_conflict");
+    REQUIRE(first.status == 201);
+    REQUIRE(second.status == 201);
+    CHECK(first.json()["id"] == id);
+    const std::string secret = first.json()["token"], again = second.json()["token"];
+    if (secret == again) {
+      ++shared;
+      CHECK(first.body == second.body);
+    }
+    const auto works = [&](const std::string& it) {
+      return world.ask("GET", "/v1/status", gateway_world::with(it)).status == 200;
+    };
+    CHECK((secret == again ? works(secret) : works(secret) != works(again)));
+  }
+  CHECK(shared > 0); // the others came one behind the other
+  const auto listed = world.get("/v1/tokens?limit=1000").json()["tokens"];
+  CHECK(listed.size() == 50);
+}
+
 TEST_CASE("an expired token is 401") {
   gateway_world world;
   const auto past = world.post("/v1/tokens", R"({"name":"old","role":"admin","expires_at":"2020-01-01T00:00:00Z"})");
