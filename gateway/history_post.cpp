@@ -14,6 +14,16 @@ void need_conversation(exchange& x, const scope_path& scope, const char* field) 
   need_unreserved(scope, field);
 }
 
+/// What was copied counts where it was copied to, and for the token and the author, as if they had sent it. How much it
+/// is was not known before, so a share can be passed by one copy.
+void count_copied(exchange& x, const scope_path& to, std::uint64_t bytes) {
+  if (!x.gw.options.bytes || bytes == 0) return;
+  auto from = x.byte_source_of_token();
+  from.author = x.who.owner.id;
+  from.scope = to;
+  x.gw.options.bytes->add(from, bytes);
+}
+
 std::string answer_text(const turns::history_order& order, const turns::history_answer& a) {
   json_writer to;
   to.open_object();
@@ -40,6 +50,7 @@ awaitable<response> change_history(exchange& x) {
   auto call = [&gw, &order](auto reply) { gw.options.turns->rewrite(order, std::move(reply)); };
   const auto done = co_await gw.answer<decision>(call);
   if (!done) throw from_refusal(done.error());
+  count_copied(x, order.to.value_or(order.scope), done->bytes);
   std::string target = "scope " + order.scope.text();
   if (order.message) target += ", message " + order.message->text();
   if (order.to) target += ", to scope " + order.to->text();

@@ -1,5 +1,5 @@
-// The model call for an acknowledgement is outside of the ledger: it is not work that anyone must stop, and it cannot
-// start any.
+// The model call for an acknowledgement is no operation: it is not work that anyone must stop, and it cannot start any.
+// The budgets of the day bound it all the same, and it counts in them.
 #include "actors/turns/acknowledge.hpp"
 
 #include <algorithm>
@@ -10,8 +10,10 @@
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/stop_names.hpp"
 #include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/add_cost.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/publish_event.hpp"
+#include "controller/day_budgets.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -106,6 +108,8 @@ struct acknowledger::acknowledgement_call {
   }
 
   const story_ref whose;
+  std::string agent, model; ///< the model that is asked now, by its name
+  model_usage counted;      ///< of the models that gave way to it
   std::string reply_text;
   bool is_over = false;
   std::unique_ptr<integrations::model_call> call;
@@ -170,9 +174,24 @@ void acknowledger::begin(const story_ref& s, words_place place) {
     self->look_again(s);
     self->look(s);
     if (!place) return;
-    run_guarded(
-        "the model call after a stop", [&] { self->ask_model(s, std::move(place)); },
-        [&] { self->change(s, [](stop_story& story) { story.answered({}); }); });
+    self->ask_budget(s, std::move(place));
+  });
+}
+
+/// Words that the budget of the day no longer allows are left out, as if the model had failed. The stop waits for none
+/// of this.
+void acknowledger::ask_budget(const story_ref& s, words_place place) {
+  runtime_->core.ask([self = shared_from_this(), s,
+                      place = std::move(place)](const ledger& l, moment now) mutable -> std::function<void()> {
+    const bool is_used_up = why_day_is_used_up(l, s->what.scope, s->what.author.id, now).has_value();
+    return [self, s, place = std::move(place), is_used_up]() mutable {
+      self->loop_->post([self, s, place = std::move(place), is_used_up]() mutable {
+        const auto without_words = [&] { self->change(s, [](stop_story& story) { story.answered({}); }); };
+        if (is_used_up) return without_words();
+        run_guarded(
+            "the model call after a stop", [&] { self->ask_model(s, std::move(place)); }, without_words);
+      });
+    };
   });
 }
 
@@ -180,6 +199,9 @@ void acknowledger::ask_model(const story_ref& s, words_place place) {
   auto found = model_for(s->what);
   if (!found) return change(s, [](stop_story& story) { story.answered({}); });
   auto a = std::make_shared<acknowledgement_call>(s, std::move(place));
+  const auto now = runtime_->settings.get();
+  if (const auto* agent = agent_for(*now, s->what.scope, s->what.agent)) a->agent = agent->name;
+  a->model = found->name;
   loop_->after(reply_timeout, [self = shared_from_this(), a] { self->finish(a, {}); });
   auto& settings = *found;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
@@ -203,10 +225,19 @@ void acknowledger::ask_model(const story_ref& s, words_place place) {
       hand_over([delta = text->delta](acknowledger&, const open_call& open) {
         if (open->reply_text.size() < most_kept_bytes) open->reply_text += delta;
       });
-    } else if (std::holds_alternative<model_events::finished>(e)) {
-      hand_over([](acknowledger& all, const open_call& open) { all.finish(open, one_line(open->reply_text)); });
-    } else if (std::holds_alternative<model_events::failed>(e)) {
-      hand_over([](acknowledger& all, const open_call& open) { all.finish(open, {}); });
+    } else if (const auto* fell = std::get_if<model_events::fell_back>(&e)) {
+      hand_over([fell = *fell](acknowledger& all, const open_call& open) {
+        if (open->is_over) return;
+        all.count(*open, fell.spent);
+        open->counted += fell.spent;
+        open->model = fell.to;
+      });
+    } else if (const auto* end = std::get_if<model_events::finished>(&e)) {
+      hand_over([used = end->usage](acknowledger& all, const open_call& open) {
+        all.finish(open, one_line(open->reply_text), used);
+      });
+    } else if (const auto* failed = std::get_if<model_events::failed>(&e)) {
+      hand_over([used = failed->usage](acknowledger& all, const open_call& open) { all.finish(open, {}, used); });
     }
   };
   const std::lock_guard lock(runtime_->models_guard);
@@ -214,11 +245,20 @@ void acknowledger::ask_model(const story_ref& s, words_place place) {
   a->call = runtime_->models->ask(settings, std::move(request), listen);
 }
 
-/// The first result counts.
-void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::string text) {
+/// The first result counts. `used`: absent if the call is cut here.
+void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::string text,
+                          const std::optional<model_usage>& used) {
   if (std::exchange(a->is_over, true)) return;
+  const auto all = used ? *used : a->call ? a->call->used() : model_usage{};
+  count(*a, usage_less(all, a->counted));
   a->close();
   change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
+}
+
+/// The call has no row, so an end of quelld that cuts it leaves it uncounted.
+void acknowledger::count(const acknowledgement_call& a, const model_usage& used) {
+  const auto& what = a.whose->what;
+  runtime_->core.execute({commands::add_cost{{what.scope, what.author.id, a.agent, a.model, used}}, {}});
 }
 
 void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {

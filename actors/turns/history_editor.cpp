@@ -74,6 +74,16 @@ history_facts all_facts_of(const agent_runtime& runtime, const std::vector<recor
   return facts;
 }
 
+/// Of the texts, inputs and results, which are nearly all of the rows.
+std::uint64_t bytes_in(const std::vector<records::kept_message>& rows) {
+  std::uint64_t all = 0;
+  for (const auto& one : rows) {
+    all += one.message.text.size();
+    for (const auto& call : one.calls) all += call.input.size() + (call.outcome ? call.outcome->result.size() : 0);
+  }
+  return all;
+}
+
 /// The newest row of the scope.
 result<std::optional<records::message_record>> newest_row(store_reader& store, const scope_path& scope) {
   records::message_filter f;
@@ -137,7 +147,7 @@ void history_editor::clear(const change_ref& c, std::uint64_t newest) {
   const auto id = step.added.back().message.id;
   runtime_->core.execute(
       {std::move(step), [self = shared_from_this(), c, id](const commands::history_rewritten& written) {
-         self->finish(c, history_answer{written.seq, id, {}, 0});
+         self->finish(c, history_answer{written.seq, id, {}});
        }});
 }
 
@@ -322,11 +332,15 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
     if (one->turn) step.discarded.push_back(*one->turn);
     gone += one->messages;
   }
-  for (const auto& message : last->steering) step.steering.push_back(copy_of_steering(message));
+  std::uint64_t copied = c->order.text.empty() ? order.text.size() : 0;
+  for (const auto& message : last->steering) {
+    copied += message.text.size();
+    step.steering.push_back(copy_of_steering(message));
+  }
   router_->ask_again(std::move(order), std::move(step),
-                     [self = shared_from_this(), c, gone](const outcome<message_answer>& again) {
+                     [self = shared_from_this(), c, gone, copied](const outcome<message_answer>& again) {
                        if (!again) return self->refuse(c, again.error());
-                       self->finish(c, history_answer{again->seq, again->message, again->turn, gone});
+                       self->finish(c, history_answer{again->seq, again->message, again->turn, gone, copied});
                      });
 }
 
@@ -346,6 +360,7 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
   step.added = copies_of(stored->kept, *c->order.to, all_facts_of(*runtime_, stored->kept, c->holds, store));
   history_answer a;
   a.messages = step.added.size();
+  a.bytes = bytes_in(step.added);
   if (step.added.empty())
     return refuse(c, error_code::message_not_found, "nothing of scope " + c->order.scope.text() + " is read");
   runtime_->core.execute(

@@ -36,6 +36,7 @@ struct history_answer {
   std::optional<message_id> message{};     ///< that was written
   std::optional<operation_id> operation{}; ///< that was started: a turn, or a model call that writes a summary
   std::uint64_t messages = 0;              ///< that are no longer read; of a fork: that were copied
+  std::uint64_t bytes = 0;                 ///< of texts, inputs and results that were copied
 };
 
 } // namespace quell::controller::turns

@@ -118,6 +118,7 @@ void running_call::begin_try(time_point now) {
   ++tries_;
   received_bytes_ = 0;
   try_ = route().make(*this, tries_);
+  note_usage(); // from here on a provider can count the request, even if it never answers
   if (try_->wake() <= now) touched_();
 }
 
@@ -199,7 +200,7 @@ bool running_call::fall_back(const fault& why, time_point now) {
 }
 
 void running_call::give_up(fault why, time_point now) {
-  if (try_) usage_ += priced(try_->usage(), false);
+  if (try_) usage_ += estimated(try_->usage(), false);
   try_.reset(); // before reporting: a listener that hears of the failure can count the connections
   place_.reset();
   if (fall_back(why, now)) return;
@@ -207,22 +208,29 @@ void running_call::give_up(fault why, time_point now) {
   listening_->tell(model_events::failed{std::move(why), usage_});
 }
 
-/// With its price, and with an estimate of what an attempt without its end did not report.
-model_usage running_call::priced(model_usage usage, bool is_whole) const {
+/// As it was reported, with its price.
+model_usage running_call::priced(model_usage usage) const {
   for (auto* count :
        {&usage.input_tokens, &usage.output_tokens, &usage.cached_input_tokens, &usage.cache_written_tokens})
     *count = std::min(*count, limits::tokens_of_call);
-  const auto received_tokens = (received_bytes_ + bytes_a_token - 1) / bytes_a_token;
-  if (!is_whole && usage.output_tokens < received_tokens) {
-    usage.output_tokens = received_tokens;
-    usage.estimated = true;
-  }
-  if (!is_whole && usage.input_tokens == 0 && received_tokens > 0) {
-    usage.input_tokens = route().request_bytes / bytes_a_token;
-    usage.estimated = true;
-  }
   usage.cost_nanos = cost_of(settings().prices, usage);
   return usage;
+}
+
+/// With its price, and with an estimate of what was not reported: by an attempt without its end, or by a provider that
+/// reports nothing at all.
+model_usage running_call::estimated(model_usage usage, bool is_whole) const {
+  const bool is_silent = usage.input_tokens == 0 && usage.output_tokens == 0;
+  const auto raise = [&usage](std::uint64_t& count, std::uint64_t estimate) {
+    if (count >= estimate) return;
+    count = estimate;
+    usage.estimated = true;
+  };
+  if (!is_whole || is_silent) {
+    raise(usage.output_tokens, (received_bytes_ + bytes_a_token - 1) / bytes_a_token);
+    if (usage.input_tokens == 0) raise(usage.input_tokens, route().request_bytes / bytes_a_token);
+  }
+  return priced(usage);
 }
 
 running_call::time_point running_call::deadline() const {
@@ -257,7 +265,7 @@ void running_call::on_events(std::vector<model_event> events) {
     if (auto* end = std::get_if<model_events::finished>(&event)) {
       phase_ = phase::ending;
       since_ = model_clock::now();
-      end->usage = priced(end->usage, true);
+      end->usage = estimated(end->usage, true);
       end->usage += usage_;
       place_.reset();
       touched_();
@@ -279,7 +287,7 @@ void running_call::on_events(std::vector<model_event> events) {
 
 /// For a call that is cut: nobody asks this thread then.
 void running_call::note_usage() {
-  model_usage now = try_ ? priced(try_->usage(), false) : model_usage{};
+  model_usage now = try_ ? estimated(try_->usage(), false) : model_usage{};
   now += usage_;
   listening_->note_usage(now);
 }
@@ -301,8 +309,12 @@ void running_call::settled() {
   touched_();
 }
 
+/// A request that nobody took, or that the provider refused, costs what was reported: nothing, as a rule. If an answer
+/// broke off, its input was read, even if no word of it came.
 void running_call::failed(provider_error what, model_usage usage) {
-  usage_ += priced(usage, false);
+  const bool was_answered = received_bytes_ > 0 || has_code(what.why, failure_code::model_cut);
+  usage_ += was_answered ? estimated(usage, false) : priced(usage);
+  listening_->note_usage(usage_);
   provider_error_ = std::move(what);
   touched_();
 }

@@ -54,7 +54,8 @@ class running_call final : public attempt_host {
   bool may_begin(time_point now);
   void begin_route(time_point now);
   bool fall_back(const fault& why, time_point now);
-  model_usage priced(model_usage usage, bool is_whole) const;
+  model_usage priced(model_usage usage) const;
+  model_usage estimated(model_usage usage, bool is_whole) const;
   std::string without_secrets(std::string text) const;
   const model_route& route() const { return routes_[at_]; }
   const model_settings& settings() const { return route().settings; }

@@ -165,7 +165,9 @@ def test_usage_is_shown_while_the_turn_runs(c):
     until(lambda: len(c.below(turn, kind="model_call")) == 2, "the model to be asked again")
     assert c.operation(turn)["turn"]["usage"] == {"input_tokens": 10, "output_tokens": 3, "cached_input_tokens": 2}
     c.cancel(operation=turn)
-    assert c.operation(turn)["turn"]["usage"]["input_tokens"] == 10
+    # The input of the call that the stop cut counts, too, if it had been sent.
+    usage = c.operation(turn)["turn"]["usage"]
+    assert usage["input_tokens"] >= 10 and usage["output_tokens"] == 3, usage
 
 
 def test_an_abort_of_a_completed_turn_is_not_found_though_a_process_of_it_still_dies(c):

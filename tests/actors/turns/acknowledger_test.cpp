@@ -5,6 +5,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "actors/step_actor.hpp"
 #include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/add_cost.hpp"
 #include "controller/commands/command.hpp"
 #include "tests/actors/refusing_store.hpp"
 
@@ -30,7 +32,7 @@ struct played_model final : integrations::model_client {
     call(const call&) = delete;
     call& operator=(const call&) = delete;
     void cancel(std::function<void()> closed) override { closed(); }
-    model_usage used() const override { return {}; }
+    model_usage used() const override { return {40, 2}; }
 
    private:
     int& open_;
@@ -50,10 +52,16 @@ struct played_model final : integrations::model_client {
   const bool throws_;
 };
 
+ledger_settings with_budget_of_the_day() {
+  ledger_settings settings;
+  settings.costs.budgets = {{*scope_path::parse("team"), costs::budget_of::all, 0, 1'000}};
+  return settings;
+}
+
 /// A turn that is being stopped, in a real ledger; each question to the ledger is answered at once.
 struct stop_world {
   moment now{wall_time{milliseconds{1'790'000'000'000}}, boot_time{1'000'000'000'000}};
-  std::unique_ptr<ledger> core = ledger::make({}, {}, now);
+  std::unique_ptr<ledger> core = ledger::make(with_budget_of_the_day(), {}, now);
   std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
   std::shared_ptr<acknowledger> says;
   operation_id turn;
@@ -61,6 +69,7 @@ struct stop_world {
   int open_calls = 0;
   std::vector<std::function<void(model_event)>> listeners;
   std::string states; ///< of the acknowledgements, in their order; `!` behind the last one
+  std::vector<used_by_call> counted;
 
   explicit stop_world(std::shared_ptr<step_loop> loop, bool model_throws = false) {
     turn_settings settings;
@@ -74,7 +83,12 @@ struct stop_world {
     runtime->core.now = [this] { return now; };
     runtime->core.ask = [this](const auto& what) { what(*core, now)(); };
     runtime->core.execute = [this](command_request&& what) {
-      const auto& given = std::get<commands::acknowledge_stop>(static_cast<const command_variant&>(what.what()));
+      const auto& any = static_cast<const command_variant&>(what.what());
+      if (const auto* cost = std::get_if<commands::add_cost>(&any)) {
+        counted.push_back(cost->what);
+        return core->costs()->add_cost(cost->what, now);
+      }
+      const auto& given = std::get<commands::acknowledge_stop>(any);
       for (const auto& one : given.all)
         states += one.words ? "words:" + one.words->text + " " : state_in(one.event.data) + " ";
       if (given.is_last) states += "!";
@@ -103,6 +117,7 @@ struct stop_world {
     news.cancel = cancel;
     news.scope = *scope_path::parse("team");
     news.text = "stop";
+    news.author.id = "mia";
     auto place = says->place_for(news);
     says->acknowledge(std::move(news), std::move(place));
   }
@@ -244,6 +259,59 @@ TEST_CASE("an answer after the model's time is over changes nothing", "[turns][s
   CHECK(w.it.states == "reaction !");
 }
 
+TEST_CASE("the model call after a stop counts once, for who stopped, with what it used until its end",
+          "[turns][stop]") {
+  stepped_stop w;
+  w.it.is_fenced();
+  w.passes(0ms);
+  CHECK(w.it.counted.empty());
+  enum class ends { finished, failed, out_of_time, with_another_model };
+  const auto how = GENERATE(ends::finished, ends::failed, ends::out_of_time, ends::with_another_model);
+  REQUIRE(w.it.listeners.size() == 1);
+  const auto& tell = w.it.listeners[0];
+  if (how == ends::with_another_model) tell(model_events::fell_back{"m", "n", {}, {10, 0}});
+  if (how == ends::failed)
+    tell(model_events::failed{{}, {7, 3}});
+  else if (how != ends::out_of_time)
+    tell(model_events::finished{model_events::stop::end, {17, 3}});
+  w.passes(2500ms);
+  w.it.settles();
+  tell(model_events::finished{model_events::stop::end, {500, 500}}); // behind its end
+  w.passes(1h);
+  std::string all;
+  for (const auto& one : w.it.counted) {
+    CHECK(one.scope.text() == "team");
+    CHECK(one.author == "mia");
+    CHECK(one.agent == "m");
+    all +=
+        one.model + " " + std::to_string(one.usage.input_tokens) + "+" + std::to_string(one.usage.output_tokens) + " ";
+  }
+  const std::map<ends, std::string> expected{{ends::finished, "m 17+3 "},
+                                             {ends::failed, "m 7+3 "},
+                                             {ends::out_of_time, "m 40+2 "},
+                                             {ends::with_another_model, "m 10+0 n 7+3 "}};
+  CHECK(all == expected.at(how));
+}
+
+TEST_CASE("a stop whose budget of the day is used up asks no model, and has its reaction", "[turns][stop]") {
+  stepped_stop w;
+  w.it.is_fenced();
+  w.passes(0ms);
+  REQUIRE(w.it.listeners.size() == 1);
+  w.it.listeners[0](model_events::finished{model_events::stop::end, {990, 10}}); // all that the day had left
+  w.passes(0ms);
+  for (int i = 0; i < 40; ++i) w.it.is_fenced();
+  w.passes(0ms);
+  CHECK(w.it.listeners.size() == 1);
+  CHECK(w.it.open_calls == 0);
+  w.it.states.clear();
+  w.it.settles();
+  w.passes(0ms);
+  CHECK(std::count(w.it.states.begin(), w.it.states.end(), '!') == 41);
+  CHECK(w.it.states.find("words") == std::string::npos);
+  CHECK(w.it.says->place_for({}) != nullptr); // no place is lost
+}
+
 TEST_CASE("wherever the loop ends, it closes the model's connection and frees every story", "[turns][stop]") {
   for (int at = 0; at < 8; ++at) {
     const auto loop = std::make_shared<listed_loop>();
@@ -253,7 +321,7 @@ TEST_CASE("wherever the loop ends, it closes the model's connection and frees ev
     bool goes_on = true;
     for (int i = 0; i < at && goes_on; ++i) {
       goes_on = loop->step_once();
-      if (i == 1 && w.listeners.size() == 1) w.model_says("Done.");
+      if (i == 2 && w.listeners.size() == 1) w.model_says("Done.");
     }
     CAPTURE(at);
     w.says->stop();

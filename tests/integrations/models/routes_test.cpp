@@ -274,6 +274,79 @@ TEST_CASE("a call that is cut tells what it has used until then") {
   closed.wait_for(1);
 }
 
+TEST_CASE("a request whose model is silent counts with its input: stopped, or out of time") {
+  http_server server([](const http_ask&) -> moves { return {}; });
+  auto client = open_client();
+  auto settings = named(server, "m");
+  settings.prices = {1, 2, {}, {}};
+  const auto is_the_input = [](const model_usage& used) {
+    CHECK(used.input_tokens > 0);
+    CHECK(used.output_tokens == 0);
+    CHECK(used.estimated);
+    CHECK(used.cost_nanos == used.input_tokens * 1000);
+  };
+  SECTION("stopped") {
+    event_recorder recorder;
+    closings closed;
+    const auto call = client->ask(settings, asking("x"), recorder.listener());
+    server.until("the request", [&] { return server.asks().size() == 1; });
+    call->cancel(closed.one());
+    is_the_input(call->used());
+    closed.wait_for(1);
+  }
+  SECTION("out of time for its first word, or as a whole") {
+    (GENERATE(true, false) ? settings.first_event_timeout : settings.whole_timeout) = 300ms;
+    is_the_input(recorded_call(*client, settings).failed().usage);
+  }
+  SECTION("out of time, then another model answers") {
+    settings.first_event_timeout = 300ms;
+    auto other = named(server, "other");
+    other.base_url = "http://127.0.0.1:1";
+    settings.fallbacks = {other};
+    const auto recorder = recorded_call(*client, settings);
+    REQUIRE(recorder.all<model_events::fell_back>().size() == 1);
+    is_the_input(recorder.all<model_events::fell_back>()[0].spent);
+    is_the_input(recorder.failed().usage); // the other one costs nothing: nobody listens there
+  }
+}
+
+TEST_CASE("a provider that says nothing of what a whole answer has used does not answer for free") {
+  const bool says_nought = GENERATE(true, false);
+  http_server server([&](const http_ask&) -> moves {
+    std::string end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    if (says_nought) end += "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}}\n\n";
+    return {chunked_head(), chunk(text_piece(std::string(400, 'x')) + end + "data: [DONE]\n\n"), last_chunk()};
+  });
+  auto client = open_client();
+  auto settings = named(server, "m");
+  settings.prices = {1, 2, {}, {}};
+  const auto used = recorded_call(*client, settings).finished().usage;
+  CHECK(used.output_tokens == 100);
+  CHECK(used.input_tokens > 0);
+  CHECK(used.estimated);
+  CHECK(used.cost_nanos == used.input_tokens * 1000 + 200'000);
+}
+
+TEST_CASE("a request that nobody took, or that was refused, costs nothing") {
+  const bool is_refused = GENERATE(true, false);
+  http_server server([](const http_ask&) -> moves { return {whole(503, "{}")}; });
+  auto client = open_client();
+  auto settings = named(server, "m");
+  if (!is_refused) settings.base_url = "http://127.0.0.1:1";
+  settings.prices = {1, 2, {}, {}};
+  SECTION("to its end") { CHECK(recorded_call(*client, settings).failed().usage == model_usage{}); }
+  SECTION("stopped in the wait before the next try") {
+    settings.first_backoff = settings.longest_backoff = 60s;
+    event_recorder recorder;
+    closings closed;
+    const auto call = client->ask(settings, asking("x"), recorder.listener());
+    recorder.wait_for<model_events::retrying>("the wait");
+    call->cancel(closed.one());
+    CHECK(call->used() == model_usage{});
+    closed.wait_for(1);
+  }
+}
+
 TEST_CASE("secret headers are cut out of what a server says") {
   http_server server([](const http_ask& ask) -> moves {
     return {whole(400, R"({"error":{"message":"bad )" + ask.headers.at("x-gateway-key") + R"( here"}})")};
