@@ -70,6 +70,9 @@ struct message_order {
   std::optional<std::vector<std::string>> tools{}; ///< of its turn, some of those that the agent has
   std::optional<operation_id> parent{};            ///< that its turn hangs below, and ends with
   std::optional<stream_client> client{};           ///< absent: nobody owns the turn
+  bool was_by_chat = false;                        ///< it is asked again, and a chat brought it first
+  std::string
+      account{}; ///< the chat service's certain identity of the author; "" = it has none, or it is the author's id
   std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
   enum class scope_of_decision : std::uint8_t { decide, only_stop, only_turn } wants = scope_of_decision::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn

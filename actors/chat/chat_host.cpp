@@ -44,6 +44,7 @@ turns::message_order order_of(chat_in::incoming_message m) {
   order.by = acting(m.scope, m.author);
   order.via_channel = service_of(m.scope);
   order.author = {m.author.id, m.author.name};
+  if (m.author.account != m.author.id) order.account = std::move(m.author.account);
   order.scope = std::move(m.scope);
   order.text = std::move(m.text);
   order.client_id = std::move(m.id);

@@ -38,7 +38,7 @@ bool names_slack_group(std::string_view person) {
 } // namespace
 
 std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
-                                          const records::operation_record& call) {
+                                          const records::operation_record& call, const std::string& account) {
   const auto chat_rules = options_in(everywhere, call.scope);
   if (!call.scope.is_at_or_below(who.place))
     return coded_fault{error_code::operation_not_found, "nothing of that id waits for approval here", {}};
@@ -51,7 +51,8 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
                        "you are not an approver; an admin can add \"" + service + ":" + who.account +
                            "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
                        {}};
-  if (!chat_rules.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
+  const bool is_own = call.owner.id == who.id || call.owner.id == who.account || account == who.account;
+  if (!chat_rules.approve_own && is_own)
     return coded_fault{
         error_code::forbidden, "it is your own request; somebody else must decide ([chat] approve_own)", {}};
   return std::nullopt;

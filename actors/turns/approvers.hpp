@@ -18,9 +18,10 @@ struct chat_approver {
 };
 
 /// The reason why this person must not decide about `call`, by the settings of the call's own place; nullopt: they may.
-/// Faults: `operation_not_found` (it waits in another place), `forbidden`.
+/// `account`: of the author of the request, if the service knows them by another name than the call's owner: a name can
+/// be changed, an account stays. Faults: `operation_not_found` (it waits in another place), `forbidden`.
 std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
-                                          const records::operation_record& call);
+                                          const records::operation_record& call, const std::string& account = {});
 
 /// The fault of a decision that came too late, in words for the person who pressed the button; others as they are.
 coded_fault in_words_of_chat(coded_fault why);

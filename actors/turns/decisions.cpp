@@ -7,6 +7,7 @@
 #include "actors/turns/ask_user.hpp"
 #include "actors/turns/changed_input.hpp"
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/operation_pages.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/answer_question.hpp"
 #include "controller/commands/command_request.hpp"
@@ -141,7 +142,8 @@ void decide_in_chat(const runtime_ref& runtime, operation_id call, decision d, c
         if (!row) return done(refused_with(error_code::storage_unavailable, row.error().detail));
         if (!*row)
           return done(refused_with(error_code::operation_not_found, "nothing of that id waits for approval here"));
-        if (auto why = why_not_decide(runtime->settings->chat, who, **row))
+        const auto turn = turn_above(store, (*row)->parent);
+        if (auto why = why_not_decide(runtime->settings->chat, who, **row, turn ? account_in(turn->kind_data) : ""))
           return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
         auto in_words = [done = std::move(done)](outcome<operation_id> decided) {
           if (!decided) decided.error().error = in_words_of_chat(std::move(decided.error().error));

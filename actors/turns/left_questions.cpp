@@ -14,17 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-/// The turn whose tree has this call; nullopt: none, or it cannot be read.
-std::optional<records::operation_record> turn_above(store_reader& store, std::optional<operation_id> parent) {
-  while (parent) {
-    auto row = store.operation(*parent);
-    if (!row || !*row) return std::nullopt;
-    if ((*row)->kind == kind::turn) return std::move(**row);
-    parent = (*row)->parent;
-  }
-  return std::nullopt;
-}
-
 void add_question(store_reader& store, const records::operation_record& call, question_table& into) {
   const auto open = agents_question(call.hot);
   const auto turn = open ? turn_above(store, call.parent) : std::nullopt;

@@ -73,6 +73,7 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
       with_choice(turn_block(message, a.name, a.model, commands::way_of(order) == brought_by::chat, order.context,
                              budget_text(limits_in(settings.chat, order.scope, limits_of(a.budget, order.budget)))),
                   choice);
+  block = with_account(block, order.account);
   if (order.client) block = with_client(block, *order.client, order.via_channel);
   return commands::answering_agent{a.name, is_shorter ? *order.timeout : a.budget.timeout, std::move(block)};
 }

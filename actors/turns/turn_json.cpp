@@ -119,6 +119,19 @@ bool is_by_chat(const std::string& block) {
   return read.is_object() && read.contains("by_chat");
 }
 
+std::string with_account(const std::string& block, const std::string& account) {
+  json read = json::parse(block, nullptr, false);
+  if (!read.is_object() || account.empty()) return block;
+  read["account"] = account;
+  return json_text(read);
+}
+
+std::string account_in(const std::string& block) {
+  const json read = json::parse(block, nullptr, false);
+  const auto at = read.is_object() ? read.find("account") : read.end();
+  return read.is_object() && at != read.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
 std::string call_block(const tool_call& call, bool is_exclusive, milliseconds timeout,
                        const std::string& approval_rule) {
   return json_text({{"call", call.call},
@@ -139,6 +152,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   json shown = json::parse(block, nullptr, false);
   if (!shown.is_object()) shown = json::object();
   shown.erase("by_chat");
+  shown.erase("account");
   shown.erase("client");
   shown.erase("context");
   const json over = json::parse(result, nullptr, false);
@@ -162,6 +176,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   json data = json::parse(block, nullptr, false);
   if (!data.is_object()) data = json::object();
   data.erase("by_chat");
+  data.erase("account");
   data.erase("client");
   data.erase("context");
   data.erase("budget");

@@ -19,6 +19,9 @@ std::string turn_block(const message_id& message, const std::string& agent, cons
                        const std::string& context = {}, const std::string& budget = {});
 std::string context_of(const std::string& block);
 bool is_by_chat(const std::string& block);
+/// The block of a turn whose author the chat service knows by this account, not by the author's id.
+std::string with_account(const std::string& block, const std::string& account);
+std::string account_in(const std::string& block); ///< "" = none
 std::string call_block(const tool_call& call, bool is_exclusive, milliseconds timeout,
                        const std::string& approval_rule);
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "actors/turns/turn_json.hpp"
+
 using namespace quell;
 using namespace quell::controller::turns;
 
@@ -48,6 +50,28 @@ TEST_CASE("a star is everybody whom the service knows, and one's own request is 
   CHECK(code_of(why_not_decide(chat_rules, {place, "nick", "U1"}, call)) == "forbidden");
   chat_rules.approve_own = true;
   CHECK_FALSE(why_not_decide(chat_rules, {place, "U1", "U1"}, call));
+}
+
+TEST_CASE("another nick makes one's own request no one else's: the account is the same", "[approvers]") {
+  chat_options chat_rules;
+  chat_rules.approvers = {"irc:mia_acc", "irc:tom"};
+  const auto call = call_in("irc/libera/~23dev", "mia");
+  const auto place = *scope_path::parse("irc/libera/~23dev");
+  CHECK(code_of(why_not_decide(chat_rules, {place, "mia|away", "mia_acc"}, call, "mia_acc")) == "forbidden");
+  CHECK_FALSE(why_not_decide(chat_rules, {place, "tom", "tom"}, call, "mia_acc"));
+  CHECK_FALSE(why_not_decide(chat_rules, {place, "tom", "tom"}, call)); // the network did not say who asked
+  chat_rules.approve_own = true;
+  CHECK_FALSE(why_not_decide(chat_rules, {place, "mia|away", "mia_acc"}, call, "mia_acc"));
+}
+
+TEST_CASE("a turn's block keeps its author's account for approvals, and shows it to nobody", "[approvers]") {
+  const auto block = with_account(turn_block(message_id::fresh(), "main", "small", true), "mia_acc");
+  CHECK(account_in(block) == "mia_acc");
+  CHECK(is_by_chat(block));
+  CHECK(shown_turn_block(block, "", {}).find("mia_acc") == std::string::npos);
+  CHECK(turn_started(operation_id::fresh(), block).data.find("mia_acc") == std::string::npos);
+  CHECK(with_account("{}", "") == "{}");
+  for (const char* other : {"", "{}", "[1]", R"({"account":7})"}) CHECK(account_in(other).empty());
 }
 
 TEST_CASE("a role of Discord may decide wherever its people may, and nothing else passes for one", "[approvers]") {
