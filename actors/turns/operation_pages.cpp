@@ -25,6 +25,22 @@ result<bool> read_until(store_reader& store, records::operation_filter f,
   }
 }
 
+} // namespace
+
+std::optional<fault> for_each_operation(store_reader& store, records::operation_filter f,
+                                        const std::function<void(records::operation_record&)>& take) {
+  auto read = read_until(store, std::move(f), [&](records::operation_record& row) {
+    take(row);
+    return true;
+  });
+  return read ? std::nullopt : std::optional(std::move(read.error()));
+}
+
+result<bool> any_operation(store_reader& store, records::operation_filter f,
+                           const std::function<bool(const records::operation_record&)>& test) {
+  return read_until(store, std::move(f), [&](const records::operation_record& row) { return !test(row); });
+}
+
 std::optional<records::operation_record> turn_above(store_reader& store, std::optional<operation_id> parent) {
   while (parent) {
     auto row = store.operation(*parent);

@@ -26,7 +26,7 @@ std::string unheard_by(const turns::begun_turn& running, const turns::message_or
 } // namespace
 
 turns::brought_by way_of(const turns::message_order& order) {
-  return order.by.role == role::chat ? turns::brought_by::chat : turns::brought_by::person;
+  return order.by.role == role::chat || order.was_by_chat ? turns::brought_by::chat : turns::brought_by::person;
 }
 
 met_turn meet_running_turn(const turns::message_order& order, const context& with) {

@@ -17,7 +17,7 @@ struct met_turn {
   std::string unheard = {};         ///< it would steer, and asks for this, which the running turn cannot give it
 };
 
-/// A token of role chat speaks for a chat.
+/// A token of role chat speaks for a chat, and whoever asks a chat's message again repeats the chat's words.
 turns::brought_by way_of(const turns::message_order& order);
 /// A turn is steered by the author of its message alone, because it acts for him, and by a chat only if a chat began
 /// it; it is superseded by whoever could stop it with a word. Only reads.

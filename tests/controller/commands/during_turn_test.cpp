@@ -146,6 +146,13 @@ TEST_CASE("a chat steers only a turn that a chat began, whoever it says is speak
   REQUIRE(w.done(by_chat(manner::queue, "b")).next == next_step::begin_turn);
   CHECK(w.done(by_chat(manner::steer, "b")).answer->during == manner::steer);
 
+  // A chat's message that is asked again repeats the chat's words.
+  auto again = w.message(manner::queue);
+  again.order.scope = *scope_path::parse("c");
+  again.order.was_by_chat = true;
+  REQUIRE(w.done(again).next == next_step::begin_turn);
+  CHECK(w.done(by_chat(manner::steer, "c")).answer->during == manner::steer);
+
   // A later life names how its turns began.
   w.done(commands::note_turn_begun{w.first.turn, "ada", w.a, turns::turn_of::message, "main", turns::brought_by::chat});
   CHECK(w.done(by_chat(manner::steer, "a")).answer->during == manner::steer);
