@@ -138,7 +138,7 @@ class returning : public std::enable_shared_from_this<returning> {
       const auto over = [self](bool is_broken, const std::shared_ptr<turn_port>& port) {
         self->finish(end_of_sub_agent(self->runtime_, is_broken, *port));
       };
-      kept_context context(std::move(reported.begins), std::move(reported.summary));
+      kept_context context(std::move(reported.begins), std::move(reported.summary), std::move(reported.people));
       auto running = start_agent(self->runtime_, *who, std::move(start), over, std::move(context), std::move(plan));
       for (const auto& call : begun.stopped) running.handle->stop_call(call, {});
     };

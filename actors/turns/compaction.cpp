@@ -106,6 +106,7 @@ std::optional<compaction> plan_compaction(const placed_conversation& all, std::s
     summary.text.clear();
     if (summary.turn != all.turn || !all.turn) summary.turn.reset(), summary.rounds = 0;
   }
+  summary.people = all.people;
   const std::size_t covered = std::min(plan.rest, own);
   // Notes before a request have its seq, and can be covered without it.
   const auto first_left = covered < all.begins.size() ? all.begins[covered] : std::uint64_t{0};
@@ -129,6 +130,7 @@ std::optional<compaction> plan_compaction(const placed_conversation& all, std::s
 placed_conversation compacted(const placed_conversation& all, const compaction& plan, conversation_summary summary) {
   placed_conversation now;
   now.turn = all.turn;
+  now.people = all.people;
   now.messages.emplace_back(user_message{summary_note(summary)});
   now.begins.push_back(0);
   if (plan.own) {

@@ -21,9 +21,10 @@ struct model_history {
   // Results of the last answer of `turn`, if the conversation ends with that:
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
-  std::size_t own = 0;            ///< the place of the message that `turn` answers
-  std::vector<operation_id> last; ///< the calls of that answer, even if all have their results
-  actors::turn_past past;         ///< the totals of the stored answers of `turn`
+  std::size_t own = 0;             ///< the place of the message that `turn` answers
+  std::vector<operation_id> last;  ///< the calls of that answer, even if all have their results
+  actors::turn_past past;          ///< the totals of the stored answers of `turn`
+  std::vector<std::string> people; ///< as `people_in`
 };
 
 /// `kept`: in order of seq. Messages are in the order of their turns, whatever came between them. Messages that came

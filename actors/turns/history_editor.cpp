@@ -165,7 +165,7 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   auto reported =
       history_for(stored->kept, nobody, all_facts_of(*runtime_, stored->kept, nobody, store), stored->gap_behind);
   placed_conversation all{std::move(reported.messages), std::move(reported.begins), std::move(reported.summary),
-                          std::nullopt};
+                          std::nullopt, std::move(reported.people)};
   const std::size_t room = model->context > model->max_tokens ? model->context - model->max_tokens : 0;
   auto plan = plan_compaction(all, room, summary_reading_room(*model, room));
   if (!plan)

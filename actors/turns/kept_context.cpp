@@ -15,6 +15,7 @@ placed_conversation kept_context::view(conversation all, const operation_id& age
     shown.begins.insert(shown.begins.end(), begins_.begin() + static_cast<std::ptrdiff_t>(replaced_), begins_.end());
   shown.before = before_;
   shown.turn = agent;
+  shown.people = people_;
   return shown;
 }
 

@@ -8,6 +8,7 @@
 
 #include "actors/turns/folded_text.hpp"
 #include "actors/turns/history.hpp"
+#include "actors/turns/summary.hpp"
 #include "protocol/note.hpp"
 #include "protocol/speaker.hpp"
 #include "protocol/utf8.hpp"
@@ -61,14 +62,34 @@ std::string as_overlooked(std::string_view text) {
   return plain;
 }
 
+constexpr std::size_t most_people = 2; ///< more would change nothing
+
 } // namespace
+
+std::vector<std::string> people_in(const std::vector<records::kept_message>& kept) {
+  std::vector<std::string> people;
+  const auto add = [&](const std::string& id) {
+    if (people.size() < most_people && std::find(people.begin(), people.end(), id) == people.end())
+      people.push_back(id);
+  };
+  for (const auto& m : kept) {
+    if (is_summary(m.message)) {
+      people.clear(); // the newest one knows those of before
+      const auto summary = summary_of(m.message);
+      if (!summary.is_clear()) std::for_each(summary.people.begin(), summary.people.end(), add);
+    } else if (m.message.role == records::message_role::user && !m.message.discarded) {
+      add(m.message.author.id);
+    }
+  }
+  return people;
+}
 
 speakers::speakers(const std::vector<records::kept_message>& kept) {
   std::map<std::string, std::string> names; // by id; the newest name stands
   for (const auto& m : kept)
     if (m.message.role == records::message_role::user && !m.message.discarded)
       names[m.message.author.id] = plain_name(m.message.author.name);
-  if (names.size() < 2) return;
+  if (people_in(kept).size() < 2) return;
   std::map<std::string, std::size_t> used;
   const auto shown = [](const auto& id, const auto& name) { return name.empty() ? plain_name(id) : name; };
   for (const auto& [id, name] : names) ++used[as_overlooked(shown(id, name))];

@@ -12,6 +12,10 @@
 
 namespace quell::controller::turns {
 
+/// The ids of two people who write in a conversation, or of the only one; also of those whose messages a summary stands
+/// for.
+std::vector<std::string> people_in(const std::vector<records::kept_message>& kept);
+
 class speakers {
  public:
   /// The people of a conversation. Where only one person writes, messages have no names before them.

@@ -50,6 +50,7 @@ records::message_record row_of(const conversation_summary& summary, const scope_
   if (summary.unread > 0) facts["unread"] = summary.unread;
   if (!summary.cancelled.empty()) facts["cancelled"] = summary.cancelled;
   if (summary.more_cancelled > 0) facts["more_cancelled"] = summary.more_cancelled;
+  if (!summary.people.empty()) facts["people"] = summary.people;
   m.decision = json_text({{"summary", std::move(facts)}});
   return m;
 }
@@ -72,9 +73,10 @@ conversation_summary summary_of(const records::message_record& m) {
   s.more_cancelled = count_at(facts, "more_cancelled");
   if (const auto turn = facts.find("turn"); turn != facts.end() && turn->is_string())
     if (const auto id = operation_id::parse(turn->get<std::string>())) s.turn = *id;
-  if (const auto lines = facts.find("cancelled"); lines != facts.end() && lines->is_array())
-    for (const auto& one : *lines)
-      if (one.is_string()) s.cancelled.push_back(one.get<std::string>());
+  for (const auto& [member, into] : {std::pair{"cancelled", &s.cancelled}, std::pair{"people", &s.people}})
+    if (const auto texts = facts.find(member); texts != facts.end() && texts->is_array())
+      for (const auto& one : *texts)
+        if (one.is_string()) into->push_back(one.get<std::string>());
   return s;
 }
 

@@ -31,6 +31,7 @@ struct conversation_summary {
   // Kept by quell, not by the model:
   std::vector<std::string> cancelled{}; ///< how the cancelled requests began, oldest first
   std::uint64_t more_cancelled = 0;     ///< older ones that are only counted
+  std::vector<std::string> people{};    ///< the ids of two people who wrote until then, or of the only one
   bool is_clear() const { return text.empty(); }
   friend bool operator==(const conversation_summary&, const conversation_summary&) = default;
 };

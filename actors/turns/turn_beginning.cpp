@@ -160,7 +160,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
       if (is_broken) give_up(next, "its actor broke down", broken_end());
       leave(next.turn, next.scope);
     };
-    kept_context context(std::move(for_model.begins), std::move(for_model.summary));
+    kept_context context(std::move(for_model.begins), std::move(for_model.summary), std::move(for_model.people));
     auto running = start_agent(runtime_, std::move(who), std::move(start), over, std::move(context), std::move(plan));
     for (const auto& call : begun.stopped) running.handle->stop_call(call, {});
     const std::lock_guard lock(guard_);

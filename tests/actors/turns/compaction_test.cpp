@@ -144,7 +144,7 @@ TEST_CASE("a model's summary cannot speak as quell", "[compaction]") {
 
 TEST_CASE("a turn that has outgrown the context gives its oldest rounds away and keeps its request", "[compaction]") {
   const auto turn = operation_id::fresh();
-  kept_context context({10, 10, 20}, std::nullopt);
+  kept_context context({10, 10, 20}, std::nullopt, {});
   conversation whole{user_message{"before"}, assistant_message{"yes", {}, false}, user_message{"do it all"}};
   const auto add_round = [&](int i) {
     const auto id = "c" + std::to_string(i);

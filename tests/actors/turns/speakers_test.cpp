@@ -1,7 +1,9 @@
 // Names before the messages of people, where several people write.
 #include <catch2/catch.hpp>
 
+#include "actors/turns/compaction.hpp"
 #include "actors/turns/speakers.hpp"
+#include "actors/turns/summary.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -31,6 +33,43 @@ TEST_CASE("where several people write, each message begins with a name", "[turns
   CHECK(people.text_of(kept[0].message) == "<Ann> hello");
   CHECK(people.text_of(kept[1].message) == "<Bob> and\nme");
   CHECK(people.text_of(kept[2].message) == "<3> who am I?");
+}
+
+TEST_CASE("those whose messages a summary stands for count, and behind a clear nobody of before", "[turns][speakers]") {
+  turns::conversation_summary summary;
+  summary.text = "they talked";
+  const auto bob = of("2", "Bob", "again");
+  const auto read_behind = [&](std::vector<std::string> people) {
+    summary.people = std::move(people);
+    records::kept_message row;
+    row.message = turns::row_of(summary, scope_path());
+    return turns::speakers({row, bob}).text_of(bob.message);
+  };
+  CHECK(read_behind({}) == "again");
+  CHECK(read_behind({"2"}) == "again");
+  CHECK(read_behind({"1"}) == "<Bob> again");
+  CHECK(read_behind({"1", "3"}) == "<Bob> again");
+  summary.text.clear();
+  CHECK(read_behind({"1", "3"}) == "again");
+}
+
+TEST_CASE("a summary, its row and the next summary know who wrote what they stand for", "[turns][speakers]") {
+  turns::placed_conversation all;
+  all.people = {"1", "2"};
+  for (std::uint64_t seq = 1; seq <= 2; ++seq) {
+    for (int i = 0; i < 20; ++i) {
+      all.messages.emplace_back(user_message{"question " + std::string(300, 'q')});
+      all.messages.emplace_back(assistant_message{"yes", {}, false});
+      all.begins.insert(all.begins.end(), 2, seq);
+    }
+    const auto plan = turns::plan_compaction(all, 1'000, 4'000);
+    REQUIRE(plan);
+    auto summary = plan->summary;
+    summary.text = "they talked";
+    summary = turns::summary_of(turns::row_of(summary, scope_path()));
+    CHECK(summary.people == std::vector<std::string>{"1", "2"});
+    all = turns::compacted(all, *plan, summary);
+  }
 }
 
 TEST_CASE("people of one name are told apart", "[turns][speakers]") {
