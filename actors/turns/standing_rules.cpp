@@ -53,17 +53,18 @@ standing_rule read_rule(const json& from) {
 
 /// The limit that leaves no room for one more rule in this scope, in words; "" = none.
 std::string why_full(const std::map<std::string, standing_rule>& rules, const scope_path& scope) {
-  if (rules.size() >= standing_rules::most_rules) return std::to_string(standing_rules::most_rules) + " calls";
+  using limits = standing_rules;
+  if (rules.size() >= limits::most_rules) return std::to_string(limits::most_rules) + " calls";
   const auto guild = scope.guild();
   std::size_t of_scope = 0, of_guild = 0;
   for (const auto& [key, rule] : rules) {
     of_scope += rule.scope == scope ? 1 : 0;
     of_guild += rule.scope.guild() == guild ? 1 : 0;
   }
-  if (of_scope >= standing_rules::most_of_scope)
-    return std::to_string(standing_rules::most_of_scope) + " calls in scope " + scope.text();
-  if (of_guild >= standing_rules::most_of_guild)
-    return std::to_string(standing_rules::most_of_guild) + " calls in scope " + guild.text() + " and below";
+  if (of_scope >= limits::most_of_scope)
+    return std::to_string(limits::most_of_scope) + " calls in scope " + scope.text();
+  const auto share = rules.size() < limits::most_rules / 2 ? limits::most_of_guild : limits::small_guild;
+  if (of_guild >= share) return std::to_string(share) + " calls in scope " + guild.text() + " and below";
   return {};
 }
 
@@ -110,10 +111,11 @@ result<std::shared_ptr<standing_rules>> standing_rules::open(const std::string& 
 }
 
 result<void> standing_rules::replace(by_key rules) {
-  auto list = json::array();
-  for (const auto& [key, rule] : rules) list.push_back(written(rule));
-  if (!file_.empty())
+  if (!file_.empty()) {
+    auto list = json::array();
+    for (const auto& [key, rule] : rules) list.push_back(written(rule));
     if (auto done = write_private_file(file_, json_text({{"rules", std::move(list)}}) + "\n"); !done) return done;
+  }
   const std::lock_guard lock(guard_);
   rules_ = std::move(rules);
   return {};

@@ -33,9 +33,10 @@ std::optional<standing_rule> standing_rule_for(const records::operation_record& 
 /// Any thread. `add` and `revoke` wait for the disk.
 class standing_rules {
  public:
-  static constexpr std::size_t most_rules = 1000, most_input_bytes = 16 << 10;
-  /// No scope, and no guild with all its channels, takes the room of the others. A file with more keeps them.
-  static constexpr std::size_t most_of_scope = 200, most_of_guild = 500;
+  static constexpr std::size_t most_rules = 5'000, most_input_bytes = 16 << 10;
+  /// No scope, and no guild with all its channels, takes the room of the others: once half of
+  /// the room is taken, a guild gets no more than `small_guild`. A file with more keeps them.
+  static constexpr std::size_t most_of_scope = 200, most_of_guild = 500, small_guild = 10;
 
   /// `directory`/approval_rules.json; "" = nothing is kept on disk. A file that cannot be read is a fault.
   static result<std::shared_ptr<standing_rules>> open(const std::string& directory);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "actors/turns/approval.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -47,6 +48,24 @@ struct directory {
   directory& operator=(const directory&) = delete;
   ~directory() { std::filesystem::remove_all(path); }
 };
+
+/// So many calls, in so many guilds.
+std::shared_ptr<standing_rules> filled(const directory& here, std::size_t calls, std::size_t guilds) {
+  const auto until = (start + 1h).time_since_epoch().count();
+  auto list = nlohmann::json::array();
+  for (std::size_t i = 0; i < calls; ++i)
+    list.push_back({{"id", operation_id::fresh().text()},
+                    {"scope", "chat/g" + std::to_string(i % guilds)},
+                    {"agent", "main"},
+                    {"tool", "exec"},
+                    {"input", "{\"command\":\"rm " + std::to_string(i) + "\"}"},
+                    {"rule", "exec: rm *"},
+                    {"by", {{"id", "ann"}, {"name", "Ann"}}},
+                    {"created_at_ms", 0},
+                    {"expires_at_ms", until}});
+  std::ofstream(here.path + "/approval_rules.json") << nlohmann::json{{"rules", std::move(list)}};
+  return standing_rules::open(here.path).value();
+}
 
 } // namespace
 
@@ -107,13 +126,9 @@ TEST_CASE("a restart knows what stands, and a file that is broken is not taken f
   CHECK_FALSE(standing_rules::open(here.path));
 }
 
-TEST_CASE("there are at most 1,000, expired ones make room, and a huge input is refused", "[approval]") {
-  const auto rules = standing_rules::open("").value();
-  for (std::size_t i = 0; i < standing_rules::most_rules; ++i) {
-    auto one = rule("{\"command\":\"rm " + std::to_string(i) + "\"}");
-    one.scope = *scope_path::parse("chat/" + std::to_string(i % 10));
-    REQUIRE(rules->add(one, start));
-  }
+TEST_CASE("there are at most 5,000, expired ones make room, and a huge input is refused", "[approval]") {
+  const directory here;
+  const auto rules = filled(here, standing_rules::most_rules, 1'000);
   const auto full = rules->add(rule(), start);
   REQUIRE_FALSE(full);
   CHECK(full.error().code == "too_many_operations");
@@ -148,6 +163,23 @@ TEST_CASE("neither a scope nor a guild takes the room of the others", "[approval
   REQUIRE(other != all.end());
   REQUIRE(rules->revoke(other->id, start));
   CHECK(rules->add(in("chat/1/b", 999), start));
+}
+
+TEST_CASE("guilds that take all that they may leave room for the next ones", "[approval]") {
+  const directory here;
+  const auto rules = filled(here, standing_rules::most_rules / 2, standing_rules::most_rules / 2 / 500);
+  const auto in = [](const std::string& guild, std::size_t i) {
+    auto one = rule("{\"command\":\"rm " + std::to_string(i) + "\"}");
+    one.scope = *scope_path::parse("chat/" + guild + "/general");
+    return one;
+  };
+  const auto large = rules->add(in("g0", 9'999), start);
+  REQUIRE_FALSE(large);
+  CHECK(large.error().detail.find("10 calls in scope chat/g0 and below are") == 0);
+  for (const std::string guild : {"a", "b", "c"}) {
+    for (std::size_t i = 0; i < standing_rules::small_guild; ++i) REQUIRE(rules->add(in(guild, i), start));
+    CHECK_FALSE(rules->add(in(guild, 9'999), start));
+  }
 }
 
 TEST_CASE("a call's row says what would be allowed, if a rule asked about it", "[approval]") {
