@@ -65,6 +65,7 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
       if (is_full) break;
     }
     if (page->size() < f.limit) break;
+    is_full = is_full || (read >= limits.most_read && !found.kept.empty());
   }
   std::reverse(found.kept.begin(), found.kept.end());
   if (has_mark) {

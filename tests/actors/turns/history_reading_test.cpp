@@ -142,6 +142,22 @@ TEST_CASE("large messages end the reading earlier, and the turn's own is always 
   CHECK(history->gap_behind == 12);
 }
 
+TEST_CASE("a reading that ends at its bound says that messages are left out", "[history]") {
+  conversation_store store;
+  for (int i = 0; i < 100; ++i) store.answered(store.add_question("question"), "answer");
+  const auto own = store.add_question("own");
+  reading_limits limits;
+  limits.most_read = 50;
+  limits.page = 20;
+  const auto history = read_history(store, scope_path(), own, limits);
+  REQUIRE(history);
+  CHECK(store.read < 100);
+  CHECK(history->gap_behind == 12);
+  const auto for_model = history_for(history->kept, own, {}, history->gap_behind);
+  CHECK(text_of(for_model.messages.back()) == "own");
+  CHECK(is_note(text_of(for_model.messages[12])));
+}
+
 TEST_CASE("the beginning holds only exchanges that were read to their end", "[history]") {
   conversation_store store;
   std::vector<operation_id> queued;
