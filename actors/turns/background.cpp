@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "actors/turns/changed_input.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/predecessor.hpp"
 #include "actors/turns/project_memory.hpp"
+#include "actors/turns/summary.hpp"
 #include "actors/turns/task_work.hpp"
 #include "actors/turns/turn_port.hpp"
 #include "actors/turns/turn_workspaces.hpp"
@@ -23,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_noted = 8, most_read = 64, most_title = 120;
+constexpr std::size_t most_noted = 8, most_read = 1'000, most_title = 120;
 
 /// The command as one line for people and for a note.
 std::string line_of(const task_spec& spec) {
@@ -167,22 +166,21 @@ class background_work final : public actors::tool_work {
   std::shared_ptr<background_start> start_;
 };
 
-/// The handles that calls of these messages answered, newest first.
-std::vector<operation_id> handles_in(const std::vector<records::kept_message>& kept) {
-  std::vector<operation_id> found;
-  for (auto m = kept.rbegin(); m != kept.rend() && found.size() < most_read; ++m)
-    for (const auto& call : m->calls) {
-      if (m->message.role != records::message_role::tool || call.name != "exec" || !call.outcome || !call.outcome->ok ||
-          input_that_ran(call).find("background") == std::string::npos)
-        continue;
-      const auto result = json::parse(call.outcome->result, nullptr, false);
-      const auto inner = result.is_object() ? result.find("result") : result.end();
-      if (!result.is_object() || inner == result.end() || !inner->is_object() || !inner->contains("task")) continue;
-      const auto& text = (*inner)["task"];
-      if (!text.is_string()) continue;
-      if (const auto id = operation_id::parse(text.get_ref<const std::string&>()); id) found.push_back(*id);
-    }
-  return found;
+/// The time up to which the model knows what has ended: the last message that it was shown, or the beginning of the
+/// turn before this one, whichever came later.
+wall_time known_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
+  wall_time until{}, summarised{};
+  std::optional<operation_id> before;
+  for (const auto& m : kept) {
+    if (is_summary(m.message)) summarised = std::max(summarised, m.message.at);
+    if (is_summary(m.message) || m.message.turn == turn || m.message.discarded) continue;
+    if (m.message.role != records::message_role::assistant) until = std::max(until, m.message.at);
+    if (m.message.turn) before = m.message.turn;
+  }
+  if (before)
+    if (const auto row = store.operation(*before); row && *row && (*row)->hot.started_at)
+      until = std::max(until, *(*row)->hot.started_at);
+  return until == wall_time{} ? summarised : until;
 }
 
 std::string ending_of_task(const records::operation_hot& hot) {
@@ -211,31 +209,24 @@ std::string background_note(const std::vector<records::kept_message>& kept, cons
                             store_reader& store, wall_time now) {
   agent_context who;
   who.scope = turn.scope;
-  operation_filter f;
-  f.scopes = {turn.scope};
-  f.kinds = {kind::task};
-  f.want_ended = false;
-  f.limit = 1'000;
+  operation_filter live, over;
+  live.scopes = over.scopes = {turn.scope};
+  live.kinds = over.kinds = {kind::task};
+  live.want_ended = over.want_live = false;
+  live.limit = over.limit = most_read;
   std::vector<std::string> living, ended;
-  std::set<operation_id> listed;
-  if (const auto live = store.operations(f))
-    for (const auto& row : *live) {
+  if (const auto rows = store.operations(live))
+    for (const auto& row : *rows) {
       if (!is_background_of(row, who)) continue;
       const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - row.created_at).count();
       living.push_back(row.id.text() + " (" + line_of(row.task) + ", for " +
                        std::to_string(std::max<std::int64_t>(age, 0)) + " s)");
-      listed.insert(row.id);
     }
-  wall_time last{};
-  for (const auto& m : kept)
-    if (m.message.turn != turn.id && !m.message.discarded) last = std::max(last, m.message.at);
-  for (const auto& id : handles_in(kept)) {
-    if (!listed.insert(id).second) continue;
-    const auto row = store.operation(id);
-    if (!row || !*row || !is_background_of(**row, who) || !(*row)->hot.ended_at || *(*row)->hot.ended_at < last)
-      continue;
-    ended.push_back(id.text() + " (" + line_of((*row)->task) + ": " + ending_of_task((*row)->hot) + ")");
-  }
+  over.ended_since = known_until(kept, turn.id, store);
+  if (const auto rows = store.operations(over))
+    for (const auto& row : *rows)
+      if (is_background_of(row, who))
+        ended.push_back(row.id.text() + " (" + line_of(row.task) + ": " + ending_of_task(row.hot) + ")");
   if (living.empty() && ended.empty()) return {};
   std::string text = "Commands in the background.";
   if (!living.empty()) text += " Still running: " + listed_tasks(living) + ".";

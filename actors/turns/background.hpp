@@ -18,7 +18,8 @@ inline constexpr const char* background_label = "quell.started_by";
 bool is_background_of(const records::operation_record& task, const agent_context& who);
 
 /// For the model, before the message of `turn`: which commands in the background still run, and which have ended since
-/// the last answer; "" = none. Bounded.
+/// the model was last told; "" = none. Also those that a sub-agent started, and those whose start a summary stands for.
+/// Bounded.
 std::string background_note(const std::vector<records::kept_message>& kept, const records::operation_record& turn,
                             store_reader& store, wall_time now);
 
