@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "actors/turns/workspace_tasks.hpp"
-#include "controller/commands/command_request.hpp"
-#include "controller/commands/create_local.hpp"
 #include "protocol/note.hpp"
 #include "protocol/workspace_place.hpp"
 
@@ -16,7 +14,6 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr std::chrono::milliseconds choose_again{500}, longest_choose_again{2'000};
-constexpr std::chrono::hours clear_again{1};
 constexpr std::chrono::seconds longest_ask{10}; ///< the controller's thread answers much sooner
 /// A row is written again when its last use is older than this part of its time.
 constexpr int parts_of_keep = 20;
@@ -190,53 +187,6 @@ void note_workspace_use(const std::shared_ptr<agent_runtime>& runtime, const sco
   if (!row || !is_in(*row, cwd) || now - row->used_at <= row->keep / parts_of_keep) return;
   row->used_at = now;
   if (auto done = runtime->workspaces->put(*row); !done) spdlog::warn("{}", done.error().detail);
-}
-
-void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, const workspace_row& row) {
-  workspace_place place;
-  place.name = row.name;
-  place.remove = true;
-  create_order order;
-  order.by = agent_runtime::acting_for({"quell", "quell"});
-  order.kind = kind::task;
-  order.scope = *scope_path::parse("quell/workspaces");
-  order.name = "true";
-  order.title = "removes the workspace of a turn";
-  order.task.command = {"true"};
-  order.task.cwd = place.text();
-  order.task.worker = row.worker;
-  order.task.slots = 0;
-  runtime->core.execute({commands::create_local{std::move(order), operation_id::fresh()},
-                         [runtime, key = row.key](const outcome<created>& made) {
-                           if (!made) return; // tried again by clear_workspace_rows
-                           runtime->background_reads->run(
-                               [runtime, key](store_reader&) { runtime->workspaces->drop(key); });
-                         }});
-}
-
-void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_reader& store) {
-  const auto now = runtime->core.now().wall;
-  const std::string prefix = key_of_turn("");
-  for (const auto& row : runtime->workspaces->all()) {
-    if (!row.key.starts_with(prefix)) {
-      const auto scope = scope_path::parse(row.key);
-      if (row.keep.count() > 0 && now - row.used_at > 2 * row.keep &&
-          !(scope && has_task_lately(row, *scope, store, now)))
-        runtime->workspaces->drop(row.key);
-      continue;
-    }
-    const auto turn = operation_id::parse(row.key.substr(prefix.size()));
-    if (!turn) {
-      runtime->workspaces->drop(row.key);
-      continue;
-    }
-    const auto found = store.operation(*turn);
-    // A task that still dies below a turn whose own work is over keeps the directory on the worker until it is gone.
-    const bool is_over = found && (!*found || (*found)->hot.ended_at || (*found)->hot.self_status);
-    if (is_over) remove_workspace_of_turn(runtime, row);
-  }
-  runtime->background_reads->run_after(clear_again,
-                                       [runtime](store_reader& again) { clear_workspace_rows(runtime, again); });
 }
 
 } // namespace quell::controller::turns

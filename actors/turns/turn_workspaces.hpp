@@ -63,7 +63,7 @@ class turn_workspaces : public std::enable_shared_from_this<turn_workspaces> {
 /// only.
 void note_workspace_use(const std::shared_ptr<agent_runtime>& runtime, const scope_path& scope,
                         const std::optional<std::string>& cwd);
-/// Removes the workspace of a turn that is over from its worker; its row goes when that is ordered.
+/// Removes the workspace of a turn that is over from its worker; its row goes when that is done.
 void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, const workspace_row& row);
 /// Removes those of turns that ended while nobody looked, and drops rows that are too old; again every hour.
 void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_reader& store);
