@@ -107,6 +107,23 @@ def test_anybody_stops_an_answer_and_nothing_more_of_it_comes(xmpp):
     c.check_scope(SCOPE)
 
 
+def test_a_stop_that_replies_to_somebody_else_stops_nothing(xmpp):
+    server, c, mia = xmpp
+    with Person(server.c2s, "oz", ROOM) as oz:
+        mia.say_in(ROOM, "clanky: tell all")
+        mia.wait_body(IN_ROOM, "old words", 60)
+        oz.say_in(ROOM, "wait a moment")
+        mia.wait_body(ROOM + "/oz", "wait a moment")
+        mia.say_in(ROOM, "stop", more=f"<reply xmlns='urn:xmpp:reply:0' to='{ROOM}/oz' id='m1'/>")
+        mia.say(BOT, "hello")  # behind it, on the same way
+        mia.wait_body(BOT, "You said hello.")
+        [turn] = c.operations(scope=SCOPE, kind="turn")
+        assert turn["status"] == "running" and not c.api("GET", f"/v1/cancels?scope={SCOPE}").json["cancels"], turn
+        mia.say_in(ROOM, "stop", more=f"<reply xmlns='urn:xmpp:reply:0' to='{IN_ROOM}' id='m2'/>")
+        mia.wait_body(IN_ROOM, "🛑")
+        assert c.ended(turn["id"])["stop"]["by"]["id"] == ROOM + "/mia"
+
+
 def test_a_stop_with_nothing_to_stop_is_an_ordinary_message(xmpp):
     server, c, mia = xmpp
     mia.say(BOT, "stop")
