@@ -143,7 +143,7 @@ void session_loop::hear_guardian() {
       cannot_start(failed->operation, failed->message);
       continue;
     }
-    if (std::holds_alternative<task_held>(event)) failed_starts_ = 0;
+    if (std::holds_alternative<task_held>(event)) start_pause_.reset();
     note_end_in_workspace(event);
     effects list;
     table_.hear(event, now(), list);

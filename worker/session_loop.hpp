@@ -16,6 +16,7 @@
 #include "worker/accounts.hpp"
 #include "worker/bulk_loop.hpp"
 #include "worker/controller_session.hpp"
+#include "worker/growing_pause.hpp"
 #include "worker/key_ring.hpp"
 #include "worker/leftovers.hpp"
 #include "worker/shortage.hpp"
@@ -133,9 +134,9 @@ class session_loop {
   /// broken_: the guardian died, and its tasks are not proven gone or no new guardian runs yet.
   bool broken_ = false, swept_ = false;
   boot_time repair_at_{};
-  int repairs_ = 0;
+  growing_pause repair_pause_ = pause_of_repairs;
   std::optional<boot_time> unable_until_; ///< until then every start fails, whatever the task
-  int failed_starts_ = 0;                 ///< consecutive failures
+  growing_pause start_pause_ = pause_of_starts;
   descriptor_reserve reserve_;
   std::string trouble_;       ///< why starts fail, or what the guardian's repair waits for
   bool offered_none_ = false; ///< the last hello offered no slots

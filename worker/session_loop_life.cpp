@@ -1,5 +1,6 @@
 // The session loop's rare events: hello, welcome, the end of a session, a dead guardian, leaving.
-#include <algorithm>
+#include <utility>
+
 #include <poll.h>
 #include <spdlog/spdlog.h>
 
@@ -15,7 +16,6 @@ using phase = controller_session::phase;
 constexpr auto complain_again = 60s;
 constexpr auto results_wait = 10s;
 constexpr auto apart_wait = 3s;
-constexpr std::chrono::nanoseconds first_repair_pause = 250ms, longest_repair_pause = 8s;
 
 } // namespace
 
@@ -141,7 +141,7 @@ void session_loop::renew_guardian(const std::string& why) {
   trouble_ = "the guardian died (" + why + "); what it left is looked for";
   broken_ = true;
   swept_ = false;
-  repairs_ = 0;
+  repair_pause_.reset();
   repair_at_ = boot_now();
   repair();
 }
@@ -152,8 +152,7 @@ void session_loop::renew_guardian(const std::string& why) {
 void session_loop::repair() {
   if (boot_now() < repair_at_) return;
   const auto fails = [this](const std::string& what, const fault& f) {
-    const auto pause = std::min(first_repair_pause * (1 << std::min(repairs_++, 5)), longest_repair_pause);
-    repair_at_ = boot_now() + pause;
+    repair_at_ = boot_now() + repair_pause_.next();
     const bool is_news = !trouble_.starts_with(what);
     trouble_ = what + ": " + f.detail;
     if (is_news) session_.end(trouble_, boot_now()); // the next hello reports it
@@ -200,8 +199,7 @@ void session_loop::cannot_start(const operation_id& operation, const std::string
 }
 
 void session_loop::go_without_starts(const std::string& why) {
-  constexpr auto longest_pause = 60s;
-  const auto pause = std::min<std::chrono::nanoseconds>(1s * (1 << std::min(failed_starts_++, 6)), longest_pause);
+  const auto pause = start_pause_.next();
   unable_until_ = boot_now() + pause;
   trouble_ = why;
   complain("worker cannot start tasks: " + why + "; it takes none for " +
