@@ -27,3 +27,12 @@ add_custom_command(
           ${CMAKE_SOURCE_DIR}/gateway/openapi.json ${console_sources}
   COMMAND ${NODE} ${console}/build.mjs ${console_build}
   COMMENT "Bundling the web console" VERBATIM)
+# The console's tests on node are bundled here, because nothing compiles inside a test.
+file(GLOB console_tests CONFIGURE_DEPENDS ${console}/test/*)
+add_custom_command(
+  OUTPUT ${console_build}/tests.stamp
+  DEPENDS ${console_build}/packages.stamp ${console}/bundle_tests.mjs ${console_sources} ${console_tests}
+  COMMAND ${NODE} ${console}/bundle_tests.mjs ${console_build}/tests
+  COMMAND ${CMAKE_COMMAND} -E touch ${console_build}/tests.stamp
+  COMMENT "Bundling the tests of the web console" VERBATIM)
+add_custom_target(console_tests ALL DEPENDS ${console_build}/tests.stamp)
