@@ -9,6 +9,7 @@
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/kept_decision.hpp"
 #include "actors/turns/stop_names.hpp"
+#include "actors/turns/turn_json.hpp"
 #include "controller/commands/acknowledge_stop.hpp"
 #include "controller/commands/add_cost.hpp"
 #include "controller/commands/command_request.hpp"
@@ -257,8 +258,16 @@ void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::s
 
 /// The call has no row, so an end of quelld that cuts it leaves it uncounted.
 void acknowledger::count(const acknowledgement_call& a, const model_usage& used) {
+  if (used == model_usage{}) return;
   const auto& what = a.whose->what;
   runtime_->core.execute({commands::add_cost{{what.scope, what.author.id, a.agent, a.model, used}}, {}});
+  records::event_record news; // as of every other model call: what is shown and metered is what the day has
+  auto said = model_used(what.cancel, a.model, used);
+  news.type = said.type;
+  news.data = std::move(said.data);
+  news.scope = what.scope;
+  news.cancel = what.cancel;
+  runtime_->core.execute({commands::publish_event{std::move(news)}, {}});
 }
 
 void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {

@@ -74,6 +74,11 @@ event_text model_used(const operation_id& call, const std::string& model, const 
           json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
 }
 
+event_text model_used(const cancel_id& stop, const std::string& model, const model_usage& usage) {
+  return {event_type::model_usage,
+          json_text({{"cancel", stop.text()}, {"model", model}, {"usage", usage_json(usage)}})};
+}
+
 event_text thinking_event(std::uint64_t offset, const std::string& text) {
   return {event_type::thinking_delta, json_text({{"offset", offset}, {"text", text}})};
 }

@@ -59,6 +59,8 @@ event_text text_event(std::uint64_t offset, const std::string& text);
 event_text thinking_event(std::uint64_t offset, const std::string& text);
 /// The end of a model call: its tokens, and the configured name of the model that was asked last.
 event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage);
+/// The same of the words about a stop.
+event_text model_used(const cancel_id& stop, const std::string& model, const model_usage& usage);
 event_text model_noted(const actors::model_note& what);
 /// `end`, `length`, `refusal` or `content_filter`.
 const char* name_of_stop(model_events::stop why);

@@ -15,6 +15,7 @@
 #include "controller/commands/acknowledge_stop.hpp"
 #include "controller/commands/add_cost.hpp"
 #include "controller/commands/command.hpp"
+#include "controller/commands/publish_event.hpp"
 #include "tests/actors/refusing_store.hpp"
 
 using namespace quell;
@@ -70,6 +71,7 @@ struct stop_world {
   std::vector<std::function<void(model_event)>> listeners;
   std::string states; ///< of the acknowledgements, in their order; `!` behind the last one
   std::vector<used_by_call> counted;
+  std::size_t told = 0; ///< of them, by events
 
   explicit stop_world(std::shared_ptr<step_loop> loop, bool model_throws = false) {
     turn_settings settings;
@@ -87,6 +89,12 @@ struct stop_world {
       if (const auto* cost = std::get_if<commands::add_cost>(&any)) {
         counted.push_back(cost->what);
         return core->costs()->add_cost(cost->what, now);
+      }
+      if (const auto* news = std::get_if<commands::publish_event>(&any)) {
+        REQUIRE(news->event.type == event_type::model_usage);
+        REQUIRE_FALSE(news->event.operation);
+        ++told;
+        return;
       }
       const auto& given = std::get<commands::acknowledge_stop>(any);
       for (const auto& one : given.all)
@@ -291,6 +299,7 @@ TEST_CASE("the model call after a stop counts once, for who stopped, with what i
                                              {ends::out_of_time, "m 40+2 "},
                                              {ends::with_another_model, "m 10+0 n 7+3 "}};
   CHECK(all == expected.at(how));
+  CHECK(w.it.told == w.it.counted.size());
 }
 
 TEST_CASE("a stop whose budget of the day is used up asks no model, and has its reaction", "[turns][stop]") {
