@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -55,15 +56,18 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   };
   using story_ref = std::shared_ptr<open_story>;
   struct acknowledgement_call;
+  static constexpr std::chrono::milliseconds reply_timeout{2500};
 
+  // acknowledge_words.cpp
   std::optional<integrations::model_settings> model_for(const stop_request_news& what) const;
   std::string instructions_for(const stop_request_news& what) const;
-  void begin(const story_ref& s, words_place place);
   void ask_budget(const story_ref& s, words_place place);
   void ask_model(const story_ref& s, words_place place);
   void finish(const std::shared_ptr<acknowledgement_call>& a, std::string text,
               const std::optional<model_usage>& used = std::nullopt);
   void count(const acknowledgement_call& a, const model_usage& used);
+
+  void begin(const story_ref& s, words_place place);
   void change(const story_ref& s, std::function<void(stop_story&)> how);
   void look(const story_ref& s);
   void look_up(const story_ref& s, store_reader& store);

@@ -74,16 +74,6 @@ history_facts all_facts_of(const agent_runtime& runtime, const std::vector<recor
   return facts;
 }
 
-/// Of the texts, inputs and results, which are nearly all of the rows.
-std::uint64_t bytes_in(const std::vector<records::kept_message>& rows) {
-  std::uint64_t all = 0;
-  for (const auto& one : rows) {
-    all += one.message.text.size();
-    for (const auto& call : one.calls) all += call.input.size() + (call.outcome ? call.outcome->result.size() : 0);
-  }
-  return all;
-}
-
 /// The newest row of the scope.
 result<std::optional<records::message_record>> newest_row(store_reader& store, const scope_path& scope) {
   records::message_filter f;
@@ -369,7 +359,7 @@ void history_editor::copy(const change_ref& c, store_reader& store) {
   step.added = copies_of(stored->kept, *c->order.to, all_facts_of(*runtime_, stored->kept, c->holds, store));
   history_answer a;
   a.messages = step.added.size();
-  a.bytes = bytes_in(step.added);
+  a.bytes = bytes_of(step.added);
   if (step.added.empty())
     return refuse(c, error_code::message_not_found, "nothing of scope " + c->order.scope.text() + " is read");
   runtime_->core.execute(

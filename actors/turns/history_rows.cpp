@@ -111,4 +111,13 @@ std::vector<records::kept_message> copies_of(const std::vector<records::kept_mes
   return copies;
 }
 
+std::uint64_t bytes_of(const std::vector<records::kept_message>& rows) {
+  std::uint64_t all = 0;
+  for (const auto& one : rows) {
+    all += one.message.text.size();
+    for (const auto& call : one.calls) all += call.input.size() + (call.outcome ? call.outcome->result.size() : 0);
+  }
+  return all;
+}
+
 } // namespace quell::controller::turns

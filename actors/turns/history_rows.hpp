@@ -32,4 +32,7 @@ std::size_t find_exchange(const std::vector<stored_exchange>& all, const message
 std::vector<records::kept_message> copies_of(const std::vector<records::kept_message>& kept, const scope_path& to,
                                              const history_facts& facts);
 
+/// Of their texts, inputs and results, which are nearly all of a row.
+std::uint64_t bytes_of(const std::vector<records::kept_message>& rows);
+
 } // namespace quell::controller::turns
