@@ -221,10 +221,9 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
     return refuse(c, error_code::not_changeable,
                   (*rows)[at].turn ? "a summary stands for a part of what followed this message"
                                    : "this message stopped what was running; that is not undone");
-  // To ask again looks there for the agent and the rest of what the message chose.
-  const auto origin = origin_in((*rows)[at].request.decision).value_or(*(*rows)[at].turn);
+  const auto brought_by = turn_that_brought((*rows)[at].request).value_or(*(*rows)[at].turn);
   if (c->order.by.role == role::chat) {
-    const auto row = store.operation(origin);
+    const auto row = store.operation(brought_by);
     if (!row) return refuse(c, store_fault(row.error()));
     if (*row && !is_by_chat((*row)->kind_data))
       return refuse(c, error_code::forbidden,
@@ -241,7 +240,10 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
   edited.text = c->order.text;
   edited.turn = operation_id::fresh(); // of no operation: nobody has answered it yet
   edited.client_id.clear();
+  // To ask again looks there for the agent and the rest of what the message chose.
+  const auto origin = origin_in(edited.decision).value_or(*(*rows)[at].turn);
   edited.decision = decision_with_origin(decision_with_files({}, files_in(edited.decision)), origin);
+  if (brought_by != origin) edited.decision = decision_of_copy(edited.decision, brought_by);
   a.message = edited.id;
   discard_then_answer(c, std::move(gone), {{std::move(edited), {}}}, a);
 }
@@ -314,8 +316,6 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
     order.labels = (*row)->labels;
     if ((*row)->timeout.count() > 0) order.timeout = (*row)->timeout;
     order.context = context_of((*row)->kind_data);
-    order.was_by_chat = is_by_chat((*row)->kind_data);
-    order.account = account_in((*row)->kind_data);
     order.budget = budget_of((*row)->kind_data);
     if (const auto* agent = agent_for(*settings, order.scope, (*row)->name); agent && !agent->is_command()) {
       order.agent = agent->name;
@@ -323,6 +323,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
       order.model = std::move(choice.model);
       order.tools = std::move(choice.tools);
     }
+  }
+  if (const auto row = store.operation(turn_that_brought(last->request).value_or(answered_by)); row && *row) {
+    order.was_by_chat = is_by_chat((*row)->kind_data);
+    order.account = account_in((*row)->kind_data);
   }
   for (const auto& [key, value] : c->order.labels) order.labels[key] = value;
   commands::question_again step{c->holds, {}, c->as_of};

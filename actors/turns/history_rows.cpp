@@ -94,6 +94,7 @@ std::vector<records::kept_message> copies_of(const std::vector<records::kept_mes
         turns.emplace(*m.turn, operation_id::fresh());
         if (const auto end = facts.turns.find(*m.turn); end != facts.turns.end())
           copy.message.decision = decision_with_files(ending_text(end->second), files_in(m.decision));
+        copy.message.decision = decision_of_copy(copy.message.decision, turn_that_brought(m).value_or(*m.turn));
       }
       copy.message.turn = turns.at(*m.turn);
     }

@@ -13,12 +13,21 @@ using nlohmann::ordered_json;
 
 constexpr const char* files_member = "files"; // as `kept_text` writes it
 constexpr const char* origin_member = "edits";
+constexpr const char* copied_member = "copies";
 
 std::string decision_with(const std::string& decision, const char* member, ordered_json value) {
   auto all = ordered_json::parse(decision, nullptr, false);
   if (!all.is_object()) all = ordered_json::object();
   all[member] = std::move(value);
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::optional<operation_id> turn_in(const std::string& decision, const char* member) {
+  const auto all = json::parse(decision, nullptr, false);
+  const auto at = all.is_object() ? all.find(member) : all.end();
+  if (!all.is_object() || at == all.end() || !at->is_string()) return std::nullopt;
+  const auto id = operation_id::parse(at->get<std::string>());
+  return id ? std::optional(*id) : std::nullopt;
 }
 
 } // namespace
@@ -51,12 +60,16 @@ std::string decision_with_origin(const std::string& decision, const operation_id
   return decision_with(decision, origin_member, turn.text());
 }
 
-std::optional<operation_id> origin_in(const std::string& decision) {
-  const auto all = json::parse(decision, nullptr, false);
-  const auto at = all.is_object() ? all.find(origin_member) : all.end();
-  if (!all.is_object() || at == all.end() || !at->is_string()) return std::nullopt;
-  const auto id = operation_id::parse(at->get<std::string>());
-  return id ? std::optional(*id) : std::nullopt;
+std::optional<operation_id> origin_in(const std::string& decision) { return turn_in(decision, origin_member); }
+
+std::string decision_of_copy(const std::string& decision, const operation_id& turn) {
+  return decision_with(decision, copied_member, turn.text());
+}
+
+std::optional<operation_id> turn_that_brought(const records::message_record& m) {
+  if (const auto copied = turn_in(m.decision, copied_member)) return copied;
+  if (const auto edited = origin_in(m.decision)) return edited;
+  return m.turn;
 }
 
 kept_decision read_kept(const std::string& text) {

@@ -20,6 +20,10 @@ std::string decision_with_files(const std::string& decision, const attachments& 
 /// The stored decision of an edited message: it says which turn answered the message as it was first written.
 std::string decision_with_origin(const std::string& decision, const operation_id& turn);
 std::optional<operation_id> origin_in(const std::string& decision);
+/// The stored decision of a copied message: it says which turn had the message of the first copy.
+std::string decision_of_copy(const std::string& decision, const operation_id& turn);
+/// The turn whose row says how this message came; nullopt: it is of no turn.
+std::optional<operation_id> turn_that_brought(const records::message_record& m);
 /// Whether the turn began with a stop word that did not count, according to the stored decision.
 bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept);
 

@@ -101,6 +101,23 @@ TEST_CASE("a turn that ended long ago has finished where it ran, and is nothing 
   CHECK(b.press("telegram/5", turn) == refused_elsewhere); // it is not live there, whatever else it is
 }
 
+TEST_CASE("the account of a message's author goes with it where it is not the author's id", "[chat]") {
+  pressed_buttons b;
+  const auto account_of = [&](const std::string& id, const std::string& account) {
+    incoming_message message;
+    message.scope = *scope_path::parse("irc/net/~23dev");
+    message.author = {id, id, account};
+    message.text = "hello";
+    b.at->say(message, [](const auto&) {});
+    const auto& order = b.scheduler.messages.back().order;
+    CHECK(order.author.id == id);
+    return order.account;
+  };
+  CHECK(account_of("mia|away", "mia") == "mia");
+  CHECK(account_of("U1", "U1").empty());
+  CHECK(account_of("mia", "").empty());
+}
+
 TEST_CASE("a message of a chat cannot take an id of quell's own messages", "[chat]") {
   pressed_buttons b;
   incoming_message message;
