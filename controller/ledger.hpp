@@ -37,9 +37,10 @@ struct ledger_settings {
   std::size_t max_turns_per_token = 0; ///< as the next two: running or waiting
   std::size_t max_turns_per_author = 0;
   std::size_t max_turns_per_scope = 0;
-  milliseconds worker_lease{10000};    ///< for dead_by of tasks without their own
-  milliseconds longest_lease{60000};   ///< the longest lease that a worker ever gets: a handover's
-  std::size_t leaves_per_step = 1'000; ///< how many operations one `step` stops
+  std::uint32_t max_slots_per_guild = 0; ///< held at once on all workers
+  milliseconds worker_lease{10000};      ///< for dead_by of tasks without their own
+  milliseconds longest_lease{60000};     ///< the longest lease that a worker ever gets: a handover's
+  std::size_t leaves_per_step = 1'000;   ///< how many operations one `step` stops
   costs::cost_settings costs{};
 };
 
@@ -139,6 +140,10 @@ class ledger {
   /// must no longer start.
   virtual std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) = 0;
   virtual bool is_placeable(const operation_id& id) const = 0;
+  /// False: the guild of this pending task holds as many slots as it may. Ask again once `guild_room` has grown.
+  virtual bool may_take_slots(const operation_id& /*id*/) { return true; }
+  /// Grows when a guild for which that was false gives slots back.
+  virtual std::uint64_t guild_room() const { return 0; }
   virtual void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) = 0;
   virtual void started(const std::string& worker, const wire::task_started& m, moment now) = 0;
   virtual void stopping(const std::string& worker, const wire::task_stopping& m, moment now) = 0;

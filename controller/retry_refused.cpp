@@ -11,7 +11,7 @@ namespace quell::controller {
 namespace {
 
 /// Rows that no newer row can replace: those of conversations (inserts, and results of which the first one stays),
-/// what is added to a sum, and what came to light after an end.
+/// what is added to a sum, and evidence that came after an end.
 bool is_history(const records::entry& e) {
   return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
          std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||

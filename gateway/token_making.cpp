@@ -10,7 +10,8 @@ std::shared_ptr<token_makings> token_makings::of_this_thread() {
   return all;
 }
 
-awaitable<response> token_makings::make_once(io_context& io, token_id id, std::string asked, awaitable<response> make) {
+awaitable<response> token_makings::make_once(io_context& io, token_id id, std::string fingerprint,
+                                             awaitable<response> make) {
   const auto self = shared_from_this();
   for (auto at = all_.find(id); at != all_.end(); at = all_.find(id)) {
     const auto other = at->second;
@@ -18,11 +19,11 @@ awaitable<response> token_makings::make_once(io_context& io, token_id id, std::s
     other->waiting.push_back(over);
     const bool is_over = co_await over->wait_until(std::chrono::steady_clock::now() + 2 * controller_timeout);
     if (!is_over) give_up_waiting();
-    if (other->asked != asked) continue; // another request: it is judged by what there is now
+    if (other->fingerprint != fingerprint) continue; // another request: it is judged by what there is now
     if (other->why) std::rethrow_exception(other->why);
     co_return *other->answer;
   }
-  const auto mine = std::make_shared<making>(making{std::move(asked)});
+  const auto mine = std::make_shared<making>(making{std::move(fingerprint)});
   all_.emplace(id, mine);
   const std::shared_ptr<void> until_its_end(nullptr, [self, id](void*) { self->all_.erase(id); });
   try {

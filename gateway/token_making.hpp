@@ -21,12 +21,12 @@ class token_makings : public std::enable_shared_from_this<token_makings> {
   static std::shared_ptr<token_makings> of_this_thread();
 
   /// Runs `make`, unless the token with this id is being made: then it waits for that one, and answers the same if
-  /// `asked`, which names the caller and the whole body, is the same, too. Throws what `make` throws.
-  awaitable<response> make_once(io_context& io, token_id id, std::string asked, awaitable<response> make);
+  /// `fingerprint`, which names the caller and the whole body, is the same, too. Throws what `make` throws.
+  awaitable<response> make_once(io_context& io, token_id id, std::string fingerprint, awaitable<response> make);
 
  private:
   struct making {
-    std::string asked;
+    std::string fingerprint;
     std::optional<response> answer{};
     std::exception_ptr why{};
     std::vector<std::shared_ptr<signal>> waiting{};

@@ -255,6 +255,9 @@ const std::vector<config_key>& config_keys() {
                "turns of one author that run or wait; 0 = no limit"),
       size_key("limits", "turns_per_scope", &config::limits_turns_per_scope,
                "turns that run or wait in a scope and below it; 0 = no limit"),
+      size_key("limits", "slots_per_guild", &config::limits_slots_per_guild,
+               "slots of workers that tasks of one guild (the first two segments of a scope), or of one token, hold at "
+               "once; 0 = no limit"),
       size_key("limits", "connections", &config::limits_connections, "HTTP connections at once"),
       size_key("limits", "requests_per_second", &config::limits_requests_per_second,
                "HTTP requests of one token, twice as many at once; cancels always pass; 0 = no limit"),

@@ -54,6 +54,7 @@ struct config {
   std::uint64_t limits_turns_per_token = 20'000;
   std::uint64_t limits_turns_per_author = 2000;
   std::uint64_t limits_turns_per_scope = 20'000;
+  std::uint64_t limits_slots_per_guild = 0; ///< 0 = no limit
   std::uint64_t limits_connections = 4096;
   std::uint64_t limits_bytes_per_day = 64ULL << 30; ///< of one token; as the next two: 0 = no limit
   std::uint64_t limits_bytes_per_day_per_author = 16ULL << 30;

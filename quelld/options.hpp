@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ inline void set_options(ledger_settings& of, const config& from) {
   of.max_live_per_scope = from.limits_operations_per_scope;
   of.max_turns_per_token = from.limits_turns_per_token;
   of.max_turns_per_author = from.limits_turns_per_author;
+  of.max_slots_per_guild = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(from.limits_slots_per_guild, std::numeric_limits<std::uint32_t>::max()));
   of.max_turns_per_scope = from.limits_turns_per_scope;
 }
 

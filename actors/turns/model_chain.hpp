@@ -2,7 +2,7 @@
 //
 // A request is made for one of them, and serves those right behind it into whose context it fits. For a smaller one it
 // must be made anew, which the client of the models cannot do: whoever made it asks that one with a request of its own.
-// Whatever waits for turns at models these calls have had together, it counts for each of them.
+// The time that these calls have waited for turns at models counts for all of them together.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace quell::controller::turns {
 
-/// What one call has come to, by its events. One thread at a time.
+/// The state of one call, from its events. One thread at a time.
 class call_course {
  public:
   void note(const model_event& event, boot_time now) {

@@ -3,6 +3,9 @@
 // The next task is that of the guild whose turn it is, in it that of the author whose turn it is, and there the oldest.
 // Turns are given when a task becomes the next one, so a thousand tasks of one guild take a thousand turns however many
 // people sent them, and the first task of another guild waits behind one of them.
+//
+// A queue can rest: its first task may not start now, whatever worker is free, and it takes no turns. If all rest, no
+// task is the next one.
 #pragma once
 
 #include <algorithm>
@@ -98,21 +101,48 @@ class fair_queues {
     ++unnoted_;
   }
 
-  /// Chooses the next task if none is chosen; not empty.
+  /// Chooses the next task if none is chosen and not all rest.
   void choose(turn_counts& turns) {
     if (head_) return;
-    const auto guild_key = [&](const auto& guild) {
-      return std::pair(turns.rank_of_guild(guild.first), guild.second.begin()->second.entries.front().number);
-    };
-    const auto guild = std::min_element(guilds_.begin(), guilds_.end(),
-                                        [&](const auto& a, const auto& b) { return guild_key(a) < guild_key(b); });
+    using guild_key = std::pair<turn_counts::rank, std::uint64_t>;
+    std::optional<std::pair<guild_key, std::uint16_t>> next;
+    for (const auto& [guild, authors] : guilds_) {
+      const auto first = std::find_if(authors.begin(), authors.end(), [](const auto& a) { return !a.second.rests; });
+      if (first == authors.end()) continue;
+      const std::pair key{guild_key{turns.rank_of_guild(guild), first->second.entries.front().number}, guild};
+      if (!next || key < *next) next = key;
+    }
+    if (!next) return;
+    const auto guild = next->second;
+    const auto& authors = guilds_.at(guild);
     const auto key = [&](const auto& author) {
-      return std::pair(turns.rank_of_author({guild->first, author.first}), author.second.entries.front().number);
+      return std::pair(turns.rank_of_author({guild, author.first}), author.second.entries.front().number);
     };
-    const auto author = std::min_element(guild->second.begin(), guild->second.end(),
-                                         [&](const auto& a, const auto& b) { return key(a) < key(b); });
-    head_ = turns.give({guild->first, author->first});
+    auto author = authors.end();
+    for (auto at = authors.begin(); at != authors.end(); ++at)
+      if (!at->second.rests && (author == authors.end() || key(*at) < key(*author))) author = at;
+    head_ = turns.give({guild, author->first});
   }
+  bool has_head() const { return head_.has_value(); }
+  /// The chosen task's queue rests from now on; then chooses anew.
+  void rest(turn_counts& turns) {
+    turns.take_back(*head_);
+    guilds_.at(head_->queue.guild).at(head_->queue.author).rests = true;
+    ++resting_;
+    are_notes_due_ = true;
+    head_.reset();
+    choose(turns);
+  }
+  /// No queue rests any more.
+  void wake(turn_counts& turns) {
+    if (resting_ == 0) return;
+    for (auto& [guild, authors] : guilds_)
+      for (auto& [author, queue] : authors) queue.rests = false;
+    resting_ = 0;
+    are_notes_due_ = true;
+    choose(turns);
+  }
+  std::size_t resting() const { return resting_; }
   // Of the chosen task:
   const entry& front() const { return guilds_.at(head_->queue.guild).at(head_->queue.author).entries.front(); }
   const turn_counts::given& turn() const { return *head_; }
@@ -123,7 +153,7 @@ class fair_queues {
     turns.take_back(*head_);
     for (bool is_left = true; is_left && budget > 0 && is_stale(front().id); --budget) is_left = drop_front();
     head_.reset();
-    if (!empty()) choose(turns);
+    choose(turns);
   }
   void pop() {
     drop_front();
@@ -137,6 +167,7 @@ class fair_queues {
     for (auto guild = guilds_.begin(); guild != guilds_.end();) {
       for (auto author = guild->second.begin(); author != guild->second.end();) {
         sweep_queue(author->second, chosen, is_stale);
+        if (author->second.entries.empty() && author->second.rests) --resting_;
         author = author->second.entries.empty() ? guild->second.erase(author) : std::next(author);
       }
       guild = guild->second.empty() ? guilds_.erase(guild) : std::next(guild);
@@ -149,21 +180,38 @@ class fair_queues {
       for (auto& [author, queue] : authors) queue.noted = 0;
     unnoted_ = size_;
   }
-  /// Calls `tell` for tasks that have not received it, at most `budget` of them, which it reduces.
+  enum class notes : std::uint8_t { of_all, of_resting };
+  /// Calls `tell(id, rests)` for tasks that have not received their reason, at most `budget` of them, which it reduces;
+  /// again if their queue rests now and did not then, or the reverse. True: none of these is left.
   template <class Tell>
-  void note(std::size_t& budget, Tell tell) {
-    if (unnoted_ == 0) return;
+  bool note(std::size_t& budget, notes whose, Tell tell) {
+    if (all_noted()) return true;
+    bool is_done = true, is_any_other_due = false;
     for (auto& [guild, authors] : guilds_)
-      for (auto& [author, queue] : authors)
+      for (auto& [author, queue] : authors) {
+        if (whose == notes::of_resting && !queue.rests) {
+          is_any_other_due = is_any_other_due || queue.noted_as_resting;
+          continue;
+        }
+        if (std::exchange(queue.noted_as_resting, queue.rests) != queue.rests) {
+          unnoted_ += queue.noted;
+          queue.noted = 0;
+        }
         for (; queue.noted < queue.entries.size() && budget > 0; ++queue.noted, --budget, --unnoted_)
-          tell(queue.entries[queue.noted].id);
+          tell(queue.entries[queue.noted].id, queue.rests);
+        is_done = is_done && queue.noted == queue.entries.size();
+      }
+    are_notes_due_ = !is_done || is_any_other_due;
+    return is_done;
   }
-  bool all_noted() const { return unnoted_ == 0; }
+  bool all_noted() const { return unnoted_ == 0 && !are_notes_due_; }
 
  private:
   struct queue {
     std::deque<entry> entries;
     std::size_t noted = 0; ///< entries from the front that have received the reason
+    bool rests = false;
+    bool noted_as_resting = false; ///< the reason that they received
   };
   /// Drops the first task of the chosen queue, with the last one also the queue. False: the queue is gone.
   bool drop_front() {
@@ -199,7 +247,8 @@ class fair_queues {
 
   std::map<std::uint16_t, std::map<std::uint8_t, queue>> guilds_; ///< queues in which somebody waits
   std::optional<turn_counts::given> head_;
-  std::size_t size_ = 0, unnoted_ = 0;
+  std::size_t size_ = 0, unnoted_ = 0, resting_ = 0;
+  bool are_notes_due_ = false; ///< a queue rests or wakes, and its tasks have not been told
 };
 
 } // namespace quell::controller

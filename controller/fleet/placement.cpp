@@ -2,6 +2,7 @@
 #include "controller/fleet/placement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace quell::controller {
 
@@ -9,6 +10,9 @@ namespace {
 constexpr std::size_t max_drops = 10'000;   // stale heads dropped per call: about a millisecond
 constexpr std::size_t guilds_in_a_drop = 8; // guilds that a choice looks at in the time of one drop
 constexpr std::size_t max_notes = 4096;     // waiting tasks that receive their reason per call
+constexpr const char* no_room =
+    "its guild, or the token that started it, holds as many slots as limits.slots_per_guild "
+    "lets one hold";
 } // namespace
 
 void placement::enqueue(const requirement& need, const operation_id& id) {
@@ -19,9 +23,10 @@ void placement::enqueue(const requirement& need, const operation_id& id) {
   waiting_queue& q = found->second;
   if (is_new) q.need = &found->first;
   q.entries.push({need.guild_queue, need.author_queue}, id, ++arrivals_);
+  const bool had_head = q.entries.has_head();
   q.entries.choose(turns_);
-  if (is_new) return make_ready(q);
-  notes_due_ = notes_due_ || q.blocked;
+  if (!had_head && q.entries.has_head()) return make_ready(q);
+  notes_due_ = notes_due_ || q.blocked || q.entries.resting() > 0;
   if (q.entries.size() >= q.sweep_at) sweep(q);
 }
 
@@ -35,10 +40,11 @@ void placement::roster_changed(const member* gone) {
 }
 
 bool placement::place(moment now, const std::function<void(member&, wire::start)>& start) {
+  wake_rested();
   if (retry_) {
     retry_ = false;
     for (auto& [need, q] : queues_)
-      if (q.blocked) make_ready(q);
+      if (q.blocked && q.entries.has_head()) make_ready(q);
   }
   std::size_t drops = max_drops;
   std::size_t starts = 0;
@@ -47,6 +53,11 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
     const auto head = q.head();
     if (!drop_stale_heads(q, drops)) continue;
     if (q.head() != head) continue; // another queue can have the oldest head now
+    if (!ledger_.may_take_slots(q.entries.front().id)) {
+      rest(q);
+      drops -= std::min(drops, 1 + q.entries.guilds() / guilds_in_a_drop);
+      continue;
+    }
     refresh_candidates(q);
     member* worker = choose(q);
     if (!worker) {
@@ -61,7 +72,7 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
     if (q.entries.empty())
       forget(q);
     else
-      make_ready(q);
+      go_on(q);
     if (!order) continue;
     worker->used = ledger_.slots_on(worker->name());
     worker->live = ledger_.live_on(worker->name());
@@ -84,6 +95,32 @@ void placement::make_ready(waiting_queue& q) {
   ready_.insert({q.head(), &q});
 }
 
+void placement::go_on(waiting_queue& q) {
+  if (q.entries.has_head()) return make_ready(q);
+  q.blocked = true;
+  notes_due_ = true;
+}
+
+void placement::rest(waiting_queue& q) {
+  ready_.erase({q.head(), &q});
+  q.head_was_blocked = false;
+  release(q);
+  q.entries.rest(turns_);
+  notes_due_ = true;
+  go_on(q);
+}
+
+void placement::wake_rested() {
+  const auto room = ledger_.guild_room();
+  if (room == std::exchange(room_seen_, room)) return;
+  for (auto& [need, q] : queues_) {
+    const bool had_head = q.entries.has_head();
+    notes_due_ = notes_due_ || q.entries.resting() > 0;
+    q.entries.wake(turns_);
+    if (!had_head && q.entries.has_head()) make_ready(q);
+  }
+}
+
 void placement::forget(waiting_queue& q) {
   release(q);
   queues_.erase(queues_.find(*q.need));
@@ -91,7 +128,7 @@ void placement::forget(waiting_queue& q) {
 
 void placement::pop_head(waiting_queue& q) {
   q.entries.pop();
-  if (!q.entries.empty()) q.entries.choose(turns_);
+  q.entries.choose(turns_);
   q.head_was_blocked = false;
   release(q);
 }
@@ -104,7 +141,7 @@ bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
   ready_.erase({q.head(), &q});
   q.head_was_blocked = false;
   release(q);
-  while (!q.entries.empty() && budget > 0 && is_stale(q.entries.front().id)) {
+  while (q.entries.has_head() && budget > 0 && is_stale(q.entries.front().id)) {
     q.entries.drop_stale(turns_, budget, is_stale);
     budget -= std::min(budget, q.entries.guilds() / guilds_in_a_drop);
   }
@@ -112,8 +149,8 @@ bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
     forget(q);
     return false;
   }
-  make_ready(q);
-  return budget > 0;
+  go_on(q);
+  return q.entries.has_head() && budget > 0;
 }
 
 void placement::refresh_candidates(waiting_queue& q) {
@@ -185,9 +222,15 @@ void placement::note_waiting(moment now) {
   std::size_t budget = max_notes;
   for (auto& [need, queue] : queues_) {
     auto& q = queue; // clang's lambdas cannot refer to a part of a pair
-    if (!q.blocked) continue;
-    q.entries.note(budget, [&](const operation_id& id) { ledger_.note_waiting(id, q.what, q.detail, now); });
-    notes_due_ = notes_due_ || !q.entries.all_noted();
+    // Only what was tried without finding a worker has the queue's reason.
+    const bool is_tried = q.blocked && q.entries.has_head();
+    if (!is_tried && q.entries.resting() == 0) continue;
+    const bool is_done =
+        q.entries.note(budget, is_tried ? fair_queues::notes::of_all : fair_queues::notes::of_resting,
+                       [&](const operation_id& id, bool rests) {
+                         ledger_.note_waiting(id, rests ? "slot" : q.what, rests ? no_room : q.detail, now);
+                       });
+    notes_due_ = notes_due_ || !is_done;
   }
 }
 

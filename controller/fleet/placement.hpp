@@ -5,6 +5,9 @@
 // A large head could wait for ever while small tasks take each slot that becomes free. So a queue whose head was passed
 // over often enough reserves one worker: nothing younger is placed there until the head fits.
 //
+// Tasks of a guild that holds as many slots as it may (`limits.slots_per_guild`) rest until it gives some back: they
+// take no turns, and keep nobody else waiting.
+//
 // Entries that must no longer start stay in their queue until they reach its head or the queue is swept (amortised O(1)
 // each): a cancel of 100,000 queued tasks costs nothing here.
 #pragma once
@@ -30,10 +33,10 @@ struct waiting_queue {
   };
   place head() const { return {entries.turn().guild_turn, entries.front().number}; }
   const requirement* need = nullptr; ///< of no queue
-  fair_queues entries;               ///< its next task is chosen
+  fair_queues entries;               ///< its next task is chosen, unless all rest
   std::vector<member*> candidates;   ///< they take work and match; as of `roster_version`
   std::uint64_t roster_version = 0;
-  bool blocked = false;                ///< its head fits nowhere until capacity changes
+  bool blocked = false;                ///< its head fits nowhere until capacity changes, or it has none
   std::uint64_t passed_over_since = 0; ///< count of placements when its head was first blocked
   bool head_was_blocked = false;
   member* reserved = nullptr;
@@ -71,6 +74,11 @@ class placement {
   void refresh_candidates(waiting_queue& q);
   member* choose(const waiting_queue& q) const;
   void block(waiting_queue& q);
+  /// The guild of its head has no room: the next task is chosen, or none is left.
+  void rest(waiting_queue& q);
+  void wake_rested();
+  /// It is ready for its next task, or waits for room.
+  void go_on(waiting_queue& q);
   void reserve(waiting_queue& q);
   void release(waiting_queue& q);
   void sweep(waiting_queue& q);
@@ -85,6 +93,7 @@ class placement {
   turn_counts turns_;
   std::uint64_t placements_ = 0;
   std::uint64_t roster_version_ = 1;
+  std::uint64_t room_seen_ = 0; ///< `ledger::guild_room` when those that rest were woken last
   bool retry_ = false;
   bool notes_due_ = false;
 };

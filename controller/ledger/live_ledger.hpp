@@ -83,6 +83,8 @@ class live_ledger final : public ledger,
   std::map<std::string, std::uint64_t> live_by_status() const override;
   std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override;
   std::size_t live_count() const override { return operations_.size(); }
+  bool may_take_slots(const operation_id& id) override;
+  std::uint64_t guild_room() const override { return operations_.guild_room(); }
   std::uint32_t slots_on(const std::string& worker) const override;
   std::uint64_t live_on(const std::string& worker) const override;
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
@@ -337,7 +339,7 @@ class live_ledger final : public ledger,
 
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
   scope_tree scopes_;
-  operation_table operations_{scopes_, settings_.min_containment};
+  operation_table operations_{scopes_, settings_.min_containment, settings_.max_slots_per_guild};
   cancel_runs runs_{operations_, scopes_};
   external_leases leases_{operations_};
   interner<std::string> workers_; ///< never released: as many as were ever enrolled

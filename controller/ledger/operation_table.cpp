@@ -109,6 +109,34 @@ void operation_table::count_turn(const operation_node& n, std::int64_t change) {
   scopes_.count_turns(n.scope, change);
 }
 
+/// Exact, unlike its line: two guilds can meet in one, but not in one limit.
+std::string operation_table::guild_of(index x) const {
+  const auto& token = token_of(x);
+  return is_tenant(token) ? token : scopes_[nodes_[x].scope].path.guild().text();
+}
+
+bool operation_table::may_take_slots(index x) {
+  if (most_slots_ == 0 || slots_of(x) == 0) return true;
+  auto guild = guild_of(x);
+  const auto held = guild_slots_.find(guild);
+  if (held == guild_slots_.end() || std::uint64_t{held->second} + slots_of(x) <= most_slots_) return true;
+  guilds_without_room_.insert(std::move(guild));
+  return false;
+}
+
+void operation_table::take_slots(index x) {
+  if (most_slots_ > 0 && slots_of(x) > 0) guild_slots_[guild_of(x)] += slots_of(x);
+}
+
+void operation_table::give_slots_back(index x) {
+  if (most_slots_ == 0 || slots_of(x) == 0) return;
+  const auto guild = guild_of(x);
+  const auto held = guild_slots_.find(guild);
+  held->second -= slots_of(x);
+  if (held->second == 0) guild_slots_.erase(held);
+  if (guilds_without_room_.erase(guild) > 0) ++guild_room_;
+}
+
 /// Puts it in front of its parent's other children.
 void operation_table::put_below(index x, index parent) {
   operation_node& n = nodes_[x];
@@ -253,6 +281,7 @@ void operation_table::hold(index x, index worker) {
   w.head = x;
   ++w.live;
   w.slots += slots_of(x);
+  take_slots(x);
   scopes_.count_worker(n.scope, worker, 1);
   for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, worker, 1);
 }
@@ -268,6 +297,7 @@ std::optional<freed_slots> operation_table::release(index x) {
   if (n.worker_next != none) nodes_[n.worker_next].worker_previous = n.worker_previous;
   --w.live;
   w.slots -= slots_of(x);
+  give_slots_back(x);
   scopes_.count_worker(n.scope, n.worker, -1);
   for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, n.worker, -1);
   return freed_slots{n.worker, slots_of(x)};

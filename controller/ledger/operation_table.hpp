@@ -9,6 +9,8 @@
 #include <array>
 #include <map>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,8 +48,9 @@ class operation_table {
   using waiting_reason = std::pair<std::string, std::string>; ///< the thing that it waits for, and a sentence
   using supersede_key = std::pair<index, std::string>;        ///< scope and key
 
-  /// `least`: the containment for tasks that name none.
-  operation_table(scope_tree& scopes, std::optional<containment> least) : scopes_(scopes), least_(least) {}
+  /// `least`: the containment for tasks that name none. `most_slots`: that one guild may hold; 0 = any number.
+  operation_table(scope_tree& scopes, std::optional<containment> least, std::uint32_t most_slots = 0)
+      : scopes_(scopes), least_(least), most_slots_(most_slots) {}
   operation_table(const operation_table&) = delete;
   operation_table& operator=(const operation_table&) = delete;
 
@@ -109,6 +112,11 @@ class operation_table {
   std::vector<index> held_by(index worker) const; ///< oldest first
   std::uint64_t live_on(index worker) const;
   std::uint32_t slots_on(index worker) const;
+  /// False if its guild, or the token that takes a guild's place, would hold more than `most_slots` with it; one that
+  /// holds none may take any number.
+  bool may_take_slots(index x);
+  /// Grows when one for which that was false gives slots back.
+  std::uint64_t guild_room() const { return guild_room_; }
 
   // ---- supersede keys
   /// nullptr: no live operation has it.
@@ -145,6 +153,9 @@ class operation_table {
     return n.is_stopped() ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   }
   requirement requirement_of(const records::operation_record& r) const;
+  std::string guild_of(index x) const;
+  void take_slots(index x);
+  void give_slots_back(index x);
   void count_turn(const operation_node& n, std::int64_t change);
   void put_below(index x, index parent);
   void put_under_owner(index x);
@@ -163,6 +174,7 @@ class operation_table {
 
   scope_tree& scopes_;
   std::optional<containment> least_;
+  std::uint32_t most_slots_ = 0;
   slab<operation_node> nodes_;
   id_index by_id_;
   interner<std::string> owners_;
@@ -173,6 +185,10 @@ class operation_table {
   interner<requirement> needs_;
   interner<waiting_reason> reasons_;
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker
+  // With a limit only:
+  std::unordered_map<std::string, std::uint32_t> guild_slots_; ///< held; no zeros
+  std::unordered_set<std::string> guilds_without_room_;        ///< refused since they gave slots back
+  std::uint64_t guild_room_ = 0;
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<supersede_key, std::vector<index>> superseding_; ///< oldest first
   std::vector<index> exchanges_;

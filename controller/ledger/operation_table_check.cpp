@@ -111,10 +111,12 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
 
 void operation_table::check_workers(std::vector<std::string>& broken) const {
   std::map<index, counts_of_worker> below;
+  std::unordered_map<std::string, std::uint32_t> guild_slots;
   std::size_t held = 0, listed = 0;
   for (index x = 0; x < nodes_.end_index(); ++x) {
     if (nodes_[x].seq == 0 || !nodes_[x].is_held()) continue;
     ++held;
+    if (most_slots_ > 0 && slots_of(x) > 0) guild_slots[guild_of(x)] += slots_of(x);
     for (index at = parent_of(x); at != none; at = parent_of(at)) ++below[at][nodes_[x].worker];
   }
   for (index w = 0; w < worker_states_.size(); ++w) {
@@ -132,6 +134,7 @@ void operation_table::check_workers(std::vector<std::string>& broken) const {
       broken.push_back("worker " + std::to_string(w) + " miscounts what it holds");
   }
   if (listed != held) broken.push_back("the workers do not list each held operation once");
+  if (guild_slots != guild_slots_) broken.push_back("the slots that guilds hold are miscounted");
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const auto& more = nodes_[x].details;
     if (!is_same_count(more ? more->workers_below : worker_counts{}, below[x]))

@@ -15,6 +15,11 @@ bool live_ledger::is_placeable(const operation_id& id) const {
          operations_[x].phase == phase::ready && !stop_of(x);
 }
 
+bool live_ledger::may_take_slots(const operation_id& id) {
+  const index x = find(id);
+  return x == none || operations_.may_take_slots(x);
+}
+
 std::optional<wire::start> live_ledger::assign(const operation_id& id, const std::string& worker, moment now) {
   if (!is_placeable(id)) return std::nullopt;
   const index x = find(id);

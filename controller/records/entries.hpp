@@ -72,7 +72,7 @@ struct put_call_change {
   operation_id operation;
   std::string changed; ///< see call_record
 };
-/// What came to light of an operation's end after it: the first word is kept, a later one changes nothing; without
+/// Evidence about an operation's end that came after it: the first word is kept, a later one changes nothing; without
 /// effect while the operation lives, and if its row is gone.
 struct put_late {
   operation_id operation;

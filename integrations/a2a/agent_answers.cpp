@@ -175,7 +175,7 @@ void agent_talk::take_refusal(exchange& from, call& one, const json& error, time
     return;
   case purpose::look:
     if (!from.answered) return;
-    return one.is_only_asked ? settle(one, "ignored")
+    return one.is_query ? settle(one, "ignored")
            : one.is_cancelled
                ? settle(one, "refused")
                : fail(one, failure_of(server_code::a2a_lost, who() + " does not know the task any more: " + words),

@@ -94,7 +94,7 @@ void agent_talk::ask_end(call_number number, std::shared_ptr<mcp_call_channel> c
   begin(number, std::move(channel), {}, {}, task, now);
   const auto found = calls_.find(number);
   if (found == calls_.end()) return; // it could not begin, and the channel knows
-  found->second.is_cancelled = found->second.is_only_asked = true;
+  found->second.is_cancelled = found->second.is_query = true;
   found->second.give_up_at = now + a2a_limits::cancel_timeout;
 }
 
@@ -128,7 +128,7 @@ void agent_talk::look(call_number number, call& one, time_point now) {
 
 void agent_talk::stop(call_number number, call& one, time_point now) {
   one.stop_at = time_point::max();
-  if (one.is_only_asked || one.stopping != 0 || one.view.id().empty() || !card_) return;
+  if (one.is_query || one.stopping != 0 || one.view.id().empty() || !card_) return;
   const auto reason = excerpt(one.reason, 500);
   one.stopping =
       ask(purpose::stop, number,

@@ -68,8 +68,8 @@ class agent_talk {
     std::string operation;
     task_view view;
     bool is_sent = false, is_named = false, is_ended = false, is_cancelled = false, is_followed = false;
-    bool is_refused = false;    ///< the agent would not cancel it
-    bool is_only_asked = false; ///< `is_cancelled` without a cancel: nothing stops the task
+    bool is_refused = false; ///< the agent would not cancel it
+    bool is_query = false;   ///< `is_cancelled` without a cancel: nothing stops the task
     std::string reason, shown;
     exchange_id sending = 0, looking = 0, stopping = 0;
     time_point look_at = time_point::max(), stop_at = time_point::max(), give_up_at = time_point::max();

@@ -135,7 +135,7 @@ TEST_CASE("two first requests for one token at once make it once, and both get i
     other.send_request("POST", "/v1/tokens", gateway_world::admin(),
                        R"({"id":")" + id + R"(","name":"another","role":"admin"})");
     const auto first = one.read_reply(), second = two.read_reply(), third = other.read_reply();
-    // Whoever came first has the name.
+    // The first request gives the name.
     if (third.status == 201) {
       CHECK(first.code() == "id_conflict");
       CHECK(second.code() == "id_conflict");

@@ -288,7 +288,7 @@ TEST_CASE("only the newest events are kept") {
   CHECK(kept.size() == 400 - kept.front().id + 1);
 }
 
-TEST_CASE("what comes to light of an end is kept once, and changes nothing else") {
+TEST_CASE("evidence that comes after an end is kept once, and changes nothing else") {
   temp_directory directory;
   store s(directory.path());
   auto over = operation(5, "a"), other = operation(7, "a");

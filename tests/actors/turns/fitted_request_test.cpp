@@ -227,7 +227,7 @@ TEST_CASE("all requests for one answer wait for turns together, at whichever mod
   w.play(model_events::queued{"large", 3});
   w.now.boot = w.now.boot + std::chrono::minutes(30);
   w.play(model_events::admitted{"large", std::chrono::minutes(30)});
-  w.now.boot = w.now.boot + std::chrono::minutes(5); // it is asked, which is no wait
+  w.now.boot = w.now.boot + std::chrono::minutes(5); // it is asked, and no longer waits
   SECTION("the next model is asked") {
     w.fail(failure_code::model_unavailable);
     CHECK(w.models->at(1).settings.queue_timeout == std::chrono::minutes(30));

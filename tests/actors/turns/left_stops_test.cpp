@@ -78,7 +78,7 @@ struct noting_host final : mcp_host {
   void tools(std::vector<std::string>, mcp_user, std::function<void(offered)>) override {}
   void when_ready(std::string name, operation_id call, reach_to why, when_known done) override {
     CHECK(name == "a2a:travel");
-    if (why == reach_to::work) return asked.push_back({call, std::move(done)});
+    if (why == reach_to::work) return queries.push_back({call, std::move(done)});
     stopped.push_back(call);
     stops.push_back(std::move(done));
     on_stop();
@@ -90,7 +90,7 @@ struct noting_host final : mcp_host {
   std::function<void()> on_stop;
   std::vector<operation_id> stopped;
   std::vector<when_known> stops; ///< of these calls
-  std::vector<std::pair<operation_id, when_known>> asked;
+  std::vector<std::pair<operation_id, when_known>> queries;
 };
 
 /// Says this of every task.
@@ -114,10 +114,10 @@ struct telling_server final : integrations::mcp_server {
     return std::make_unique<call_there>(word);
   }
   void ask_end(const std::string& task, integrations::late_result_listener tell) override {
-    asked_for = task;
+    task_name = task;
     tell(word);
   }
-  std::string word, asked_for;
+  std::string word, task_name;
 };
 
 struct restarted_world {
@@ -198,10 +198,10 @@ TEST_CASE("what an agent tells a later life of a call is kept, and silence is no
   const auto call = row.id;
   w.begin();
   REQUIRE(w.host->stops.size() == (was_stopped ? 1U : 0U)); // a lost task was never told to stop, and is not now
-  REQUIRE(w.host->asked.size() == (was_stopped ? 0U : 1U));
+  REQUIRE(w.host->queries.size() == (was_stopped ? 0U : 1U));
   const auto server = std::make_shared<telling_server>(word);
-  (was_stopped ? w.host->stops[0] : w.host->asked[0].second)(server, {});
-  if (!was_stopped) CHECK(server->asked_for == "task of " + call.text());
+  (was_stopped ? w.host->stops[0] : w.host->queries[0].second)(server, {});
+  if (!was_stopped) CHECK(server->task_name == "task of " + call.text());
   if (word == "ignored")
     CHECK(w.late.empty());
   else
@@ -218,8 +218,8 @@ TEST_CASE("an agent that a later life cannot reach leaves the call to the next o
   }
   w.begin();
   REQUIRE(w.host->stops.size() == 1);
-  REQUIRE(w.host->asked.size() == 1);
+  REQUIRE(w.host->queries.size() == 1);
   w.host->stops[0](nullptr, "it is away");
-  w.host->asked[0].second(nullptr, "it is away");
+  w.host->queries[0].second(nullptr, "it is away");
   CHECK(w.late.empty());
 }

@@ -30,6 +30,9 @@ struct ledger_double final : ledger {
   std::map<operation_id, task> tasks;
   std::map<std::string, std::uint32_t> used;
   std::map<std::string, std::uint64_t> live;
+  std::uint32_t most_per_guild = 0;            ///< 0 = no limit
+  std::map<std::uint16_t, std::uint32_t> held; ///< slots, by the guild's line
+  std::uint64_t room = 0;
   std::vector<records::event_record> events;
   std::vector<reconciled_entry> reconciled;
   std::vector<std::pair<std::string, std::uint64_t>> applied;
@@ -50,6 +53,8 @@ struct ledger_double final : ledger {
     t.live = t.pending = false;
     if (!t.worker) return {};
     used[*t.worker] -= t.need.slots;
+    held[t.need.guild_queue] -= t.need.slots;
+    ++room;
     live[*t.worker] -= 1;
     return t.worker;
   }
@@ -87,6 +92,7 @@ struct ledger_double final : ledger {
     t.pending = false;
     t.worker = worker;
     used[worker] += t.need.slots;
+    held[t.need.guild_queue] += t.need.slots;
     live[worker] += 1;
     wire::start s;
     s.operation = id;
@@ -97,6 +103,12 @@ struct ledger_double final : ledger {
     ++const_cast<ledger_double*>(this)->placeable_checks;
     return tasks.at(id).pending;
   }
+  bool may_take_slots(const operation_id& id) override {
+    const task& t = tasks.at(id);
+    const auto has = held[t.need.guild_queue];
+    return most_per_guild == 0 || t.need.slots == 0 || has == 0 || has + t.need.slots <= most_per_guild;
+  }
+  std::uint64_t guild_room() const override { return room; }
   void note_waiting(const operation_id& id, std::string what, std::string detail, moment) override {
     task& t = tasks.at(id);
     t.what = std::move(what);

@@ -15,11 +15,11 @@ struct whole_world : fleet_world {
   std::map<cancel_id, records::cancel_record> cancels;
   std::vector<std::string> events;
 
-  whole_world() {
+  explicit whole_world(ledger_settings s = {}) {
     records::recovered_state empty;
     empty.cluster = cluster;
     empty.epoch = epoch;
-    real_ledger = controller::ledger::make({}, empty, now);
+    real_ledger = controller::ledger::make(std::move(s), empty, now);
     real = real_ledger.get();
     pump = [this] { absorb(); };
     start();
@@ -291,4 +291,46 @@ TEST_CASE("the tasks of another guild take turns with those of a guild that has 
   const auto starts = w.all<wire::start>();
   REQUIRE(starts.size() == 7);
   for (std::size_t i = 0; i < 3; ++i) CHECK(starts[2 * i + 2].operation == late[i]);
+}
+
+TEST_CASE("a guild at its limit of slots waits for its own tasks, whatever is free, and others do not") {
+  ledger_settings limited;
+  limited.max_slots_per_guild = 1;
+  whole_world c(limited);
+  auto& w = c.worker_joins("w1", 8);
+  const auto running = c.task("chat/g1/a"), waiting = c.task("chat/g1/b"), other = c.task("chat/g2/a");
+  // Lines of guilds are shared by hash; limits are not.
+  std::vector<operation_id> many;
+  for (int i = 0; i < 5; ++i) many.push_back(c.task("chat/g" + std::to_string(100 + i) + "/a"));
+  c.acknowledges("w1");
+  CHECK(w.all<wire::start>().size() == 7);
+  const auto why = c.real_ledger->view(waiting, c.now)->waiting;
+  REQUIRE(why);
+  CHECK(why->what == "slot");
+  CHECK(why->detail.find("limits.slots_per_guild") != std::string::npos);
+  c.starts("w1", running);
+  c.starts("w1", other);
+  const auto behind = c.task("chat/g1");
+  c.cancel("chat/g1/b");
+  CHECK(c.status_of_task(waiting) == status::cancelled);
+  wire::task_ended m;
+  m.operation = running;
+  m.exit = exit_state{0, {}};
+  m.started_at = m.ended_at = c.now.wall;
+  c.reports("w1", m);
+  c.turns();
+  c.acknowledges("w1");
+  CHECK(w.all<wire::start>().size() == 8);
+  CHECK(w.all<wire::start>().back().operation == behind);
+}
+
+TEST_CASE("whoever holds a token has one limit of slots, however many scopes it names") {
+  ledger_settings limited;
+  limited.max_slots_per_guild = 2;
+  whole_world c(limited);
+  auto& w = c.worker_joins("w1", 8);
+  const auto token = token_id::fresh().text();
+  for (int i = 0; i < 5; ++i) c.task("bots/g" + std::to_string(i), {}, token);
+  c.acknowledges("w1");
+  CHECK(w.all<wire::start>().size() == 2);
 }

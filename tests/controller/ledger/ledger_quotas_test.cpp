@@ -203,3 +203,26 @@ TEST_CASE("where a thousand cancels are under way nothing starts that all of the
   (void)w.core->take();
   CHECK(tries("team/x").empty());
 }
+
+TEST_CASE("the slots that a guild holds are counted on all workers, over a restart, and until the work is over",
+          "[quotas]") {
+  ledger_settings s;
+  s.max_slots_per_guild = 3;
+  world w(s);
+  w.task("a", {.scope = in("chat/g1/x"), .slots = 2});
+  w.task("b", {.scope = in("chat/g1")});
+  w.task("c", {.scope = in("chat/g1/y")});
+  w.task("d", {.scope = in("chat/g2/y"), .slots = 9});
+  w.runs("a", "w1");
+  CHECK(w.core->may_take_slots(w.id("b")));
+  w.runs("b", "w2");
+  CHECK_FALSE(w.core->may_take_slots(w.id("c")));
+  CHECK(w.core->may_take_slots(w.id("d"))); // one that holds none may take any number
+  w.restart();
+  CHECK_FALSE(w.core->may_take_slots(w.id("c")));
+  const auto before = w.core->guild_room();
+  w.exits("b", 0);
+  CHECK(w.core->guild_room() > before);
+  CHECK(w.core->may_take_slots(w.id("c")));
+  CHECK(broken_invariants(*w.core).empty());
+}

@@ -350,11 +350,11 @@ TEST_CASE("the end of a task that nobody stops is asked for, and waited for", "[
 TEST_CASE("a task that quelld cannot ask for any more has not ended", "[a2a]") {
   far_agent far([&](const std::string&, const json&) -> std::optional<json> { return std::nullopt; });
   auto client = far.client();
-  mcp_recorder asked, followed;
-  client->ask_end("t-1", asked.late());
+  mcp_recorder query, followed;
+  client->ask_end("t-1", query.late());
   const auto call = client->follow("t-2", followed.listener());
   far.server.until("the looks", [&] { return far.count("GetTask") == 2; });
   client.reset();
-  CHECK(asked.wait_for_late() == "ignored");
+  CHECK(query.wait_for_late() == "ignored");
   CHECK(followed.failed().sent);
 }

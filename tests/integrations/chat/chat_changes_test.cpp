@@ -16,7 +16,7 @@ using strings = std::vector<std::string>;
 /// Answers at once.
 class quick_host final : public host {
  public:
-  void say(incoming_message, std::function<void(result<decision>)>) override { ++said; }
+  void say(incoming_message, std::function<void(result<decision>)>) override { ++messages; }
   void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
     if (std::exchange(refuses_one, false)) return done(failure(error_code::storage_unavailable, "the disk is full"));
     stopped.push_back(order.reason + " by " + order.by.id);
@@ -39,7 +39,7 @@ class quick_host final : public host {
   void events_after(std::string, std::uint64_t, std::function<void(result<event_page>)>) override {}
   std::optional<known_message> stored;
   strings looked_up;
-  std::size_t said = 0;
+  std::size_t messages = 0;
   bool late = false;
   bool refuses_one = false; ///< stop
   std::function<void(result<std::optional<known_message>>)> late_answer;
@@ -336,10 +336,10 @@ TEST_CASE("a million changes that a link carries hold little memory", "[chat]") 
     std::vector<message_change> changes;
     changes.push_back({key, texts.next(), "1", false});
     changes.push_back({key, texts.next(), "2", false});
-    changes.push_back({key, texts.next(), "3", true}); // a word to stop, which is said at once
+    changes.push_back({key, texts.next(), "3", true}); // a word to stop, which goes out at once
     changes.push_back({std::to_string(a_million + i), texts.next(), "1", false});
     link.perform(std::move(changes));
   }
-  CHECK(at.said == a_million / 4);
+  CHECK(at.messages == a_million / 4);
   CHECK(texts.held() <= 4'096 + 1'024);
 }
