@@ -1,4 +1,4 @@
-// The budgets of a day, for a model call that is no operation, such as the words about a stop.
+// The budgets of a day, for a model call without an operation, such as the words about a stop.
 #pragma once
 
 #include <optional>

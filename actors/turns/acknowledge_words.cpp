@@ -1,5 +1,5 @@
-// The model call for an acknowledgement is no operation: it is not work that anyone must stop, and it cannot start any.
-// The budgets of the day bound it all the same, and it counts in them.
+// The model call for an acknowledgement is not an operation: it is not work that anyone must stop, and it cannot start
+// any. The budgets of the day bound it all the same, and it counts in them.
 #include <algorithm>
 
 #include "actors/turns/acknowledge.hpp"

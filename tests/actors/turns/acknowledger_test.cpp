@@ -71,7 +71,7 @@ struct stop_world {
   std::vector<std::function<void(model_event)>> listeners;
   std::string states; ///< of the acknowledgements, in their order; `!` behind the last one
   std::vector<used_by_call> counted;
-  std::size_t told = 0; ///< of them, by events
+  std::size_t shown = 0; ///< of them, by events
 
   explicit stop_world(std::shared_ptr<step_loop> loop, bool model_throws = false) {
     turn_settings settings;
@@ -93,7 +93,7 @@ struct stop_world {
       if (const auto* news = std::get_if<commands::publish_event>(&any)) {
         REQUIRE(news->event.type == event_type::model_usage);
         REQUIRE_FALSE(news->event.operation);
-        ++told;
+        ++shown;
         return;
       }
       const auto& given = std::get<commands::acknowledge_stop>(any);
@@ -299,7 +299,7 @@ TEST_CASE("the model call after a stop counts once, for who stopped, with what i
                                              {ends::out_of_time, "m 40+2 "},
                                              {ends::with_another_model, "m 10+0 n 7+3 "}};
   CHECK(all == expected.at(how));
-  CHECK(w.it.told == w.it.counted.size());
+  CHECK(w.it.shown == w.it.counted.size());
 }
 
 TEST_CASE("a stop whose budget of the day is used up asks no model, and has its reaction", "[turns][stop]") {
