@@ -14,8 +14,8 @@ void need_conversation(exchange& x, const scope_path& scope, const char* field) 
   need_unreserved(scope, field);
 }
 
-/// What was copied counts where it was copied to, and for the token and the author, as if they had sent it. How much it
-/// is was not known before, so a share can be passed by one copy.
+/// Copied messages count where they are copied to, for the token and the author, as if they had been sent. Their size
+/// was not known before, so one copy can exceed a share.
 void count_copied(exchange& x, const scope_path& to, std::uint64_t bytes) {
   if (!x.gw.options.bytes || bytes == 0) return;
   auto from = x.byte_source_of_token();

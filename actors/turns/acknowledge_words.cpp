@@ -179,9 +179,9 @@ void acknowledger::count(const acknowledgement_call& a, const model_usage& used)
   const auto& what = a.whose->what;
   runtime_->core.execute({commands::add_cost{{what.scope, what.author.id, a.agent, a.model, used}}, {}});
   records::event_record news; // as of every other model call: what is shown and metered is what the day has
-  auto said = model_used(what.cancel, a.model, used);
-  news.type = said.type;
-  news.data = std::move(said.data);
+  auto text = model_used(what.cancel, a.model, used);
+  news.type = text.type;
+  news.data = std::move(text.data);
   news.scope = what.scope;
   news.cancel = what.cancel;
   runtime_->core.execute({commands::publish_event{std::move(news)}, {}});

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import threading
 
 import pytest
 
@@ -131,3 +132,25 @@ def test_only_an_admin_of_the_whole_cluster_reloads(world):
     for role, scope in (("operator", None), ("admin", "chat"), ("observer", None)):
         token = c.api("POST", "/v1/tokens", {"name": f"t-{role}", "role": role, "scope": scope}).json["token"]
         assert c.api("POST", "/v1/config/reload", {}, token=token).status == 403, role
+
+
+def test_reloads_at_once_change_the_settings_once(world):
+    c, player = world
+    c.configure(c.first.replace("Be brief.", "Be long."))
+    answers, begin = [], threading.Barrier(8)
+
+    def reloads():
+        begin.wait(30)
+        answers.append(c.api("POST", "/v1/config/reload", {}))
+
+    all_at_once = [threading.Thread(target=reloads) for _ in range(8)]
+    for one in all_at_once:
+        one.start()
+    for one in all_at_once:
+        one.join(60)
+    assert [a.status for a in answers] == [200] * 8, [a.body for a in answers]
+    # Those that wait together share one reload, which is made once; who comes behind it finds nothing to change.
+    changed = ["agents.worker.instructions"]
+    assert changed in [a.json["changed"] for a in answers] and all(a.json["changed"] in (changed, []) for a in answers), [a.body for a in answers]
+    assert read(os.path.join(c.directory, "quelld.log")).count(b"changed: agents.worker.instructions") == 1
+    assert "Be long." in answered(c, player, "chat/a", "one")

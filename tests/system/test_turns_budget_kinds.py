@@ -193,3 +193,22 @@ def test_model_calls_count_over_all_levels_of_a_tree(c):
     turn = c.say("tree/calls", root, agent="few")
     assert c.ended(turn)["status"] == "failed"
     assert [asked for asked in c.model.asked if m in asked[0]] == [(root, 0), (below, 0), (below, 1)]
+
+
+@pytest.mark.parametrize("agent, code", [("narrow", "too_many_sub_agents"), ("shallow", "too_deep")])
+def test_width_and_depth_of_a_tree_hold_after_a_restart(agent, code):
+    with Kinds() as c:
+        m = marker(agent)
+        root, first, second, third = (f"{word} {m}" for word in ("root", "first", "second", "third"))
+        c.model.plan.update({root: [(1, [spawn(first)])], first: [(1, [LIST]), (1, [spawn(second)])], second: [(1, [spawn(third)])]})
+        gate = c.model.held[first] = threading.Event()  # quelld is killed with the first sub-agent at its model
+        turn = c.say("tree/again", root, agent=agent)
+        until(lambda: (first, 0) in c.model.asked, "the sub-agent to ask its model")
+        c.kill_controller()
+        gate.set()
+        c.start_controller()
+        assert c.ended(turn)["status"] == "completed"
+        assert (second, 0) in c.model.asked and (third, 0) not in c.model.asked
+        refused, = [o for o in c.below(turn, kind="tool_call") if o["status"] == "failed"]
+        assert refused["error"]["code"] == code, refused
+        c.check_scope("tree/again")

@@ -206,3 +206,17 @@ def test_an_agent_of_one_model_call_answers_long_conversations_without_a_summary
     said(c, scope, "now")
     assert "left out to make room" in sent(player, "now") and not player.summaries()
     c.check_scope(scope)
+
+
+@every
+def test_a_message_larger_than_the_model_ends_its_own_turn_alone(world, dialect):
+    c, player = world
+    scope = f"{dialect}/giant"
+    player.most_bytes = 32_000  # the provider refuses what is longer, too
+    said(c, scope, "My sister is called Ada.")
+    over = c.ended(c.say(scope, "giant " + "word " * 12_000))
+    assert over["status"] == "completed" or over["error"]["code"] == "context_overflow", over
+    for i in range(3):
+        said(c, scope, f"and now {i}")
+    assert "Ada" in sent(player, "and now 2")
+    c.check_scope(scope)

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from harness import processes
 from harness.cluster import marker
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -30,6 +31,7 @@ class Choosing(TurnCluster):
             '[[models]]\nname = "other"\nprovider = "scripted"\nbase_url = "WORKSPACE/../other.json"\nprice = { input = 2, output = 10 }\n'
             '[[models]]\nname = "dear"\nprovider = "scripted"\nbase_url = "WORKSPACE/../other.json"\n'
             '[[agents]]\nname = "free"\nmodel = "script"\nworkspace = "WORKSPACE"\nscopes = ["free"]\n'
+            '[[agents]]\nname = "hasty"\nmodel = "script"\nworkspace = "WORKSPACE"\nbudget = { timeout = "2s" }\n'
             '[[agents]]\nname = "takes"\nmodel = "script"\nworkspace = "WORKSPACE"\nduring_turn = "steer"\n'))
         with open(os.path.join(self.directory, "other.json"), "w") as f:
             json.dump({"answers": [{"text": "The other one.", "usage": {"input": 1_000_000, "output": 0, "cached": 0}}]}, f)
@@ -193,3 +195,12 @@ def test_the_command_takes_model_tools_and_parent(c):
     none = c.quell("say", "-d", "--scope", "choose/cli", "--tools", "none", "hello", check=0).stdout.decode().strip()
     assert c.ended(none)["turn"]["choice"] == {"tools": []}
     assert c.quell("say", "-d", "--scope", "choose/cli", "--model", "dear", "hello").returncode != 0
+
+
+def test_a_longer_time_than_the_agent_has_is_not_given(c):
+    turn = c.working("choose/time", "g", agent="hasty", timeout_ms=3_600_000)
+    assert c.operation(turn)["timeout_ms"] == 2000
+    end = c.ended(turn)
+    assert end["status"] == "failed" and end["error"]["code"] == "timeout", end
+    until(lambda: not processes.marked(c.mark), "no process of it to be left")
+    c.check_scope("choose/time")

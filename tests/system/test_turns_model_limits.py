@@ -12,6 +12,7 @@ def world():
     try:
         config = model("narrow", DIALECTS["openai"], player.url, "concurrency = 1")
         config += model("rated", DIALECTS["openai"], player.url, "rate = 1")
+        config += model("counted", DIALECTS["openai"], player.url, "rate = 1")
         config += model("impatient", DIALECTS["openai"], player.url, 'concurrency = 1\nqueue_timeout = "1s"')
         with TurnCluster([{"text": "You said {{text}}."}], config) as c:
             yield c, player
@@ -123,3 +124,18 @@ def test_a_restart_keeps_a_turn_waiting_for_its_model(world):
     assert done["status"] == "settled" and done["report"]["proven"], done
     for scope in ("kept-0", "kept-1"):
         c.check_scope(scope)
+
+
+def test_a_reload_gives_nobody_a_second_place(world):
+    c, player = world
+    first = c.say("again/1", "hold the model", agent="narrow")
+    c.wait_event(first, "text_delta")
+    c.ended(c.say("again/2", "the one of this minute", agent="counted"))
+    c.configure(c.configuration().replace("[[agents]]", "# seen again\n[[agents]]", 1) + '\n[chat]\ncancel_words = ["basta"]\n')
+    assert b"chat.cancel_words" in c.quell("reload", check=0).stdout
+    waiting = [c.say("again/3", "beside it", agent="narrow"), c.say("again/4", "one too many", agent="counted")]
+    for turn in waiting:
+        c.wait_event(turn, "model_queued")
+    assert not player.of("beside it") and not player.of("one too many")
+    for turn in (first, *waiting):
+        assert c.cancel(operation=turn)["report"]["proven"]
