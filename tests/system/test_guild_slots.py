@@ -49,3 +49,30 @@ def test_a_call_of_another_guild_of_a_chat_service_does_not_wait_for_all_of_a_lo
             tasks = sorted(c.operations(scope="discord", kind="task"), key=lambda t: t["started_at"])
             # The first one ran, and the next one was chosen while nobody else waited.
             assert [t["scope"].split("/")[1] for t in tasks].index("10") <= 2, [t["scope"] for t in tasks]
+
+
+def test_a_guild_whose_tasks_run_for_ever_leaves_slots_to_others_also_after_a_restart():
+    m = marker()
+    forever = lambda c, scope: c.start("sh", "-c", "while :; do sleep 1000; done", m, scope=scope)["id"]
+    waiting_for = lambda c, id: (c.operation(id)["waiting_for"] or {}).get("detail", "")
+    with TurnCluster([{"text": "hi"}], "[limits]\nslots_per_guild = 2\n", workers=2, slots=2) as c:
+        loud = [forever(c, f"discord/g1/c{i}") for i in range(4)]
+        for id in loud[:2]:
+            c.wait_status(id, "running")
+        for id in loud[2:]:
+            until(lambda: "limits.slots_per_guild" in waiting_for(c, id), "the others to be told why they wait")
+        quiet = [forever(c, "discord/g2/c0") for _ in range(2)]
+        for id in quiet:
+            c.wait_status(id, "running")
+        c.cancel(operation=quiet[0])
+        c.kill_controller()  # the tasks run on, and their slots still count
+        c.start_controller()
+        until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "the workers to be back")
+        other = forever(c, "discord/g3/c0")
+        c.wait_status(other, "running")
+        until(lambda: all("limits.slots_per_guild" in waiting_for(c, id) for id in loud[2:]), "them to wait still")
+        c.cancel(operation=loud[0])
+        c.wait_status(loud[2], "running")
+        assert c.operation(loud[3])["status"] == "pending"
+        assert c.cancel(scope="discord")["report"]["proven"]
+    until(lambda: not processes.marked(m), "everything to be gone")
