@@ -32,15 +32,18 @@ void controller_session::greet(wire::hello hello, boot_time now) {
   queue(0, std::move(hello));
 }
 
-void controller_session::queue(std::uint64_t number, wire::message body) {
+void controller_session::queue(std::uint64_t number, wire::message body, boot_time at) {
+  due_ = outbox_.empty() ? at : std::min(due_, at);
   outbox_.push_back({id_, number, 0, std::move(body)});
 }
 
 void controller_session::tell(wire::message body, boot_time now) {
   if (phase_ == phase::apart) return;
+  const auto before = std::exchange(last_message_at_, now);
   if (phase_ == phase::open) {
     const auto number = sender_.push(body, now);
-    queue(number, std::move(body));
+    const bool can_wait = std::holds_alternative<wire::task_started>(body);
+    queue(number, std::move(body), can_wait ? before + timing_.longest_company : boot_time{});
   } else {
     sender_.push(std::move(body), now); // sent with the welcome
   }
@@ -190,6 +193,11 @@ boot_time controller_session::next_tick() const {
     return std::min(next_beat_, sender_.next_resend().value_or(next_beat_));
   }
   return next_beat_;
+}
+
+std::optional<boot_time> controller_session::due() const {
+  if (outbox_.empty()) return std::nullopt;
+  return receiver_.ack() > ack_carried_ ? boot_time{} : due_;
 }
 
 const wire::envelope* controller_session::next_frame() {

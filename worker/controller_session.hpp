@@ -30,6 +30,7 @@ class controller_session {
     std::chrono::milliseconds first_backoff{100};
     std::chrono::milliseconds longest_backoff{2000};
     int missed_beats = 3;
+    std::chrono::milliseconds longest_company{5}; ///< that a `task_started` waits for another frame
   };
   enum class phase : std::uint8_t { apart, greeting, open };
   /// The reason why the worker must not continue at all.
@@ -59,6 +60,10 @@ class controller_session {
   /// Ends the session (no farewell); the next hello is due after a backoff.
   void end(std::string why, boot_time now);
 
+  /// When what is queued must be sent at the latest; a past instant: now. Nullopt: nothing is queued. Most frames leave
+  /// at once. A `task_started` that comes shortly after another message may wait a few milliseconds for the next frame
+  /// or acknowledgement, so that a short task costs one sending instead of two; nothing waits behind it.
+  std::optional<boot_time> due() const;
   /// The next frame to send, with the newest acknowledgement. `sent` removes it.
   const wire::envelope* next_frame();
   void sent();
@@ -80,7 +85,8 @@ class controller_session {
  private:
   void welcomed(const wire::welcome& w, boot_time now);
   void refused(const wire::refuse& r, boot_time now);
-  void queue(std::uint64_t number, wire::message body);
+  /// `at` is the latest instant of its sending.
+  void queue(std::uint64_t number, wire::message body, boot_time at = {});
 
   timing timing_;
   membership membership_;
@@ -95,6 +101,8 @@ class controller_session {
   worker_lease lease_;
   bool lease_changed_ = false;
   std::deque<wire::envelope> outbox_;
+  boot_time due_{}; ///< of the outbox, if it has a frame
+  boot_time last_message_at_{};
   std::uint64_t delivered_ = 0;
   std::uint64_t ack_carried_ = 0;
   std::uint64_t beat_ = 0;

@@ -120,7 +120,10 @@ void session_loop::wait() {
   if (unable_until_) until = std::min(until, *unable_until_);
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
   // Frames that the full socket refused are sent when it wakes us; a short timeout checks again anyway.
-  if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
+  if (const auto due = session_.due(); due && control_->connected()) {
+    const auto rest = *due - boot_now();
+    left = std::min<std::chrono::nanoseconds>(left, rest > 0ns ? rest : 10ms);
+  }
   std::array<pollfd, 6> fds{{{control_->descriptor(), POLLIN, 0},
                              {guardian_->descriptor(), POLLIN, 0},
                              {bulk_->descriptor(), POLLIN, 0},
@@ -311,6 +314,7 @@ void session_loop::tell_lease() {
 }
 
 void session_loop::send() {
+  if (const auto due = session_.due(); !due || *due > boot_now()) return;
   while (const auto* frame = session_.next_frame()) {
     if (!control_->send(wire::encode(*frame))) break;
     session_.sent();

@@ -263,3 +263,60 @@ TEST_CASE("the highest seq of starts and stops is remembered", "[session]") {
   f.hears(a_start(42));
   CHECK(f.session.member().seq_seen == 43);
 }
+
+TEST_CASE("a start right after another message waits a few milliseconds for company; nothing waits behind it",
+          "[session]") {
+  session_fixture f;
+  f.joins();
+  CHECK_FALSE(f.session.due());
+
+  f.pass(1s);
+  f.sends(); // a heartbeat
+  f.session.tell(wire::task_started{}, f.now);
+  REQUIRE(f.session.due());
+  CHECK(*f.session.due() <= f.now); // alone: at once
+  f.sends();
+
+  f.pass(1ms);
+  f.session.tell(wire::task_started{}, f.now);
+  REQUIRE(f.session.due());
+  const auto first_due = *f.session.due();
+  CHECK(first_due > f.now);
+  CHECK(first_due <= f.now + 5ms);
+  f.pass(1ms);
+  f.session.tell(wire::task_started{}, f.now);
+  CHECK(*f.session.due() == first_due); // a later start does not prolong the wait
+
+  SECTION("an end takes the starts along, in order") {
+    f.session.tell(wire::task_ended{}, f.now);
+    CHECK(*f.session.due() <= f.now);
+    const auto frames = f.sends();
+    REQUIRE(frames.size() == 3);
+    CHECK(std::holds_alternative<wire::task_started>(frames[0].body));
+    CHECK(std::holds_alternative<wire::task_started>(frames[1].body));
+    CHECK(std::holds_alternative<wire::task_ended>(frames[2].body));
+    CHECK_FALSE(f.session.due());
+  }
+  SECTION("the acknowledgement of a stop leaves at once, with the starts") {
+    REQUIRE(f.hears(wire::stop{}));
+    CHECK(*f.session.due() == first_due); // not applied yet
+    f.session.applied();
+    f.session.acknowledge();
+    CHECK(*f.session.due() <= f.now);
+    const auto frames = f.sends();
+    REQUIRE_FALSE(frames.empty());
+    CHECK(frames[0].ack == f.number);
+  }
+  SECTION("a heartbeat does not wait") {
+    f.pass(1s);
+    CHECK(*f.session.due() < first_due);
+    const auto frames = f.sends();
+    REQUIRE(frames.size() >= 3);
+    CHECK(std::holds_alternative<wire::worker_heartbeat>(frames[2].body));
+  }
+  SECTION("without company they leave when the wait is over") {
+    f.now = first_due;
+    CHECK(*f.session.due() <= f.now);
+    CHECK(f.sends().size() == 2);
+  }
+}

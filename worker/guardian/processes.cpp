@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 
@@ -74,16 +75,41 @@ bool has_children_files() {
 } // namespace
 
 process_stat stat_of(pid_t pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "%d/stat", pid);
-  const auto text = read_proc(path, 4096);
-  process_stat out;
+  // Neither the heap nor stdio: a keeper calls this at each start, and each page that it touches is one fault more.
+  char path[32];
+  std::memcpy(std::to_chars(path, path + 16, pid).ptr, "/stat", sizeof "/stat");
+  const int fd = open_proc(path, O_RDONLY);
+  if (fd < 0) return {};
+  char line[2048];
+  ssize_t size = 0;
+  while ((size = ::read(fd, line, sizeof line)) < 0 && errno == EINTR) {
+  }
+  ::close(fd);
+  return size > 0 ? parse_stat({line, static_cast<std::size_t>(size)}) : process_stat{};
+}
+
+process_stat parse_stat(std::string_view line) {
   // The command's name can itself contain spaces and parentheses: the other fields follow the last parenthesis.
-  const auto end = text.rfind(')');
-  if (end == std::string::npos) return out;
-  if (std::sscanf(text.c_str() + end + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
-                  &out.state, &out.parent, &out.flags, &out.threads) != 4)
-    return {};
+  const auto name_end = line.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  line.remove_prefix(name_end + 1);
+  process_stat out;
+  constexpr int parent = 4, flags = 9, threads = 20;
+  for (int field = 3; field <= threads; ++field) {
+    if (!line.starts_with(' ')) return {};
+    line.remove_prefix(1);
+    const auto text = line.substr(0, line.find_first_of(" \n"));
+    line.remove_prefix(text.size());
+    const auto number = [&](auto& to) {
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+      return error == std::errc{} && end == text.data() + text.size();
+    };
+    if (field == 3 && text.size() != 1) return {};
+    if (field == 3) out.state = text.front();
+    if ((field == parent && !number(out.parent)) || (field == flags && !number(out.flags)) ||
+        (field == threads && !number(out.threads)))
+      return {};
+  }
   return out;
 }
 

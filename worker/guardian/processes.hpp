@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "protocol/task.hpp"
@@ -47,6 +48,8 @@ struct process_stat {
   int threads = 0;
 };
 process_stat stat_of(pid_t pid);
+/// The text of a /proc/PID/stat; state 0: it is not one.
+process_stat parse_stat(std::string_view line);
 /// The pid of the process's tracer (ptrace); 0: no tracer, or the process no longer exists.
 pid_t tracer_of(pid_t pid);
 

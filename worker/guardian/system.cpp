@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -70,9 +69,12 @@ std::string read_proc(const char* path, std::size_t limit) { return read_and_clo
 
 int open_proc(const char* path, int flags) {
   if (proc_directory >= 0) return ::openat(proc_directory, path, flags | O_CLOEXEC);
+  constexpr std::string_view root = "/proc/";
   char whole[128];
-  const int size = std::snprintf(whole, sizeof whole, "/proc/%s", path);
-  if (size < 0 || size >= static_cast<int>(sizeof whole)) return -1;
+  const auto size = std::strlen(path);
+  if (root.size() + size >= sizeof whole) return -1;
+  std::memcpy(whole, root.data(), root.size());
+  std::memcpy(whole + root.size(), path, size + 1);
   return ::open(whole, flags | O_CLOEXEC);
 }
 
