@@ -53,8 +53,8 @@ struct history_reader::statements {
   }
 };
 
-history_reader::history_reader(SQLite::Database& database)
-    : database_(database), statements_(std::make_unique<statements>(database)) {}
+history_reader::history_reader(SQLite::Database& database, statement_cache& searches)
+    : searches_(searches), statements_(std::make_unique<statements>(database)) {}
 
 history_reader::~history_reader() = default;
 
@@ -65,7 +65,7 @@ std::vector<kept_message> history_reader::messages(const message_filter& f) {
   before.limit = 1;
   before.above_seq.reset();
   std::vector<kept_message> page;
-  for (const auto key : find(database_, search_for(f))) {
+  for (const auto key : find(searches_, search_for(f))) {
     const auto seq = static_cast<std::uint64_t>(key);
     auto message = statements_->message(seq);
     if (!message) continue;
@@ -73,7 +73,7 @@ std::vector<kept_message> history_reader::messages(const message_filter& f) {
     if (kept.message.role == message_role::assistant) kept.calls = statements_->calls(seq);
     if (kept.message.role == message_role::tool) {
       before.after_seq = seq;
-      for (const auto answer : find(database_, search_for(before)))
+      for (const auto answer : find(searches_, search_for(before)))
         kept.calls = statements_->calls(static_cast<std::uint64_t>(answer));
     }
     page.push_back(std::move(kept));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/queries.hpp"
+#include "storage/statement_cache.hpp"
 
 namespace SQLite {
 class Database;
@@ -17,7 +18,8 @@ namespace quell::storage {
 /// Used by one thread. Every function throws what SQLiteCpp throws, and `corrupt_row`.
 class history_reader {
  public:
-  explicit history_reader(SQLite::Database& database);
+  /// `searches`: of the same database.
+  history_reader(SQLite::Database& database, statement_cache& searches);
   ~history_reader();
 
   /// Call inside a read transaction, so that messages and calls are from the same instant.
@@ -28,7 +30,7 @@ class history_reader {
 
  private:
   struct statements;
-  SQLite::Database& database_;
+  statement_cache& searches_;
   std::unique_ptr<statements> statements_;
 };
 

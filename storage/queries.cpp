@@ -24,6 +24,7 @@ class snapshot {
  public:
   explicit snapshot(SQLite::Database& database) : database_(database) { database_.exec("BEGIN"); }
   snapshot(const snapshot&) = delete;
+  /// Prepared anew: a kept statement can meet the progress handler, and be given up.
   ~snapshot() { database_.tryExec("ROLLBACK"); }
 
  private:
@@ -38,14 +39,14 @@ class sqlite_queries final : public controller::limited_store_reader {
   }
   /// Reads on a connection that the caller owns and that outlives this object.
   sqlite_queries(std::string directory, SQLite::Database* database)
-      : directory_(std::move(directory)), database_(database),
+      : directory_(std::move(directory)), database_(database), statements_(*database_),
         operation_by_id_(*database_, "SELECT " + operation_columns + " FROM operation WHERE id = ?"),
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
         cancel_by_seq_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE seq = ?"),
         event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"),
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
-        history_(*database_) {
+        history_(*database_, statements_) {
     constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
     const auto look = [](void* self) {
       auto& here = *static_cast<sqlite_queries*>(self);
@@ -123,17 +124,17 @@ class sqlite_queries final : public controller::limited_store_reader {
       f.sql += test.sql;
       f.parameters.push_back(parameter::of(id));
       f.parameters.insert(f.parameters.end(), test.parameters.begin(), test.parameters.end());
-      SQLite::Statement row(*database_, f.sql);
-      bind_all(row, f.parameters);
-      return row.executeStep();
+      const auto row = statements_.take(f.sql);
+      bind_all(*row, f.parameters);
+      return (*row).executeStep();
     });
   }
 
   result<std::optional<std::uint64_t>> oldest_event() override {
     return guarded<std::optional<std::uint64_t>>([&]() -> std::optional<std::uint64_t> {
-      SQLite::Statement row(*database_, "SELECT min(id) FROM event");
-      row.executeStep();
-      const auto id = columns(row).maybe_integer();
+      const auto row = statements_.take("SELECT min(id) FROM event");
+      (*row).executeStep();
+      const auto id = columns(*row).maybe_integer();
       if (!id) return std::nullopt;
       return static_cast<std::uint64_t>(*id);
     });
@@ -158,9 +159,9 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   result<std::uint64_t> newest_event() override {
     return guarded<std::uint64_t>([&] {
-      SQLite::Statement row(*database_, "SELECT max(id) FROM event");
-      row.executeStep();
-      return columns(row).count();
+      const auto row = statements_.take("SELECT max(id) FROM event");
+      (*row).executeStep();
+      return columns(*row).count();
     });
   }
 
@@ -195,7 +196,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   template <class Record, class Read>
   result<std::vector<Record>> page(const result<search>& what, SQLite::Statement& by_key, Read read) {
     if (!what) return tl::unexpected(what.error());
-    const auto found = find(*database_, *what, [this] { return budget_now() >= budget_.until; });
+    const auto found = find(statements_, *what, [this] { return budget_now() >= budget_.until; });
     if (found.cut_at) cut_at_ = static_cast<std::uint64_t>(*found.cut_at);
     std::vector<Record> records;
     for (const auto key : found.keys) {
@@ -217,6 +218,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;
+  statement_cache statements_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_, audit_behind_;
   history_reader history_;
 };

@@ -2,7 +2,6 @@
 #include "storage/search.hpp"
 
 #include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
@@ -12,8 +11,9 @@
 namespace quell::storage {
 namespace {
 
-std::vector<std::int64_t> keys_of(SQLite::Database& database, const fragment& f) {
-  SQLite::Statement rows(database, f.sql);
+std::vector<std::int64_t> keys_of(statement_cache& statements, const fragment& f) {
+  const auto used = statements.take(f.sql);
+  auto& rows = *used;
   bind_all(rows, f.parameters);
   std::vector<std::int64_t> keys;
   while (rows.executeStep()) keys.push_back(rows.getColumn(0).getInt64());
@@ -21,14 +21,14 @@ std::vector<std::int64_t> keys_of(SQLite::Database& database, const fragment& f)
 }
 
 /// The rows that a way in selects, or `most` + 1 of them.
-std::vector<std::int64_t> behind(SQLite::Database& database, const condition& c, std::size_t most) {
+std::vector<std::int64_t> behind(statement_cache& statements, const condition& c, std::size_t most) {
   auto f = c.way_in;
   const auto limit = parameter::of(static_cast<std::uint64_t>(most + 1));
   if (c.limit_inside)
     f.parameters.back() = limit;
   else
     f.add(" LIMIT ?", limit);
-  return keys_of(database, f);
+  return keys_of(statements, f);
 }
 
 void add_tests(fragment& to, const search& what) {
@@ -82,7 +82,31 @@ fragment is_below_one_of(const std::string& column, const std::vector<scope_path
   return f;
 }
 
-search_plan plan(SQLite::Database& database, const search& what) {
+namespace {
+
+/// Ways in are counted up to this many rows first, then up to this many times as far: the narrowest way in decides, so
+/// nothing else is read to its end.
+constexpr std::size_t first_count = 64, further_count = 8;
+
+/// The narrowest way in with at most `most` rows, sorted; nullopt: there is none. Stops at one without rows.
+std::optional<std::vector<std::int64_t>> narrowest(statement_cache& statements, const search& what, std::size_t most) {
+  std::optional<std::vector<std::int64_t>> found;
+  for (const auto& c : what.conditions) {
+    if (c.way_in.sql.empty()) continue;
+    auto keys = behind(statements, c, most);
+    if (keys.size() > most) continue;
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    most = keys.size();
+    found = std::move(keys);
+    if (most == 0) break;
+  }
+  return found;
+}
+
+} // namespace
+
+search_plan plan(statement_cache& statements, const search& what) {
   search_plan result;
   const condition* ordered = nullptr;
   std::size_t ways = 0;
@@ -91,22 +115,16 @@ search_plan plan(SQLite::Database& database, const search& what) {
     if (!c.way_in.sql.empty()) ++ways;
   }
   if (ordered) result.index = ordered->ordered_index;
-  if (ways == 1 && ordered && !ordered->way_in.sql.empty()) return result; // no choice to make
-  std::size_t most = what.most_candidates;
-  for (const auto& c : what.conditions) {
-    if (c.way_in.sql.empty()) continue;
-    auto keys = behind(database, c, most);
-    if (keys.size() > most) continue;
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    most = keys.size();
-    result.what = search_plan::how::candidates;
-    result.candidates = std::move(keys);
-    if (most == 0) {
-      result.what = search_plan::how::nothing;
-      return result;
-    }
+  if (ways == 0 || (ways == 1 && ordered && !ordered->way_in.sql.empty())) return result; // no choice to make
+  auto most = ways == 1 ? what.most_candidates : std::min(first_count, what.most_candidates);
+  auto found = narrowest(statements, what, most);
+  while (!found && most < what.most_candidates) {
+    most = std::min(most * further_count, what.most_candidates);
+    found = narrowest(statements, what, most);
   }
+  if (!found) return result;
+  result.what = found->empty() ? search_plan::how::nothing : search_plan::how::candidates;
+  result.candidates = std::move(*found);
   if (!what.ascending) std::reverse(result.candidates.begin(), result.candidates.end());
   return result;
 }
@@ -140,14 +158,14 @@ constexpr std::uint64_t first_slice_rows = 256, most_slice_rows = 4096;
 
 /// The last key of the next slice, counted over the rows to which `index` leads, whether they pass the other tests or
 /// not. Nullopt if fewer rows are left.
-std::optional<std::int64_t> end_of_slice(SQLite::Database& database, const search& what, const std::string& index,
+std::optional<std::int64_t> end_of_slice(statement_cache& statements, const search& what, const std::string& index,
                                          std::uint64_t rows) {
   search bare = what;
   std::erase_if(bare.conditions, [&](const condition& c) { return index.empty() || c.ordered_index != index; });
   auto f = walk(bare, index, std::nullopt);
   f.parameters.back() = parameter::of(std::uint64_t{1});
   f.add(" OFFSET ?", parameter::of(rows - 1));
-  const auto keys = keys_of(database, f);
+  const auto keys = keys_of(statements, f);
   if (keys.empty()) return std::nullopt;
   return keys.front();
 }
@@ -158,14 +176,14 @@ bool meets_only_rows_that_pass(const search& what, const std::string& index) {
                      [&](const condition& c) { return !index.empty() && c.ordered_index == index; });
 }
 
-found_keys walk_in_slices(SQLite::Database& database, search what, const std::string& index,
+found_keys walk_in_slices(statement_cache& statements, search what, const std::string& index,
                           const std::function<bool()>& is_time_over) {
   found_keys found;
   const auto limit = what.limit;
   for (auto rows = first_slice_rows;; rows = std::min(2 * rows, most_slice_rows)) {
-    const auto last = end_of_slice(database, what, index, rows);
+    const auto last = end_of_slice(statements, what, index, rows);
     what.limit = limit - static_cast<std::uint32_t>(found.keys.size());
-    const auto keys = keys_of(database, walk(what, index, last));
+    const auto keys = keys_of(statements, walk(what, index, last));
     found.keys.insert(found.keys.end(), keys.begin(), keys.end());
     if (!last || found.keys.size() >= limit) return found;
     if (is_time_over()) {
@@ -176,13 +194,14 @@ found_keys walk_in_slices(SQLite::Database& database, search what, const std::st
   }
 }
 
-found_keys test_candidates(SQLite::Database& database, const search& what, const std::vector<std::int64_t>& candidates,
+found_keys test_candidates(statement_cache& statements, const search& what, const std::vector<std::int64_t>& candidates,
                            const std::function<bool()>& is_time_over) {
   fragment f;
   f.add("SELECT 1 FROM " + what.table + " NOT INDEXED WHERE " + qualified(what) + " = ?",
         parameter::of(std::int64_t{0}));
   add_tests(f, what);
-  SQLite::Statement test(database, f.sql);
+  const auto used = statements.take(f.sql);
+  auto& test = *used;
   bind_all(test, f.parameters);
   found_keys found;
   std::size_t tested = 0;
@@ -205,18 +224,19 @@ found_keys test_candidates(SQLite::Database& database, const search& what, const
 
 fragment walk_statement(const search& what, const std::string& index) { return walk(what, index, std::nullopt); }
 
-found_keys find(SQLite::Database& database, const search& what, const std::function<bool()>& is_time_over) {
+found_keys find(statement_cache& statements, const search& what, const std::function<bool()>& is_time_over) {
   if (what.limit == 0) return {};
-  const auto chosen = plan(database, what);
+  const auto chosen = plan(statements, what);
   if (chosen.what == search_plan::how::nothing) return {};
   if (chosen.what == search_plan::how::candidates)
-    return test_candidates(database, what, chosen.candidates, is_time_over);
-  if (meets_only_rows_that_pass(what, chosen.index)) return {keys_of(database, walk_statement(what, chosen.index)), {}};
-  return walk_in_slices(database, what, chosen.index, is_time_over);
+    return test_candidates(statements, what, chosen.candidates, is_time_over);
+  if (meets_only_rows_that_pass(what, chosen.index))
+    return {keys_of(statements, walk_statement(what, chosen.index)), {}};
+  return walk_in_slices(statements, what, chosen.index, is_time_over);
 }
 
-std::vector<std::int64_t> find(SQLite::Database& database, const search& what) {
-  return find(database, what, [] { return false; }).keys;
+std::vector<std::int64_t> find(statement_cache& statements, const search& what) {
+  return find(statements, what, [] { return false; }).keys;
 }
 
 } // namespace quell::storage

@@ -12,11 +12,7 @@
 
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
-
-namespace SQLite {
-class Database;
-class Statement;
-} // namespace SQLite
+#include "storage/statement_cache.hpp"
 
 namespace quell::storage {
 
@@ -74,7 +70,7 @@ struct search_plan {
 };
 
 /// Counts the rows of each way in. Throws SQLite::Exception.
-search_plan plan(SQLite::Database& database, const search& what);
+search_plan plan(statement_cache& statements, const search& what);
 /// The statement of a walk along `index` ("" = the table), without its parameters' values.
 fragment walk_statement(const search& what, const std::string& index);
 
@@ -85,8 +81,8 @@ struct found_keys {
 };
 /// The keys that pass, in order, at most `limit`. Calls `is_time_over` between slices of a few thousand rows. Throws
 /// SQLite::Exception.
-found_keys find(SQLite::Database& database, const search& what, const std::function<bool()>& is_time_over);
-std::vector<std::int64_t> find(SQLite::Database& database, const search& what);
+found_keys find(statement_cache& statements, const search& what, const std::function<bool()>& is_time_over);
+std::vector<std::int64_t> find(statement_cache& statements, const search& what);
 
 void bind_all(SQLite::Statement& statement, const std::vector<parameter>& parameters);
 

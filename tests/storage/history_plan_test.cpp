@@ -59,7 +59,8 @@ struct long_history {
 
   /// The plan of a page; at every position it takes as many steps of SQLite's machine as it has rows.
   std::string page(const message_filter& f) {
-    const auto walk = walk_statement(search_for(f), plan(database, search_for(f)).index);
+    statement_cache statements(database);
+    const auto walk = walk_statement(search_for(f), plan(statements, search_for(f)).index);
     sqlite3_stmt* raw = nullptr;
     REQUIRE(sqlite3_prepare_v2(database.getHandle(), walk.sql.c_str(), -1, &raw, nullptr) == SQLITE_OK);
     int next = 1;

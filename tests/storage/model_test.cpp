@@ -319,6 +319,7 @@ TEST_CASE("a walk along the table gives the same as a way in by an index") {
   w.write_to(s);
   SQLite::Database database(directory / "quell.db", SQLite::OPEN_READONLY);
   set_up_reader(database);
+  statement_cache statements(database);
   for (int i = 0; i < 300; ++i) {
     INFO("filter " << i);
     const auto f = w.operation_filter_at_random();
@@ -328,16 +329,16 @@ TEST_CASE("a walk along the table gives the same as a way in by an index") {
     if (f.covered_by && !covering) continue;
     auto search = search_for(f, covering);
     REQUIRE(search);
-    const auto by_index = find(database, *search);
+    const auto by_index = find(statements, *search);
     for (const std::size_t most : {0U, 5U}) {
       search->most_candidates = most;
-      CHECK(find(database, *search) == by_index);
+      CHECK(find(statements, *search) == by_index);
     }
     const auto c = w.cancel_filter_at_random();
     auto cancels = search_for(c);
     REQUIRE(cancels);
-    const auto cancels_by_index = find(database, *cancels);
+    const auto cancels_by_index = find(statements, *cancels);
     cancels->most_candidates = 0;
-    CHECK(find(database, *cancels) == cancels_by_index);
+    CHECK(find(statements, *cancels) == cancels_by_index);
   }
 }

@@ -1,6 +1,7 @@
 // Lists of few rows from a large store use an index: the test reads SQLite's own plan.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
 
 #include <catch2/catch.hpp>
 
@@ -59,7 +60,8 @@ struct large_store {
   }
 
   search_plan planned(const operation_filter& f, const std::optional<cancel_record>& covering = {}) {
-    return plan(*database, searched(f, covering));
+    statement_cache statements(*database);
+    return plan(statements, searched(f, covering));
   }
 };
 
@@ -125,13 +127,29 @@ TEST_CASE("of two filters the one with fewer rows leads") {
   CHECK(large.planned(f).what == search_plan::how::nothing);
 }
 
+TEST_CASE("a wide way in is not counted to its end beside a narrow one") {
+  large_store large; // 6,000 operations live
+  operation_filter f;
+  f.want_ended = false;
+  f.scopes = {scope("team/a")};
+  int steps = 0;
+  const auto count = [](unsigned, void* to, void* statement, void*) {
+    *static_cast<int*>(to) += sqlite3_stmt_status(static_cast<sqlite3_stmt*>(statement), SQLITE_STMTSTATUS_VM_STEP, 1);
+    return 0;
+  };
+  sqlite3_trace_v2(large.database->getHandle(), SQLITE_TRACE_PROFILE, count, &steps);
+  CHECK(large.planned(f).candidates == std::vector<std::int64_t>{10'001, 10'000});
+  CHECK(steps < 1'000);
+}
+
 TEST_CASE("a long list is walked in its own order, from where the last page ended, without sorting") {
   large_store large;
   operation_filter f;
   f.after_seq = 500;
   const auto walked = [&](const operation_filter& filter) {
     const auto s = large.searched(filter);
-    const auto p = plan(*large.database, s);
+    statement_cache statements(*large.database);
+    const auto p = plan(statements, s);
     CHECK(p.what == search_plan::how::walk);
     const auto text = large.explained(walk_statement(s, p.index));
     CHECK_THAT(text, !Contains("TEMP B-TREE"));
