@@ -80,6 +80,7 @@ std::string with_choice(const std::string& block, const message_choice& choice) 
 
 message_choice choice_of(const std::string& block) {
   message_choice choice;
+  if (block.find(R"("choice")") == std::string::npos) return choice;
   const auto all = json::parse(block, nullptr, false);
   if (!all.is_object() || !all.contains("choice") || !all["choice"].is_object()) return choice;
   const auto& kept = all["choice"];

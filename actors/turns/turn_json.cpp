@@ -15,6 +15,9 @@ using nlohmann::json;
 
 constexpr std::size_t most_reported_bytes = 64 << 10; ///< of a result in an event
 
+/// False: the block, which quell wrote, has no such key anywhere, and need not be parsed.
+bool may_hold(const std::string& block, const char* quoted_key) { return block.find(quoted_key) != std::string::npos; }
+
 json json_or_text(const std::string& text) {
   auto value = json::parse(text, nullptr, false);
   return value.is_discarded() ? json(text) : value;
@@ -99,6 +102,7 @@ std::string turn_block(const message_id& message, const std::string& agent, cons
 }
 
 std::string context_of(const std::string& block) {
+  if (!may_hold(block, R"("context")")) return {};
   const json read = json::parse(block, nullptr, false);
   return read.is_object() && read.contains("context") ? read.value("context", "") : std::string();
 }
@@ -120,6 +124,7 @@ std::string shown_exchange_block(const std::string& block, const std::string& re
 }
 
 bool is_by_chat(const std::string& block) {
+  if (!may_hold(block, R"("by_chat")")) return false;
   const json read = json::parse(block, nullptr, false);
   return read.is_object() && read.contains("by_chat");
 }

@@ -52,6 +52,9 @@ std::optional<workspace_row> row_in(const std::string& path) {
   return row;
 }
 
+/// Not one that is being written.
+bool is_row(const std::filesystem::directory_entry& e) { return e.path().extension().empty(); }
+
 } // namespace
 
 std::string key_of_turn(const std::string& turn) { return "turn " + turn; } // no scope has a space
@@ -64,10 +67,13 @@ result<std::shared_ptr<workspace_rows>> workspace_rows::open(const std::string& 
   std::filesystem::create_directory(rows->directory_, error);
   if (error || ::chmod(rows->directory_.c_str(), 0700) < 0)
     return failure(error_code::storage_unavailable, rows->directory_ + " cannot be made: " + error.message());
+  for (const auto& e : std::filesystem::directory_iterator(rows->directory_, error))
+    if (is_row(e)) rows->files_.insert(e.path().filename().string());
+  if (error) return failure(error_code::storage_unavailable, rows->directory_ + " cannot be read: " + error.message());
   return rows;
 }
 
-std::string workspace_rows::file_of(const std::string& key) const { return directory_ + "/" + sha256_hex(key); }
+std::string workspace_rows::path_of(const std::string& file) const { return directory_ + "/" + file; }
 
 std::optional<workspace_row> workspace_rows::find(const std::string& key) const {
   const std::lock_guard lock(guard_);
@@ -75,23 +81,33 @@ std::optional<workspace_row> workspace_rows::find(const std::string& key) const 
     const auto at = kept_.find(key);
     return at == kept_.end() ? std::nullopt : std::optional(at->second);
   }
-  auto row = row_in(file_of(key));
+  if (files_.empty()) return std::nullopt;
+  const auto file = sha256_hex(key);
+  if (!files_.contains(file)) return std::nullopt; // as nearly every turn finds
+  auto row = row_in(path_of(file));
   if (row && row->key != key) row.reset();
   return row;
 }
 
 result<void> workspace_rows::put(const workspace_row& row) {
   const std::lock_guard lock(guard_);
-  if (!directory_.empty()) return write_private_file(file_of(row.key), text_of(row));
-  kept_[row.key] = row;
-  return {};
+  if (directory_.empty()) {
+    kept_[row.key] = row;
+    return {};
+  }
+  const auto file = sha256_hex(row.key);
+  files_.insert(file); // also if the write fails: it can have left the file
+  return write_private_file(path_of(file), text_of(row));
 }
 
 void workspace_rows::drop(const std::string& key) {
   const std::lock_guard lock(guard_);
   kept_.erase(key);
+  if (directory_.empty()) return;
+  const auto file = sha256_hex(key);
   std::error_code error;
-  if (!directory_.empty()) std::filesystem::remove(file_of(key), error);
+  std::filesystem::remove(path_of(file), error);
+  if (!error) files_.erase(file);
 }
 
 std::vector<workspace_row> workspace_rows::all() const {
@@ -101,7 +117,7 @@ std::vector<workspace_row> workspace_rows::all() const {
   if (directory_.empty()) return rows;
   std::error_code error;
   for (const auto& e : std::filesystem::directory_iterator(directory_, error))
-    if (e.path().extension().empty())
+    if (is_row(e))
       if (auto row = row_in(e.path().string())) rows.push_back(std::move(*row));
   return rows;
 }

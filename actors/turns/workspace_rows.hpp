@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "protocol/fault.hpp"
@@ -41,10 +42,11 @@ class workspace_rows {
   std::vector<workspace_row> all() const;
 
  private:
-  std::string file_of(const std::string& key) const;
+  std::string path_of(const std::string& file) const;
 
   std::string directory_;
   mutable std::mutex guard_;
+  std::unordered_set<std::string> files_;     ///< those in the directory, so that a key without one asks no disk
   std::map<std::string, workspace_row> kept_; ///< without a directory
 };
 
