@@ -94,12 +94,17 @@ awaitable<response> create_batch(exchange& x) {
   }
   if (is_minimal) co_return with_preference(json_answer(results_json(gw, answers, x.req.id)));
   auto shown = co_await present(gw, std::move(rows));
-  std::map<operation_id, const shown_operation*> by_id;
-  for (const auto& op : shown) by_id.emplace(op.row.id, &op);
+  std::map<operation_id, shown_operation*> by_id;
+  for (auto& op : shown) by_id.emplace(op.row.id, &op);
+  std::map<operation_id, std::size_t> last; // the last item that each one answers; earlier ones repeat the id
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (shown_as[i]) last.insert_or_assign(*shown_as[i], i);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!shown_as[i]) continue;
     const auto at = by_id.find(*shown_as[i]);
-    if (at != by_id.end())
+    if (at != by_id.end() && last.at(*shown_as[i]) == i)
+      answers[i].operation = std::move(*at->second);
+    else if (at != by_id.end())
       answers[i].operation = *at->second;
     else
       answers[i] =

@@ -89,6 +89,7 @@ awaitable<std::vector<operation_record>> find_rows(thread_context& gw, std::vect
   if (ids.empty()) co_return std::vector<operation_record>{};
   auto job = [ids = std::move(ids)](store_reader& q) -> result<std::vector<operation_record>> {
     std::vector<operation_record> rows;
+    rows.reserve(ids.size());
     for (const auto& id : ids) {
       auto row = q.operation(id);
       if (!row) return tl::unexpected(row.error());
@@ -101,6 +102,7 @@ awaitable<std::vector<operation_record>> find_rows(thread_context& gw, std::vect
 
 awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<operation_record> rows) {
   std::vector<shown_operation> shown;
+  shown.reserve(rows.size());
   std::vector<operation_id> live;
   for (auto& row : rows) {
     if (!is_terminal(row.hot.now)) live.push_back(row.id);

@@ -301,6 +301,10 @@ TEST_CASE("strings are escaped, and bytes that are not UTF-8 become replacement 
 TEST_CASE("instants go both ways, and what is none is refused") {
   const std::string text = "2026-11-20T09:51:07.123Z";
   CHECK(instant_text(*parse_instant(text)) == text);
+  for (const char* edge : {"1970-01-01T00:00:00.000Z", "2024-02-29T23:59:59.999Z", "9999-12-31T23:59:59.999Z"})
+    CHECK(instant_text(*parse_instant(edge)) == edge);
+  CHECK(instant_text(wall_time{milliseconds{-1}}) == "1969-12-31T23:59:59.999Z");
+  CHECK(instant_text(wall_time{milliseconds{253'402'300'800'000}}) == "10000-01-01T00:00:00.000Z");
   CHECK(parse_instant("2026-11-20T10:51:07.1239+01:00") == parse_instant(text));
   for (const char* bad : {"", "2026-11-20", "2026-11-20T09:51:07", "2026-13-20T09:51:07Z", "2026-02-30T09:51:07Z",
                           "2026-11-20T24:00:00Z", "2026-11-20T09:51:07.Z", "2026-11-20T09:51:07Zx", "yesterday"}) {
