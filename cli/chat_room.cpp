@@ -85,7 +85,7 @@ chat_room::~chat_room() {
   for (const auto timer : {ticking_, sweeping_}) s_.loop.forget(timer);
 }
 
-int chat_room::execute(const json& before) {
+exit_code chat_room::execute(const json& before) {
   ::signal(SIGPIPE, SIG_IGN);
   signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT}, [this](int n) { on_signal(n); });
   resize();

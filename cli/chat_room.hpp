@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "cli/input_history.hpp"
 #include "cli/line_editor.hpp"
 #include "cli/live_screen.hpp"
@@ -26,7 +27,7 @@ class chat_room {
   /// False: this terminal does not support editing.
   bool is_usable() const { return editor_.is_usable(); }
   /// Runs until the person leaves; returns the exit code. `before` is the conversation so far.
-  int execute(const nlohmann::json& before);
+  exit_code execute(const nlohmann::json& before);
 
  private:
   /// One message of ours and its turn.
@@ -81,7 +82,7 @@ class chat_room {
   std::vector<std::string> answered_; ///< approvals that we have answered, until an event confirms it
   std::vector<event_loop::handle> calls_;
   std::uint64_t last_sent_ = 0, last_echoed_ = 0;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   event_loop::handle ticking_ = 0, sweeping_ = 0;
   std::string lost_; ///< why contact is lost; "" = contact
   bool leaving_ = false;

@@ -167,10 +167,10 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
   try {
     app.parse(ours);
   } catch (const CLI::CallForVersion& version) {
-    return tl::unexpected(command_line_end{0, std::string(version.what()) + "\n", json});
+    return tl::unexpected(command_line_end{exit_code::done, std::string(version.what()) + "\n", json});
   } catch (const CLI::Success&) { // --help
     const auto& at = named_command(app);
-    return tl::unexpected(command_line_end{0, at.help(), json});
+    return tl::unexpected(command_line_end{exit_code::done, at.help(), json});
   } catch (const CLI::RequiredError& e) {
     if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty())
       return tl::unexpected(command_line_end{

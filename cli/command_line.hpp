@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 
 namespace quell::cli {
@@ -16,7 +17,7 @@ struct command_line {
 /// The reason why no command is executed: help was requested (code 0, text for stdout), or the line is wrong
 /// (code 2; 125 for run and wait; text for stderr).
 struct command_line_end {
-  int code = 0;
+  exit_code code = exit_code::done;
   std::string text;
   bool json = false; ///< --json was among the words
 };

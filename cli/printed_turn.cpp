@@ -48,7 +48,7 @@ printed_turn::printed_turn(session& s, api& controller, json message, millisecon
 
 printed_turn::~printed_turn() { s_.loop.forget(leaving_); }
 
-int printed_turn::execute() {
+exit_code printed_turn::execute() {
   ::signal(SIGPIPE, SIG_IGN);
   signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int n) { on_signal(n); });
   stream_.start();
@@ -172,7 +172,7 @@ void printed_turn::ended(const json& operation) {
     if (const auto why = stop_reason_words(member(operation, "turn")); !why.empty() && !s_.json()) s_.warn(why);
     if (const auto used = usage_text(member(member(operation, "turn"), "usage")); !used.empty()) aside(used);
   }
-  code_ = exit_code::of_operation(operation);
+  code_ = exit_of_operation(operation);
 }
 
 void printed_turn::failed(const problem& p) {
@@ -183,7 +183,7 @@ void printed_turn::failed(const problem& p) {
             short_id(stream_.turn()));
   else if (stream_.may_exist())
     s_.warn("the message may have been taken all the same: quell ps --kind turn");
-  code_ = exit_code::of_run_problem(p);
+  code_ = exit_of_run_problem(p);
 }
 
 void printed_turn::on_signal(int n) {

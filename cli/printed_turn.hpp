@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/exit_code.hpp"
 #include "cli/session.hpp"
 #include "cli/turn_story.hpp"
 #include "cli/turn_stream.hpp"
@@ -25,7 +26,7 @@ class printed_turn {
   printed_turn& operator=(const printed_turn&) = delete;
 
   /// Runs until the turn has ended; returns the exit code (SURFACE 12, `say`).
-  int execute();
+  exit_code execute();
 
  private:
   void decided(const nlohmann::json& decision);
@@ -45,7 +46,7 @@ class printed_turn {
   tell_aside aside_;
   turn_story story_;
   turn_stream stream_;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   int interruptions_ = 0;
   event_loop::handle leaving_ = 0;
   bool is_reacted_ = false;   ///< the last event about a stop was a reaction

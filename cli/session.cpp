@@ -29,9 +29,9 @@ void session::say(const problem& p) const {
     std::fprintf(stderr, "quell: %s\n", painted(printable(p.detail), color::red, term.color_err).c_str());
 }
 
-int session::fail(const problem& p) const {
+exit_code session::fail(const problem& p) const {
   say(p);
-  return exit_code::of_problem(p);
+  return exit_of_problem(p);
 }
 
 void session::hint(std::string_view text) const {

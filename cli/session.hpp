@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/api.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 
@@ -19,7 +20,7 @@ struct session {
   /// The controller, or why none is known. Does not contact it yet.
   answer<api*> connect();
   /// Prints the problem on standard error and returns the exit code (SURFACE 12, first table).
-  int fail(const problem& p) const;
+  exit_code fail(const problem& p) const;
   void say(const problem& p) const;
   /// Prints a line on standard error, only if it is a terminal and --json was not given.
   void hint(std::string_view text) const;

@@ -42,7 +42,7 @@ server::~server() {
   over_.clear();
 }
 
-int server::serve() {
+exit_code server::serve() {
   ::signal(SIGPIPE, SIG_IGN);
   signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { cancel_all("a signal"); });
   channel_.emplace(s_.loop, STDIN_FILENO, STDOUT_FILENO, most_line_bytes,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/acp/prompt.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/mcp/rpc.hpp"
 #include "cli/mcp/stdio.hpp"
 #include "cli/session.hpp"
@@ -30,7 +31,7 @@ class server {
   ~server();
 
   /// Runs until the editor leaves or a signal comes. Returns the exit code.
-  int serve();
+  exit_code serve();
 
  private:
   struct open_session {
@@ -96,7 +97,7 @@ class server {
   editor_shows editor_ = editor_shows::options;
   std::deque<mcp::message> held_;   ///< requests, until the editor reads answers again
   std::size_t bytes_when_full_ = 0; ///< that it has sent meanwhile
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   bool is_leaving_ = false;
 };
 

@@ -7,7 +7,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const acp_options& o) {
+exit_code execute(session& s, const acp_options& o) {
   auto below = conversation_scope(o.scope, s.globals.where, s.env) + "/acp";
   if (const auto scope = scope_path::parse(below); !scope)
     return s.fail(local_problem(local_code::usage, "--scope: " + scope.error().detail));

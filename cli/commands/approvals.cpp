@@ -14,7 +14,7 @@ namespace quell::cli {
 
 using nlohmann::json;
 
-int execute(session& s, const approvals_list_options&) {
+exit_code execute(session& s, const approvals_list_options&) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto list = (*controller)->all_pages("/v1/approvals/rules?limit=1000", "rules");
@@ -34,7 +34,7 @@ int execute(session& s, const approvals_list_options&) {
   return exit_code::done;
 }
 
-int execute(session& s, const approvals_revoke_options& o) {
+exit_code execute(session& s, const approvals_revoke_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto id = find_standing_approval(**controller, o.id);

@@ -85,7 +85,7 @@ answer<json> changed_input(const std::string& typed) {
 
 } // namespace
 
-int execute(session& s, const approve_options& o) {
+exit_code execute(session& s, const approve_options& o) {
   nlohmann::json input;
   if (o.input) {
     auto read = changed_input(*o.input);

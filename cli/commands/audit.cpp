@@ -67,7 +67,7 @@ std::string through(const json& data) {
 
 } // namespace
 
-int execute(session& s, const audit_list_options& o) {
+exit_code execute(session& s, const audit_list_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   json all = json::array();
@@ -92,7 +92,7 @@ int execute(session& s, const audit_list_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const audit_export_options& o) {
+exit_code execute(session& s, const audit_export_options& o) {
   audit_chain chain;
   std::ofstream file;
   if (o.to) {
@@ -123,7 +123,7 @@ int execute(session& s, const audit_export_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const audit_verify_options& o) {
+exit_code execute(session& s, const audit_verify_options& o) {
   audit_chain chain;
   std::optional<problem> wrong;
   if (o.file) {

@@ -34,7 +34,7 @@ constexpr milliseconds last_look{2'000};
 struct attempt {
   json request;
   std::optional<json> body; ///< the last answer
-  std::optional<int> code;
+  std::optional<exit_code> code;
 };
 
 class cancel_command {
@@ -42,7 +42,7 @@ class cancel_command {
   cancel_command(session& s, api& controller, const cancel_options& o)
       : s_(s), api_(controller), o_(o), contact_(o.reconnect) {}
 
-  int execute(const std::vector<std::string>& ids) {
+  exit_code execute(const std::vector<std::string>& ids) {
     for (auto& request : cancel_requests(o_, ids, [] { return cancel_id::fresh().text(); })) {
       attempts_.push_back(std::make_unique<attempt>());
       attempts_.back()->request = std::move(request);
@@ -63,12 +63,12 @@ class cancel_command {
       return true;
     });
     clear_progress();
-    std::vector<int> codes;
+    std::vector<exit_code> codes;
     for (const auto& a : attempts_) {
       report(*a);
       codes.push_back(*a->code);
     }
-    return exit_code::worst(codes);
+    return worst_exit(codes);
   }
 
  private:
@@ -119,7 +119,7 @@ class cancel_command {
     const auto outcome = text_of(*a.body, "outcome");
     const bool is_open = (outcome == "stopping" || outcome == "joined") && !o_.dry_run;
     if (!is_open || has_reached_level(*a.body) || up_) {
-      a.code = exit_code::of_cancel(*a.body, o_.level);
+      a.code = exit_of_cancel(*a.body, o_.level);
       return;
     }
     progress(a);
@@ -156,7 +156,7 @@ class cancel_command {
       take(a, std::move(*got));
       const bool changed = before != *a.body;
       if (has_reached_level(*a.body)) {
-        a.code = exit_code::of_cancel(*a.body, o_.level);
+        a.code = exit_of_cancel(*a.body, o_.level);
         return;
       }
       if (changed || !s_.json()) progress(a);
@@ -191,7 +191,7 @@ class cancel_command {
     api_.call("GET", path, nullptr, last_look, [this, &a](answer<json> got) {
       if (a.code) return;
       if (got) take(a, std::move(*got));
-      a.code = exit_code::of_cancel(*a.body, o_.level);
+      a.code = exit_of_cancel(*a.body, o_.level);
     });
   }
 
@@ -237,7 +237,7 @@ problem nothing_cancelled(problem p) {
 
 } // namespace
 
-int execute(session& s, const cancel_options& o) {
+exit_code execute(session& s, const cancel_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto ids = find_operations(**controller, o.ids);

@@ -12,7 +12,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const cancels_options& o) {
+exit_code execute(session& s, const cancels_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   const auto path =

@@ -52,9 +52,9 @@ class input_lines {
 
 /// Each line is a message, answered before the next one is read. Continues after a failed turn, but not after a cancel
 /// or a failure of quell itself.
-int line_by_line(session& s, api& controller, const chat_options& o, const std::string& scope) {
+exit_code line_by_line(session& s, api& controller, const chat_options& o, const std::string& scope) {
   input_lines input;
-  int code = exit_code::done;
+  exit_code code = exit_code::done;
   for (std::string line; input.next(line);) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
@@ -62,9 +62,9 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
       s.say(local_problem(local_code::usage, "a line is larger than 64 KiB: it was not sent"));
       return exit_code::run_failed;
     }
-    const int one = printed_turn(s, controller, message_body(scope, line, o.agent, s.env, o.during_turn), o.reconnect,
-                                 tell_aside::always)
-                        .execute();
+    const exit_code one = printed_turn(s, controller, message_body(scope, line, o.agent, s.env, o.during_turn),
+                                       o.reconnect, tell_aside::always)
+                              .execute();
     if (one != exit_code::done) code = one;
     if (one == exit_code::run_cancelled || one == exit_code::run_failed) return one;
   }
@@ -73,10 +73,10 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
 
 } // namespace
 
-int execute(session& s, const chat_options& o) {
+exit_code execute(session& s, const chat_options& o) {
   const auto fail = [&s](const problem& p) {
     s.say(p);
-    return exit_code::of_run_problem(p);
+    return exit_of_run_problem(p);
   };
   auto connected = s.connect();
   if (!connected) return fail(connected.error());

@@ -6,7 +6,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const completion_options& o) {
+exit_code execute(session& s, const completion_options& o) {
   s.print(completion_script(o.shell, command_descriptions()));
   return exit_code::done;
 }

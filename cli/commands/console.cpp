@@ -8,7 +8,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const console_options& o) {
+exit_code execute(session& s, const console_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   const auto link = (*controller)->post("/v1/sessions/links", nlohmann::json::object());

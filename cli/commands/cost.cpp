@@ -31,7 +31,7 @@ std::vector<std::string> cells(const std::string& key, const json& sums) {
 
 } // namespace
 
-int execute(session& s, const cost_options& o) {
+exit_code execute(session& s, const cost_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   const auto path = with_query("/v1/cost", {{"by", o.by},

@@ -121,7 +121,7 @@ void look_at_machine(json& findings) {
 
 } // namespace
 
-int execute(session& s, const doctor_options&) {
+exit_code execute(session& s, const doctor_options&) {
   json findings = json::array();
   look_at_cluster(s, findings);
   look_at_state(s, findings);

@@ -62,7 +62,7 @@ class follow_events {
       : s_(s), api_(controller), path_(std::move(path)), after_(std::move(after)), contact_(milliseconds{60'000}),
         parser_([this](const stream_event& e) { take(e); }) {}
 
-  int execute() {
+  exit_code execute() {
     start();
     s_.loop.run_until([this] { return code_.has_value(); });
     return *code_;
@@ -125,13 +125,13 @@ class follow_events {
   std::string path_, after_, refusal_;
   backoff contact_;
   event_parser parser_;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   bool refused_ = false, was_open_ = false;
 };
 
 } // namespace
 
-int execute(session& s, const events_options& o) {
+exit_code execute(session& s, const events_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   std::string path = "/v1/events";

@@ -62,7 +62,7 @@ Error codes of the controller (`code` of the problem document, which --json prin
 
 } // namespace
 
-int execute(session& s, const help_options& o) {
+exit_code execute(session& s, const help_options& o) {
   if (o.topic == "errors") {
     s.print(errors);
     return exit_code::done;
@@ -74,7 +74,7 @@ int execute(session& s, const help_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const version_options&) {
+exit_code execute(session& s, const version_options&) {
   nlohmann::json out{{"cli", QUELL_VERSION}, {"controller", nullptr}, {"url", nullptr}};
   // Versions are shown as far as they are known: a missing controller is not an error here.
   if (auto controller = s.connect()) {

@@ -48,7 +48,7 @@ answer<std::string> find_message(api& controller, const history_options& o) {
                                   : "several messages end with " + o.id + ": give more of the id"));
 }
 
-int show(session& s, api& controller, const history_options& o) {
+exit_code show(session& s, api& controller, const history_options& o) {
   const auto messages = newest(controller, o.scope, o.limit);
   if (!messages) return s.fail(messages.error());
   if (s.json()) {
@@ -73,7 +73,7 @@ int show(session& s, api& controller, const history_options& o) {
 }
 
 /// Waits for the operation that a change has started; its exit code.
-int wait_for(session& s, api& controller, const std::string& id) {
+exit_code wait_for(session& s, api& controller, const std::string& id) {
   while (true) {
     const auto now = controller.get("/v1/operations/" + id + "?wait=ended&wait_ms=30000");
     if (!now) return s.fail(now.error());
@@ -100,7 +100,7 @@ std::string done_text(const history_options& o, const json& done) {
 
 } // namespace
 
-int execute(session& s, const history_options& o) {
+exit_code execute(session& s, const history_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   if (o.action == "show") return show(s, **controller, o);
@@ -123,7 +123,8 @@ int execute(session& s, const history_options& o) {
   const auto done = (*controller)->post("/v1/history", body);
   if (!done) return s.fail(done.error());
   if (o.action == "compact")
-    if (const int code = wait_for(s, **controller, text_of(*done, "operation")); code != exit_code::done) return code;
+    if (const exit_code code = wait_for(s, **controller, text_of(*done, "operation")); code != exit_code::done)
+      return code;
   if (s.json())
     s.print_document(*done);
   else

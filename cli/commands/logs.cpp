@@ -40,7 +40,7 @@ class logs_command {
   logs_command(session& s, api& controller, const logs_options& o, std::string id)
       : s_(s), api_(controller), o_(o), id_(std::move(id)), contact_(milliseconds{60'000}) {}
 
-  int execute() {
+  exit_code execute() {
     if (o_.tree)
       list();
     else if (!s_.json() && !o_.stream && !o_.tail && !o_.since && same_place(STDOUT_FILENO, STDERR_FILENO))
@@ -217,14 +217,14 @@ class logs_command {
   backoff contact_;
   std::vector<std::unique_ptr<source>> sources_;
   std::unique_ptr<ordered_follower> ordered_;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   int open_ = 0;
   bool listed_all_ = false;
 };
 
 } // namespace
 
-int execute(session& s, const logs_options& o) {
+exit_code execute(session& s, const logs_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto id = find_operation(**controller, o.id);

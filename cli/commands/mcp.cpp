@@ -21,7 +21,7 @@ answer<std::string> parent_of(session& s, api& controller, const mcp_options& o)
 
 } // namespace
 
-int execute(session& s, const mcp_options& o) {
+exit_code execute(session& s, const mcp_options& o) {
   if (o.lease < least_lease || o.lease > most_lease)
     return s.fail(local_problem(local_code::usage, "--lease must be between 1s and 1d"));
   auto controller = s.connect();

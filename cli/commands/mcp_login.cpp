@@ -30,7 +30,7 @@ std::string login_words(const json& server) {
 }
 
 /// Prints the login as a document, for --json, or as a sentence.
-int tell(session& s, const json& server, const std::string& sentence) {
+exit_code tell(session& s, const json& server, const std::string& sentence) {
   if (s.json())
     s.print_document(server);
   else
@@ -40,7 +40,7 @@ int tell(session& s, const json& server, const std::string& sentence) {
 
 } // namespace
 
-int execute(session& s, const mcp_login_options& o) {
+exit_code execute(session& s, const mcp_login_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto catcher = redirect_catcher::open();
@@ -65,7 +65,7 @@ int execute(session& s, const mcp_login_options& o) {
   return tell(s, *server, "logged in at MCP server " + o.name);
 }
 
-int execute(session& s, const mcp_logout_options& o) {
+exit_code execute(session& s, const mcp_logout_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   const auto server = (*controller)->remove(login_path(o.name));
@@ -73,7 +73,7 @@ int execute(session& s, const mcp_logout_options& o) {
   return tell(s, *server, "logged out of MCP server " + o.name);
 }
 
-int execute(session& s, const mcp_list_options&) {
+exit_code execute(session& s, const mcp_list_options&) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   const auto list = (*controller)->all_pages("/v1/mcp?limit=1000", "servers");

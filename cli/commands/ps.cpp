@@ -73,7 +73,7 @@ std::string drawn(const session& s, const ps_options& o, const json& list) {
   return o.tree ? as_tree(list, v, s.term.columns) : as_table(list, v, s.term.columns);
 }
 
-int show(session& s, const ps_options& o, const json& list) {
+exit_code show(session& s, const ps_options& o, const json& list) {
   if (s.json()) {
     s.print_document({{"operations", list}, {"next_cursor", nullptr}});
     return exit_code::done;
@@ -85,8 +85,8 @@ int show(session& s, const ps_options& o, const json& list) {
 }
 
 /// Runs until Ctrl-C, or until contact is lost for a minute. Without a terminal it prints again only after a change.
-int watch(session& s, api& controller, const ps_options& o) {
-  std::optional<int> code;
+exit_code watch(session& s, api& controller, const ps_options& o) {
+  std::optional<exit_code> code;
   signal_watch signals(s.loop, {SIGINT, SIGTERM}, [&](int) { code = exit_code::done; });
   backoff contact(milliseconds{60'000});
   std::string last;
@@ -125,7 +125,7 @@ int watch(session& s, api& controller, const ps_options& o) {
 
 } // namespace
 
-int execute(session& s, const ps_options& o) {
+exit_code execute(session& s, const ps_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   if (o.watch) return watch(s, **controller, o);

@@ -7,7 +7,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const reload_options&) {
+exit_code execute(session& s, const reload_options&) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto done = (*controller)->post("/v1/config/reload", nlohmann::json::object());

@@ -12,7 +12,7 @@
 
 namespace quell::cli {
 
-int execute(session& s, const resolve_options& o) {
+exit_code execute(session& s, const resolve_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   std::string path = "/v1/workers/" + percent_encoded(o.worker.value_or("")) + "/resolve";

@@ -42,7 +42,7 @@ class run_command {
   run_command(session& s, api& controller, const run_options& o, std::string id, json body)
       : s_(s), api_(controller), o_(o), id_(std::move(id)), body_(std::move(body)), contact_(o.reconnect) {}
 
-  int execute() {
+  exit_code execute() {
     ::signal(SIGPIPE, SIG_IGN);
     signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGWINCH}, [this](int n) { on_signal(n); });
     run_output::callbacks c;
@@ -86,7 +86,7 @@ class run_command {
         return;
       }
       s_.say(p);
-      finish(exit_code::of_run_problem(p));
+      finish(exit_of_run_problem(p));
     });
   }
 
@@ -131,7 +131,7 @@ class run_command {
     if (!operation_ || !output_->is_whole()) return;
     if (s_.json()) output_->add_line({{"type", "operation"}, {"operation", *operation_}});
     if (!s_.json()) say_ending();
-    finish(exit_code::of_operation(*operation_));
+    finish(exit_of_operation(*operation_));
   }
 
   void say_ending() {
@@ -145,7 +145,7 @@ class run_command {
     }
   }
 
-  void finish(int code) {
+  void finish(exit_code code) {
     if (code_) return;
     code_ = code;
     if (terminal_) terminal_->restore();
@@ -255,7 +255,7 @@ class run_command {
   std::unique_ptr<raw_terminal> terminal_;
   std::optional<json> operation_;
   bool output_is_lost_ = false;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   std::string output_tail_;
   event_loop::handle call_ = 0, timer_ = 0;
   int interruptions_ = 0;
@@ -272,10 +272,10 @@ answer<std::string> parent_of(api& controller, const run_options& o, const envir
 
 } // namespace
 
-int execute(session& s, const run_options& o) {
+exit_code execute(session& s, const run_options& o) {
   const auto fail = [&](const problem& p) {
     s.say(p);
-    return exit_code::of_run_problem(p);
+    return exit_of_run_problem(p);
   };
   if (o.id && !is_whole_id(*o.id))
     return fail(local_problem(error_code::bad_id, "--id '" + *o.id + "' is not a UUIDv7 in lower case"));

@@ -55,7 +55,7 @@ json tools_of(const std::string& typed) {
 }
 
 /// Posts without waiting for the turn; a repeat after a lost answer is the same message.
-int post_and_leave(session& s, api& controller, json body, milliseconds reconnect) {
+exit_code post_and_leave(session& s, api& controller, json body, milliseconds reconnect) {
   body["id"] = "cli:" + operation_id::fresh().text();
   backoff contact(reconnect);
   bool may_exist = false;
@@ -78,7 +78,7 @@ int post_and_leave(session& s, api& controller, json body, milliseconds reconnec
         is_transient && may_exist ? contact.lost(std::chrono::steady_clock::now()) : std::optional<milliseconds>();
     if (!pause) {
       s.say(p);
-      return exit_code::of_run_problem(p);
+      return exit_of_run_problem(p);
     }
     bool over = false;
     s.loop.after(*pause, [&over] { over = true; });
@@ -89,10 +89,10 @@ int post_and_leave(session& s, api& controller, json body, milliseconds reconnec
 
 } // namespace
 
-int execute(session& s, const say_options& o) {
+exit_code execute(session& s, const say_options& o) {
   const auto fail = [&s](const problem& p) {
     s.say(p);
-    return exit_code::of_run_problem(p);
+    return exit_of_run_problem(p);
   };
   auto text = text_of_words(o.words);
   if (!text) return fail(text.error());

@@ -123,7 +123,7 @@ std::string described_operation(const json& operation, const view& v) {
 
 } // namespace
 
-int execute(session& s, const show_options& o) {
+exit_code execute(session& s, const show_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto id = find_operation(**controller, o.id);

@@ -27,7 +27,7 @@ std::string number_or_counts(const nlohmann::json& value) {
 
 } // namespace
 
-int execute(session& s, const status_options&) {
+exit_code execute(session& s, const status_options&) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto status = (*controller)->get("/v1/status");

@@ -100,8 +100,8 @@ std::string hello_of(session& s, const talk_options& o, const answer<connection>
   return hello.dump();
 }
 
-int talk_file(session& s, const talk_options& o, char cancel_key, const std::string& samples,
-              std::unique_ptr<frame_stream> to, const std::string& hello) {
+exit_code talk_file(session& s, const talk_options& o, char cancel_key, const std::string& samples,
+                    std::unique_ptr<frame_stream> to, const std::string& hello) {
   const auto speech = talk_with_file(s, std::move(to), hello, samples, cancel_key, o.timeout);
   if (!o.out) return speech.code;
   std::ofstream out(*o.out, std::ios::binary);
@@ -112,7 +112,7 @@ int talk_file(session& s, const talk_options& o, char cancel_key, const std::str
 
 } // namespace
 
-int execute(session& s, const talk_options& o) {
+exit_code execute(session& s, const talk_options& o) {
   if (o.out && !o.file)
     return s.fail(local_problem(local_code::usage, "--out needs --file: what is played is not recorded"));
   const auto how = live_settings_of(o);

@@ -14,7 +14,7 @@ namespace quell::cli {
 
 using nlohmann::json;
 
-int execute(session& s, const token_create_options& o) {
+exit_code execute(session& s, const token_create_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   json body{{"name", o.name}, {"role", o.role}, {"scope", o.scope ? json(*o.scope) : json()}};
@@ -30,7 +30,7 @@ int execute(session& s, const token_create_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const token_list_options&) {
+exit_code execute(session& s, const token_list_options&) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto list = (*controller)->all_pages("/v1/tokens?limit=1000", "tokens");
@@ -51,7 +51,7 @@ int execute(session& s, const token_list_options&) {
   return exit_code::done;
 }
 
-int execute(session& s, const token_revoke_options& o) {
+exit_code execute(session& s, const token_revoke_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto id = find_token(**controller, o.id);

@@ -53,7 +53,7 @@ class up_command {
     while (state_.size() > 1 && state_.ends_with('/')) state_.pop_back();
   }
 
-  int execute() {
+  exit_code execute() {
     if (auto made = make_directories(); !made) return s_.fail(made.error());
     signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGCHLD},
                          [this](int n) { n == SIGCHLD ? reap() : ask_to_stop(); });
@@ -321,7 +321,7 @@ class up_command {
   api* api_ = nullptr; ///< the latest one
   std::chrono::steady_clock::time_point join_deadline_{};
   int inotify_ = -1;
-  int code_ = exit_code::done;
+  exit_code code_ = exit_code::done;
   bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false,
        are_workers_reported_ = false, is_controller_reported_ = false;
   event_loop::handle cancelling_{};
@@ -329,6 +329,6 @@ class up_command {
 
 } // namespace
 
-int execute(session& s, const up_options& o) { return up_command(s, o).execute(); }
+exit_code execute(session& s, const up_options& o) { return up_command(s, o).execute(); }
 
 } // namespace quell::cli

@@ -15,10 +15,10 @@
 
 namespace quell::cli {
 
-int execute(session& s, const wait_options& o) {
+exit_code execute(session& s, const wait_options& o) {
   const auto fail = [&](const problem& p) {
     s.say(p);
-    return o.ids.size() == 1 ? exit_code::of_run_problem(p) : exit_code::of_problem(p);
+    return o.ids.size() == 1 ? exit_of_run_problem(p) : exit_of_problem(p);
   };
   auto controller = s.connect();
   if (!controller) return fail(controller.error());
@@ -26,7 +26,7 @@ int execute(session& s, const wait_options& o) {
   if (!ids) return fail(ids.error());
 
   backoff contact(o.reconnect);
-  std::optional<int> code;
+  std::optional<exit_code> code;
   std::size_t left = ids->size();
   bool all_well = true;
   const auto lost = [&]() -> std::optional<milliseconds> {
@@ -42,7 +42,7 @@ int execute(session& s, const wait_options& o) {
   for (const auto& id : *ids) {
     operation_waiter::callbacks c;
     c.ended = [&, id](const nlohmann::json& operation) {
-      const int one = exit_code::of_operation(operation);
+      const exit_code one = exit_of_operation(operation);
       all_well = all_well && one == exit_code::done;
       if (s.json())
         s.print_line({{"type", "operation"}, {"operation", operation}});
@@ -51,7 +51,7 @@ int execute(session& s, const wait_options& o) {
       if (--left == 0 && !code) code = ids->size() == 1 ? one : all_well ? exit_code::done : exit_code::refused;
     };
     c.refused = [&](const problem& p) {
-      const int one = fail(p);
+      const exit_code one = fail(p);
       if (!code) code = one;
     };
     c.lost = lost;

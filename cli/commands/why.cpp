@@ -31,7 +31,7 @@ std::string sentences(const json& operation, const view& v) {
   return out;
 }
 
-int show_cancel(const session& s, const json& cancel) {
+exit_code show_cancel(const session& s, const json& cancel) {
   if (s.json())
     s.print_document(cancel);
   else
@@ -41,7 +41,7 @@ int show_cancel(const session& s, const json& cancel) {
 
 /// Shows the operation, and the parts of it and below it that still wait, with the state that the open cancels report
 /// for each.
-int show_operations(session& s, api& controller, const json& head, const json& below, const std::string& scope) {
+exit_code show_operations(session& s, api& controller, const json& head, const json& below, const std::string& scope) {
   const view v = view_of(s);
   auto open = controller.all_pages(with_query("/v1/cancels", {{"status", "open"}, {"limit", "1000"}}), "cancels");
   if (!open) return s.fail(open.error());
@@ -73,7 +73,7 @@ int show_operations(session& s, api& controller, const json& head, const json& b
 
 } // namespace
 
-int execute(session& s, const why_options& o) {
+exit_code execute(session& s, const why_options& o) {
   auto connected = s.connect();
   if (!connected) return s.fail(connected.error());
   api& controller = **connected;
@@ -89,7 +89,7 @@ int execute(session& s, const why_options& o) {
       }
       if (operation.error().status != 404) return s.fail(operation.error());
       not_found = operation.error();
-    } else if (exit_code::of_problem(id.error()) != exit_code::nothing) {
+    } else if (exit_of_problem(id.error()) != exit_code::nothing) {
       return s.fail(id.error());
     } else {
       not_found = id.error();
@@ -98,7 +98,7 @@ int execute(session& s, const why_options& o) {
       auto cancel = controller.get("/v1/cancels/" + *id);
       if (cancel) return show_cancel(s, *cancel);
       if (cancel.error().status != 404) return s.fail(cancel.error());
-    } else if (exit_code::of_problem(id.error()) != exit_code::nothing) {
+    } else if (exit_of_problem(id.error()) != exit_code::nothing) {
       return s.fail(id.error());
     }
     if (is_whole_id(o.target)) return s.fail(*not_found);

@@ -59,7 +59,7 @@ std::string described_worker(const json& worker, const view& v) {
   return out;
 }
 
-int show(const session& s, const answer<json>& worker) {
+exit_code show(const session& s, const answer<json>& worker) {
   if (!worker) return s.fail(worker.error());
   if (s.json())
     s.print_document(*worker);
@@ -74,7 +74,7 @@ std::string path_of(const std::string& name, const char* action = "") {
 
 } // namespace
 
-int execute(session& s, const worker_add_options& o) {
+exit_code execute(session& s, const worker_add_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   json body{{"name", o.name}, {"key", o.key ? json(*o.key) : json()}, {"labels", json::object()}};
@@ -100,7 +100,7 @@ int execute(session& s, const worker_add_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const worker_list_options& o) {
+exit_code execute(session& s, const worker_list_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto list = (*controller)->all_pages("/v1/workers?limit=1000", "workers");
@@ -131,13 +131,13 @@ int execute(session& s, const worker_list_options& o) {
   return exit_code::done;
 }
 
-int execute(session& s, const worker_show_options& o) {
+exit_code execute(session& s, const worker_show_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   return show(s, (*controller)->get(path_of(o.name)));
 }
 
-int execute(session& s, const worker_drain_options& o) {
+exit_code execute(session& s, const worker_drain_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   json body{{"cancel", o.cancel}};
@@ -146,13 +146,13 @@ int execute(session& s, const worker_drain_options& o) {
   return show(s, (*controller)->post(path_of(o.name, "/drain"), body));
 }
 
-int execute(session& s, const worker_resume_options& o) {
+exit_code execute(session& s, const worker_resume_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   return show(s, (*controller)->post(path_of(o.name, "/resume"), json::object()));
 }
 
-int execute(session& s, const worker_remove_options& o) {
+exit_code execute(session& s, const worker_remove_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   auto gone = (*controller)->remove(path_of(o.name) + (o.cancel ? "?cancel=true" : ""));

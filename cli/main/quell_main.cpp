@@ -30,21 +30,21 @@ int main(int argc, char** argv) {
   hide_token(argc, argv);
   if (!line) {
     const auto& end = line.error();
-    if (end.code == 0)
+    if (end.code == exit_code::done)
       std::fputs(end.text.c_str(), stdout);
     else
       std::fprintf(stderr, "%s\n",
                    end.json ? local_problem(local_code::usage, end.text).document.c_str() : end.text.c_str());
-    return end.code;
+    return static_cast<int>(end.code);
   }
   const bool is_run = std::holds_alternative<run_options>(line->command) ||
                       std::holds_alternative<wait_options>(line->command) ||
                       std::holds_alternative<say_options>(line->command);
   session s(line->globals, process_environment());
-  int code = std::visit([&s](const auto& options) { return execute(s, options); }, line->command);
+  exit_code code = std::visit([&s](const auto& options) { return execute(s, options); }, line->command);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     std::fputs("quell: standard output cannot be written\n", stderr);
     if (code == exit_code::done) code = is_run ? exit_code::run_failed : exit_code::refused;
   }
-  return code;
+  return static_cast<int>(code);
 }

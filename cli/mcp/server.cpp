@@ -34,7 +34,7 @@ server::server(session& s, api& controller, json create, milliseconds lease, cal
             [this](const problem& p) {
               s_.say(p);
               answer_all(clipped(p.detail));
-              leave(exit_code::of_problem(p));
+              leave(exit_of_problem(p));
             },
             [this](const std::string& text) { stopped(text); },
             [this](const std::string& text) {
@@ -52,7 +52,7 @@ server::~server() {
   answered_.clear();
 }
 
-int server::serve() {
+exit_code server::serve() {
   ::signal(SIGPIPE, SIG_IGN);
   signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { client_gone("a signal"); });
   channel_.emplace(s_.loop, STDIN_FILENO, STDOUT_FILENO, most_line_bytes,
@@ -161,7 +161,7 @@ void server::say_goodbye() {
   });
 }
 
-void server::leave(int code) {
+void server::leave(exit_code code) {
   if (!code_) code_ = code;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "cli/mcp/own_operation.hpp"
 #include "cli/mcp/rpc.hpp"
 #include "cli/mcp/stdio.hpp"
@@ -24,7 +25,7 @@ class server {
   ~server();
 
   /// Runs until the client leaves, a signal comes or its operation is stopped. Returns the exit code.
-  int serve();
+  exit_code serve();
 
  private:
   struct open_call {
@@ -54,7 +55,7 @@ class server {
   void client_gone(const char* why);
   void let_calls_end();
   void say_goodbye();
-  void leave(int code);
+  void leave(exit_code code);
   void stop_operation(const std::string& id, const std::string& reason, json body);
 
   session& s_;
@@ -65,7 +66,7 @@ class server {
   std::map<std::string, open_call> calls_;           ///< by the request's id as JSON
   std::vector<std::unique_ptr<tool_call>> answered_; ///< can still be on the stack
   std::string version_;
-  std::optional<int> code_;
+  std::optional<exit_code> code_;
   event_loop::handle hurry_ = 0;
   bool is_leaving_ = false, has_left_ = false, has_answered_ = false;
 };

@@ -23,7 +23,7 @@ bool conversation::begin(const std::string& hello, milliseconds allowance) {
                 if (is_over_) return;
                 if (hooks_.before_line) hooks_.before_line();
                 s_.say(why);
-                end(exit_code::of_problem(why));
+                end(exit_of_problem(why));
               }});
   to_->send({voices::tag::hello, hello});
   bool is_late = false;
@@ -37,7 +37,7 @@ bool conversation::begin(const std::string& hello, milliseconds allowance) {
   return is_ready_ && !is_over_;
 }
 
-void conversation::end(int code) {
+void conversation::end(exit_code code) {
   if (std::exchange(is_over_, true)) return;
   code_ = code;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/exit_code.hpp"
 #include "cli/session.hpp"
 #include "cli/talk/frame_stream.hpp"
 #include "integrations/voice/client_side.hpp"
@@ -30,12 +31,12 @@ class conversation {
   integrations::voice::client_side& client() { return client_; }
   /// Performs everything that calls of the client's side asked for.
   void perform();
-  void end(int code);
+  void end(exit_code code);
   /// Prints a notice of this program.
   void note(const std::string& text);
 
   bool is_over() const { return is_over_; }
-  int code() const { return code_; }
+  exit_code code() const { return code_; }
   bool was_cancelled() const { return was_cancelled_; }
   bool has_spoken() const { return has_spoken_; }
 
@@ -53,7 +54,7 @@ class conversation {
   const hooks hooks_;
   integrations::voice::client_side client_;
   bool is_ready_ = false, is_over_ = false, has_spoken_ = false, was_cancelled_ = false;
-  int code_ = 0;
+  exit_code code_ = exit_code::done;
 };
 
 } // namespace quell::cli

@@ -4,13 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "cli/exit_code.hpp"
 #include "cli/session.hpp"
 #include "cli/talk/frame_stream.hpp"
 
 namespace quell::cli {
 
 struct file_speech {
-  int code = 0;        ///< exit code
+  exit_code code = exit_code::done;
   std::string samples; ///< that reached the speaker
 };
 

@@ -46,13 +46,13 @@ class live_talk {
   live_talk(const live_talk&) = delete;
   live_talk& operator=(const live_talk&) = delete;
 
-  int execute(const std::string& hello);
+  exit_code execute(const std::string& hello);
 
  private:
   bool is_open() const { return how_.how == microphone::open; }
   void read_keys();
   void press(char key);
-  void leave(int code);
+  void leave(exit_code code);
   bool open_keyboard();
   void on_keyboard(const key_event& e);
   void toggle_talking();
@@ -75,17 +75,17 @@ class live_talk {
   std::string transcript_; ///< the transcript on the way
   double level_db_ = -96;
   clock::time_point drawn_{};
-  std::optional<int> leaves_with_; ///< exit code
+  std::optional<exit_code> leaves_with_; ///< exit code
   bool has_status_ = false;
 };
 
-int live_talk::execute(const std::string& hello) {
+exit_code live_talk::execute(const std::string& hello) {
   auto device = sound_device::open(s_.loop, how_.how,
                                    {[this](const std::string& samples) { recorded(samples); }, [this] { drained(); },
                                     [this](const problem& why) {
                                       clear_status();
                                       s_.say(why);
-                                      talk_.end(exit_code::of_problem(why));
+                                      talk_.end(exit_of_problem(why));
                                     }});
   if (!device) return s_.fail(device.error());
   device_ = std::move(*device);
@@ -185,7 +185,7 @@ void live_talk::toggle_talking() {
 
 /// An answer on its way is cancelled, and the `cancelled` awaited for a moment: the gateway would cancel it anyway, as
 /// it does with words that are not recognised yet. An answer that was heard to its end stays one.
-void live_talk::leave(int code) {
+void live_talk::leave(exit_code code) {
   if (leaves_with_) return talk_.end(code);
   leaves_with_ = code;
   if (!talk_.client().is_answering()) return talk_.end(code);
@@ -257,7 +257,7 @@ void live_talk::clear_status() {
 
 } // namespace
 
-int talk_live(session& s, std::unique_ptr<frame_stream> to, const std::string& hello, const live_settings& how) {
+exit_code talk_live(session& s, std::unique_ptr<frame_stream> to, const std::string& hello, const live_settings& how) {
   return live_talk(s, std::move(to), how).execute(hello);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/exit_code.hpp"
 #include "cli/session.hpp"
 #include "cli/talk/evdev_keys.hpp"
 #include "cli/talk/frame_stream.hpp"
@@ -23,6 +24,6 @@ struct live_settings {
 };
 
 /// Talks until the user leaves. Returns the exit code.
-int talk_live(session& s, std::unique_ptr<frame_stream> to, const std::string& hello, const live_settings& how);
+exit_code talk_live(session& s, std::unique_ptr<frame_stream> to, const std::string& hello, const live_settings& how);
 
 } // namespace quell::cli

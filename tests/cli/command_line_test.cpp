@@ -21,7 +21,7 @@ Options parsed(std::vector<std::string> words) {
 int refused(std::vector<std::string> words) {
   auto line = parse_command_line(std::move(words));
   REQUIRE_FALSE(line);
-  return line.error().code;
+  return static_cast<int>(line.error().code);
 }
 } // namespace
 
@@ -72,7 +72,7 @@ TEST_CASE("the version is told by itself") {
   for (const char* flag : {"--version", "-V"}) {
     const auto end = parse_command_line({flag});
     REQUIRE_FALSE(end);
-    CHECK(end.error().code == 0);
+    CHECK(end.error().code == exit_code::done);
     CHECK(end.error().text.starts_with("quell "));
     CHECK(end.error().text.ends_with("\n"));
   }

@@ -346,7 +346,7 @@ TEST_CASE("a conversation is shown with its calls, their endings, and what was c
 
 TEST_CASE("a turn that failed by itself ends with 1, one that quell lost with 125") {
   const auto code = [](const char* status, const char* error) {
-    return exit_code::of_operation({{"kind", "turn"}, {"status", status}, {"error", {{"code", error}}}});
+    return static_cast<int>(exit_of_operation({{"kind", "turn"}, {"status", status}, {"error", {{"code", error}}}}));
   };
   CHECK(code("completed", "") == 0);
   CHECK(code("failed", "error") == 1);

@@ -2,7 +2,8 @@
 
 docs/api.md lists the types of events of protocol/event_type.hpp and the codes of failed operations of
 protocol/failure_code.hpp, which stand nowhere else in the source; gateway/openapi.json and `quell help errors` list the codes
-of protocol/error_code.hpp. No list has one more, none has one less.
+of protocol/error_code.hpp. The exit codes of cli/exit_code.hpp stand in `quell help errors` and in the man page. No list has
+one more, none has one less. No command returns a bare number instead of an exit code.
 The product writes and compares the codes of CODES by their names, never as texts.
 
 usage: check_surface_texts.py ROOT [--write]   (--write: the lists in docs/api.md)
@@ -94,10 +95,42 @@ def wrong_error_codes(root: pathlib.Path) -> list[str]:
     return [line + "\n    why: somebody switches on the codes of these lists" for line in wrong]
 
 
+NOT_QUELLS_OWN = {127}  # ends only a task, whose code is passed on
+BARE_EXIT = re.compile(r"\bint (?:\w+::)?(?:execute|serve)\(|std::optional<int> code_?;|std::exit\(\d|static_cast<exit_code>\(\d")
+
+
+def exit_codes_in(text: str) -> set[int]:
+    """The numbers of the tables that begin with `Exit codes`, up to the next empty line each."""
+    found: set[int] = set()
+    for table in re.findall(r"(?m)^(?:constexpr.*R\"\()?Exit codes\b.*\n((?:  .*\n)+)", text):
+        found |= {int(number) for number in re.findall(r"(?m)^  (\d+)  +\w|; (\d+): it was", table) for number in number if number}
+    return found
+
+
+def wrong_exit_codes(root: pathlib.Path) -> list[str]:
+    header = (root / "cli/exit_code.hpp").read_text(encoding="utf-8")
+    numbers = {int(number) for number in re.findall(r"(?m)^  \w+ = (\d+),", header)}
+    if len(numbers) < 8:
+        return ["cli/exit_code.hpp: no rows of the enum were found; does this script still fit it?"]
+    wrong = []
+    for path in ("cli/commands/help.cpp", "docs/man/quell.1"):
+        listed = exit_codes_in((root / path).read_text(encoding="utf-8"))
+        if listed - NOT_QUELLS_OWN != numbers:
+            wrong.append(f"{path}: the exit codes are not those of cli/exit_code.hpp; differs in {sorted(listed - NOT_QUELLS_OWN ^ numbers)}\n"
+                         "    why: a script switches on these numbers")
+    for path in sorted((root / "cli").rglob("*.[ch]pp")):
+        source = path.read_text(encoding="utf-8")
+        for found in BARE_EXIT.finditer(source):
+            line = source.count("\n", 0, found.start()) + 1
+            wrong.append(f"{path.relative_to(root)}:{line}: `{found[0]}`: an end of a command is an exit_code\n"
+                         "    why: any number fits an int, and a script takes it for one of the documented codes")
+    return wrong
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     write = "--write" in sys.argv[2:]
-    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root) + written_codes(root)
+    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root) + wrong_exit_codes(root) + written_codes(root)
     for line in wrong:
         print(line)
     return 1 if wrong else 0
