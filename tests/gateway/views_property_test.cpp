@@ -1,4 +1,4 @@
-// What tokens of a scope see, and what a resumed stream brings, for any operations, cancels and cuts.
+// Views of tokens of a scope, and resumed streams, as properties of any operations, cancels and cuts.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -275,7 +275,7 @@ TEST_CASE("the silence of a lease that ran out is not counted from a controller 
 }
 
 TEST_CASE("the silence behind a lease that ran out is told in milliseconds below a second", "[table]") {
-  const auto [silence, told] = GENERATE(std::pair{900ms, "900 ms"}, std::pair{999ms, "999 ms"},
+  const auto [silence, shown] = GENERATE(std::pair{900ms, "900 ms"}, std::pair{999ms, "999 ms"},
                                         std::pair{1000ms, "1 s"}, std::pair{1999ms, "1 s"}, std::pair{2000ms, "2 s"});
   table_fixture f;
   f.lease.welcomed(f.now.boot, 900ms);
@@ -283,7 +283,7 @@ TEST_CASE("the silence behind a lease that ran out is told in milliseconds below
   f.pass(silence);
   f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
   REQUIRE(f.end_of("a"));
-  CHECK(f.end_of("a")->error_message == std::string("the lease ran out: no contact with the controller for ") + told);
+  CHECK(f.end_of("a")->error_message == std::string("the lease ran out: no contact with the controller for ") + shown);
 }
 
 TEST_CASE("what a worker without a lease was given says so when it never ran", "[table]") {
