@@ -276,7 +276,7 @@ TEST_CASE("the silence of a lease that ran out is not counted from a controller 
 
 TEST_CASE("the silence behind a lease that ran out is told in milliseconds below a second", "[table]") {
   const auto [silence, shown] = GENERATE(std::pair{900ms, "900 ms"}, std::pair{999ms, "999 ms"},
-                                        std::pair{1000ms, "1 s"}, std::pair{1999ms, "1 s"}, std::pair{2000ms, "2 s"});
+                                         std::pair{1000ms, "1 s"}, std::pair{1999ms, "1 s"}, std::pair{2000ms, "2 s"});
   table_fixture f;
   f.lease.welcomed(f.now.boot, 900ms);
   f.runs("a", 1);
