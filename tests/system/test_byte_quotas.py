@@ -144,3 +144,41 @@ def test_a_restart_gives_nobody_a_new_day(end):
         assert create(c, "team", "mia", bot).status == 429
         assert create(c, "team", "mia", token(c)).status == 201
         assert oct(os.stat(os.path.join(c.state, "bytes.json")).st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.parametrize("setting", ["limits.bytes_per_day", "limits.bytes_per_day_per_author", "limits.bytes_per_day_per_scope"])
+def test_messages_that_are_copied_count_where_they_are_copied_to(setting):
+    """A fork's own request has a hundred bytes, and so has that of a question that is asked again."""
+    with TurnCluster([{"text": "Yes."}], workers=0, settings=[setting + "=64KiB"]) as c:
+        bot = token(c)
+        for i in range(2):
+            asked = c.post("team/a", f"{i} " + "x" * 12_000, token=bot)
+            assert asked.status == 202 and c.ended(asked.json["turn"]["id"])["status"] == "completed", asked.body
+
+        def change(**fields):
+            return c.api("POST", "/v1/history", {"scope": "team/a", **fields}, token=bot)
+
+        copied = []
+        for i in range(4):
+            answer = change(action="fork", to=f"team/f{i}")
+            if answer.status != 200:
+                break
+            copied.append(f"team/f{i}")
+            assert len(c.messages(f"team/f{i}")) == 4
+        says(answer, setting)
+        # With 24 KB of messages before it (an author's share has its own alone), each copy has 24 KB.
+        assert len(copied) == (3 if setting.endswith("author") else 2), copied
+        assert c.messages(f"team/f{len(copied)}") == [], "what was refused was not done"
+        assert c.api("POST", "/v1/cancels", {"scope": "team"}, token=bot).status in (200, 202)
+
+
+def test_a_question_that_is_asked_again_counts_its_copy():
+    with TurnCluster([{"text": "Yes."}], workers=0, settings=["limits.bytes_per_day_per_scope=64KiB"]) as c:
+        assert c.ended(c.say("team/a", "x" * 20_000))["status"] == "completed"
+        for _ in range(4):
+            answer = c.api("POST", "/v1/history", {"scope": "team/a", "action": "regenerate"})
+            if answer.status == 429:
+                break
+            assert answer.status == 202, answer.body
+            assert c.ended(answer.json["operation"])["status"] == "completed"
+        says(answer, "limits.bytes_per_day_per_scope")

@@ -27,6 +27,10 @@ max_tokens = 1000
 scope = "again"
 max_tokens = 1000
 [[budgets]]
+scope = "doors"
+per = "child"
+max_tokens = 1000
+[[budgets]]
 scope = "line"
 max_tokens = 1000
 [[budgets]]
@@ -75,6 +79,17 @@ def test_a_turn_ends_when_its_budget_is_used_up(c, scope, agent, fields):
     c.check_scope(scope)
 
 
+def test_the_cli_says_that_a_budget_was_used_up(c):
+    text = marker("spend")
+    c.model.plan[text] = [(1100, [LIST]), (1, "never said")]
+    printed = c.quell("say", "--scope", "money/cli", "--agent", "rich", text)
+    assert printed.returncode != 0 and b"(budget)" in printed.stderr, printed.stderr
+    c.model.plan[text] = [(1100, "said")]
+    assert c.quell("say", "--scope", "doors/cli", "--agent", "free", text).returncode == 0
+    printed = c.quell("say", "--scope", "doors/cli", "--agent", "free", text)
+    assert printed.returncode != 0 and b"the budget of today is used up" in printed.stderr, printed.stderr
+
+
 def test_without_a_budget_the_same_turn_completes(c):
     text = marker("spend")
     c.model.plan[text] = [(800, [LIST]), (800, [LIST]), (1, "said")]
@@ -103,6 +118,56 @@ def test_a_budget_of_a_day_is_by_child_by_author_or_of_all_in_tokens_or_money(c,
     answer = post(goes_on)
     assert answer.status == 202, answer.body
     assert c.ended(answer.json["turn"]["id"])["status"] == "completed"
+
+
+def token(c, role, scope):
+    return c.api("POST", "/v1/tokens", {"name": role, "role": role, "scope": scope}).json["token"]
+
+
+def test_the_day_of_an_author_is_one_whichever_token_names_them(c):
+    text = marker("day")
+    c.model.plan[text] = [(1100, "said")]
+    ann = {"id": f"ann {text}", "name": "Ann"}
+    first = c.post("folk/a", text, agent="free", author=ann, token=token(c, "chat", "folk/a"))
+    assert first.status == 202, first.body
+    assert c.ended(first.json["turn"]["id"])["status"] == "completed"
+    other = token(c, "chat", "folk/b")
+    answer = c.post("folk/b", text, agent="free", author=ann, token=other)
+    assert answer.status == 429 and answer.json["code"] == "budget", answer.body
+    # The day of a scope of its own is out of reach of that token, and a stop is never refused.
+    live = c.api("POST", "/v1/operations", {"kind": "external", "name": "x", "scope": "folk/b"}).json["id"]
+    stop = c.post("folk/b", "stop", author=ann, token=other)
+    assert stop.status == 200 and stop.json["decision"] == "cancel", stop.body
+    c.wait_status(live, "cancelling", "cancelled")
+
+
+def test_a_used_up_budget_is_said_at_every_door_in_its_own_words(c):
+    text = marker("doors")
+    c.model.plan[text] = [(1100, "said")]
+    assert c.ended(c.say("doors/room", text, agent="free"))["status"] == "completed"
+    inside = token(c, "admin", "doors/room")
+    ui = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "more"}]}
+    sdk = {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "more"}], "contextId": "a2a"}}
+    asked = len(c.model.asked)
+    doors = {
+        "OpenAI": lambda: c.api("POST", "/openai/v1/chat/completions", {"model": "free", "messages": [{"role": "user", "content": "more"}]},
+                                token=inside, headers={"X-Quell-Scope": "doors/room"}),
+        "OpenAI, streamed": lambda: c.api("POST", "/openai/v1/chat/completions", {"model": "free", "stream": True, "messages": [{"role": "user", "content": "more"}]},
+                                          token=inside, headers={"X-Quell-Scope": "doors/room"}),
+        "AI SDK": lambda: c.api("POST", "/v1/ui/chat", {"id": "chat", "agent": "free", "scope": "doors/room", "messages": [ui]}, token=inside),
+        "A2A": lambda: c.api("POST", "/a2a/free/message:send", sdk, headers={"A2A-Version": "1.0"}, token=inside),
+        "A2A over JSON-RPC": lambda: c.api("POST", "/a2a/free", {"jsonrpc": "2.0", "id": "r", "method": "SendMessage", "params": sdk},
+                                           headers={"A2A-Version": "1.0"}, token=inside),
+    }
+    for name, door in doors.items():
+        answer = door()
+        assert answer.status == 429 and b"the budget of today is used up: scope doors" in answer.body, (name, answer.status, answer.body)
+        assert 0 < int(answer.headers["Retry-After"]) <= 24 * 3600, (name, dict(answer.headers))
+        if name.startswith("A2A"):  # which has no codes of ours
+            assert answer.json["error"]["status"] == "RESOURCE_EXHAUSTED", answer.body
+        else:
+            assert answer.json.get("error", answer.json)["code"] == "budget", (name, answer.body)
+    assert len(c.model.asked) == asked, "a model was asked beyond the budget"
 
 
 def test_a_budget_that_is_used_up_lets_nobody_ask_again_or_compact(c):

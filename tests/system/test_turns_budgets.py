@@ -19,7 +19,8 @@ LIST = ("list", {})
 
 
 class MeteredModel:
-    """Answers by a plan: `plan[user text]` = [(tokens of input, text or list of calls)]. An answer to a text in `held` waits for its event."""
+    """Answers by a plan: `plan[user text]` = [(tokens of input, text or list of calls)]; None for the tokens: no usage is reported. An answer to a
+    text in `held` waits for its event."""
 
     def __init__(self):
         self.plan, self.held, self.asked = {}, {}, []
@@ -42,13 +43,14 @@ class MeteredModel:
                     {"index": i, "id": f"{abs(hash(text))}-{step}-{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(input)}}
                     for i, (name, input) in enumerate(answer)]}
                 end = "stop" if isinstance(answer, str) else "tool_calls"
-                usage = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+                pieces = [{"choices": [{"index": 0, "delta": delta}]}, {"choices": [{"index": 0, "delta": {}, "finish_reason": end}]}]
+                if tokens is not None:
+                    pieces.append({"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}})
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
                 try:
-                    for piece in ({"choices": [{"index": 0, "delta": delta}]}, {"choices": [{"index": 0, "delta": {}, "finish_reason": end}]},
-                                  {"choices": [], "usage": usage}):
+                    for piece in pieces:
                         self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
                     self.wfile.write(b"data: [DONE]\n\n")
                 except OSError:
@@ -71,14 +73,14 @@ class MeteredModel:
 class World(TurnCluster):
     """Agents: `poor` may use 1,000 tokens in a turn, `free` any number; the scope `paid` may use 1,000 a day."""
 
-    def __init__(self):
+    def __init__(self, more=""):
         self.model = MeteredModel()
         head = '[[agents]]\nmodel = "metered"\nworkspace = "WORKSPACE"\ntools = ["exec", "list", "spawn_agent"]\n'
         config = (f'[[models]]\nname = "metered"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\n'
                   f'{head}name = "poor"\nbudget = {{ max_tokens = 1000 }}\n'
                   f'{head}name = "free"\n'
                   '[[budgets]]\nscope = "paid"\nmax_tokens = 1000\n')
-        super().__init__([{"text": "ok"}], config)
+        super().__init__([{"text": "ok"}], config + more)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
@@ -245,3 +247,55 @@ def test_what_a_cut_model_call_used_can_use_a_budget_up(world):
     assert world.ended(turn, 60)["error"]["code"] == "budget"
     refused = world.post("paid/room", "more", agent="free")
     assert refused.status == 429 and refused.json["code"] == "budget", refused.body
+
+
+def stopped_in_silence(world, scope, text):
+    """A turn that is stopped while its model has not said a word."""
+    gate = world.model.held[text] = threading.Event()
+    before = world.model.asked.count((text, 0))
+    turn = world.say(scope, text, agent="free")
+    until(lambda: world.model.asked.count((text, 0)) > before, "the model to be asked")
+    assert world.cancel(turn).status in (200, 202)
+    end = world.ended(turn, 60)
+    gate.set()
+    assert end["status"] == "cancelled" and end["stop"]["cause"] == "cancel", end
+    return end
+
+
+def test_a_call_that_is_stopped_before_its_first_word_counts_with_its_input(world):
+    text = marker("silent") + " word" * 400
+    usage = stopped_in_silence(world, "silent/turn", text)["turn"]["usage"]
+    assert usage["estimated"] and usage["input_tokens"] >= len(text) // 4 and usage["output_tokens"] == 0, usage
+    total = world.cost("silent/turn")
+    assert (total["model_calls"], total["estimated_calls"], total["input_tokens"]) == (1, 1, usage["input_tokens"]), total
+    world.restart()
+    assert world.cost("silent/turn") == total
+    world.check_scope("silent/turn")
+
+
+def test_who_asks_and_stops_again_and_again_uses_the_day_up(world):
+    text = marker("again") + " word" * 400
+    for _ in range(3):
+        stopped_in_silence(world, "paid/again", text)
+        if world.cost("paid")["input_tokens"] >= 1000:
+            break
+    refused = world.post("paid/again", "more", agent="free")
+    assert refused.status == 429 and refused.json["code"] == "budget", refused.body
+
+
+def test_a_provider_that_reports_no_usage_is_bounded_by_budgets_all_the_same(world):
+    text = marker("mute") + " word" * 200
+    world.model.plan[text] = [(None, [LIST])] * 20
+    end = world.ended(world.say("mute/turn", text, agent="poor"), 60)
+    assert end["status"] == "failed" and end["error"]["code"] == "budget" and end["stop"]["cause"] == "budget", end
+    asked = sum(said == text for said, _ in world.model.asked)
+    assert asked < 10, asked
+    usage, total = end["turn"]["usage"], world.cost("mute/turn")
+    assert usage["estimated"] and usage["input_tokens"] + usage["output_tokens"] >= 1000, usage
+    assert total["model_calls"] == total["estimated_calls"] == asked and total["input_tokens"] >= asked * (len(text) // 4), total
+    whole = marker("whole")
+    world.model.plan[whole] = [(None, "x" * 4000)]
+    assert world.ended(world.say("paid/mute", whole, agent="free"))["status"] == "completed"
+    refused = world.post("paid/mute", "more", agent="free")
+    assert refused.status == 429 and refused.json["code"] == "budget", refused.body
+    world.check_scope("mute/turn")

@@ -272,8 +272,13 @@ def test_edit_delete_and_regenerate(world):
     texts = [m["content"] for m in player.of("and now")[-1]["body"]["messages"] if m["role"] != "system"]
     assert texts == ["second, edited", "All right.", "and now"], texts
     # Asking again replaces the answer: the old one is not read any more.
-    again = change(c, scope, "regenerate", 202, expect=c.messages(scope)[-1]["seq"])
+    newest = c.messages(scope)[-1]["seq"]
+    again = change(c, scope, "regenerate", 202, expect=newest)
     assert c.ended(again["operation"])["status"] == "completed"
+    # Whoever has not heard of it and repeats it with the same `expect` pays for no second answer.
+    asked = len(player.of("and now"))
+    assert change(c, scope, "regenerate", 409, expect=newest)["code"] == "history_changed"
+    assert len(player.of("and now")) == asked
     texts = [m["content"] for m in player.of("and now")[-1]["body"]["messages"] if m["role"] != "system"]
     assert texts == ["second, edited", "All right.", "and now"], texts
     c.check_scope(scope)

@@ -154,6 +154,8 @@ def test_the_cli_says_that_an_answer_is_cut(world):
     assert say("plain cli") == (0, "All right.", "")
     code, out, err = say("too long cli")
     assert code != 0 and out == "" and "context_overflow" in err, (code, out, err)
+    code, out, err = say("cut cli")
+    assert code != 0 and out == "Half of the answer" and "(model_cut)" in err, (code, out, err)
 
 
 @every

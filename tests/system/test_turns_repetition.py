@@ -46,6 +46,9 @@ def test_the_model_is_warned_before_its_turn_ends(c, agent, warned_at, ended_at)
     assert len(stored) == ended_at and [r["ok"] for r in stored] == [True] * (ended_at - 1) + [False], stored
     assert c.below(turn, kind="model_call", status="completed") and not c.operations(scope=scope, status="live")
     assert ask(c, scope, f"and now {agent}", [], agent)[1]["status"] == "completed"
+    c.model.plan["cli " + agent] = [LIST] * 10
+    printed = c.quell("say", "--scope", f"cli/{agent}", "--agent", agent, "cli " + agent)
+    assert printed.returncode != 0 and b"(repetition)" in printed.stderr, printed.stderr
 
 
 def test_a_call_whose_result_changes_is_polling(c):

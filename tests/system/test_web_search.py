@@ -94,6 +94,15 @@ def test_a_service_that_takes_no_more_is_a_result_of_its_own(world):
     assert not result["ok"] and result["error"]["code"] == "rate_limited", result
 
 
+def test_a_search_that_takes_too_long_is_a_result_and_its_connection_is_closed(world):
+    world.configure(world.configuration() + '[tools.timeouts]\nweb_search = "1s"\n')
+    world.quell("reload", check=0)
+    result = searched(world, "hang")
+    assert not result["ok"] and result["error"]["code"] == "timeout", result
+    until(world.service.closed.is_set, "the connection to the service to be closed")
+    world.check_scope("room")
+
+
 def test_a_stop_closes_the_connection_and_leaves_one_result(world):
     turn = world.say("room", "hang")
     until(lambda: "hang" in world.service.seen, "the search to be asked")
