@@ -28,6 +28,8 @@ See [the docs](https://example.org/ports)."""
 DRAWN = [
     {"when": {"user": "grows"}, "steps": [{"text": "# Begins\n\nFirst **words**.\n\n"}, {"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
     {"when": {"user": "whole"}, "text": ANSWER},
+    {"when": {"user": "too much"}, "text": "Half of it", "stop": "length"},
+    {"when": {"user": "filtered"}, "text": "Some of it", "stop": "content_filter"},
     {"when": {"user": "choose", "round": 1}, "steps": [{"calls": [{"name": "ask_user", "input": {"question": "Which one?"}}]}]},
     {"when": {"user": "erase", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./nothing; echo original >> ran"}}]}]},
     {"when": {"user": "hidden", "round": 1}, "steps": [{"calls": [{"name": "exec", "input": {"command": "rm -f ./a\u202etxt.b", "cwd": "elsewhere", "env": {"LD_PRELOAD": "/tmp/x.so"}}}]}]},
@@ -236,6 +238,18 @@ def test_an_answer_is_drawn_with_its_marks(cluster, browser):
     assert browser.flaws(["color-contrast", "link-in-text-block"]) == []
     browser("await page.setViewportSize({ width: 320, height: 640 })")
     assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), "a table scrolls by itself"
+
+
+@pytest.mark.parametrize("text, why", [("too much", "it reached the limit of one answer"), ("filtered", "cut by the content filter of the provider")])
+def test_an_answer_that_is_less_than_was_wanted_says_so(cluster, browser, text, why):
+    scope = "less/" + text[:3]
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=" + scope)
+    browser(f"await page.getByLabel('Message').fill('{text}'); await page.keyboard.press('Enter')")
+    browser.sees(why, ".message.of-assistant")
+    browser.go("/")  # and for who comes later
+    browser.go("/conversation?scope=" + scope)
+    browser.sees(why, ".message.of-assistant")
 
 
 def test_what_stands_in_a_growing_answer_is_not_drawn_anew(cluster, browser):

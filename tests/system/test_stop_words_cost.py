@@ -19,7 +19,7 @@ def stop(c, scope):
     assert c.api("POST", "/v1/operations", {"kind": "external", "name": "x", "scope": scope}).status == 201
     answer = c.post(scope, "stop")
     assert answer.status == 200 and answer.json["decision"] == "cancel", answer.body
-    return until(lambda: next((e["data"] for e in c.stored_events(type="acknowledgement") if e["data"]["message"] == answer.json["message"]), None),
+    return until(lambda: next((e["data"] for e in c.stored_events(types="acknowledgement") if e["data"]["message"] == answer.json["message"]), None),
                  "the acknowledgement")
 
 
@@ -38,7 +38,7 @@ def test_the_words_count_for_the_day_and_for_who_stopped(world):
     assert (total["model_calls"], total["input_tokens"], total["output_tokens"], total["estimated_calls"]) == (1, 40, 1, 0), total
     assert by_author(world) == {"mia": 1}
     until(lambda: metered(world) == 40, "the metrics to have it")
-    used, = world.stored_events(type="model_usage")
+    used, = world.stored_events(types="model_usage")
     assert used["scope"] == "other/x" and used["operation"] is None and used["data"]["usage"]["input_tokens"] == 40, used
     world.restart()
     assert world.cost("other") == total

@@ -14,7 +14,7 @@ def test_output_and_progress_of_an_adopted_command_are_shown(sig):
         world.kill_controller(sig)
         world.start_controller()
         until(lambda: world.events(turn, "turn_resumed"), "the turn to go on")
-        stream = Watching(world, turn, world.events(turn, "turn_resumed")[-1]["id"])
+        stream = Watching(world, turn, "0&types=tool_output,tool_progress")  # output is only for who names it
         stream.wait("tool_progress")
         world.go("go-on")
         until(lambda: [d for k, d in stream.read() if k == "tool_output" and "late" in d["data"]["text"]], "the line that came behind the restart")
