@@ -1,5 +1,6 @@
 // Turn aliases for existing clients (SURFACE 11): /api/turns/active and /api/turns/{id}/abort, in exactly their format.
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 
 #include "gateway/cancel_perform.hpp"
 #include "gateway/presenter.hpp"
@@ -44,6 +45,16 @@ void write_turn(json_writer& to, const shown_operation& op) {
 bool has_completed(const records::operation_record& row) {
   return row.hot.self_status ? *row.hot.self_status != status::cancelled
                              : is_terminal(row.hot.now) && row.hot.now != status::cancelled;
+}
+
+/// The row after a cancel that was performed; nullopt if the store cannot tell, which leaves no doubt about the cancel.
+awaitable<std::optional<records::operation_record>> row_after_cancel(exchange& x, operation_id id) {
+  try {
+    co_return co_await find_row(x.gw, id, lane::urgent);
+  } catch (const problem& p) {
+    spdlog::warn("turn {} is being stopped, and what became of it cannot be read: {}", id.text(), p.detail);
+  }
+  co_return std::nullopt;
 }
 
 /// Cancels the turn. False: it had already ended.
@@ -112,7 +123,11 @@ awaitable<response> abort_turn(exchange& x) {
   bool is_cancelled = row->hot.now == status::cancelled;
   if (!is_cancelled) {
     is_cancelled = co_await cancel_turn(x, *id);
-    row = co_await find_row(x.gw, *id, lane::urgent); // it can have ended during the request
+    // It can have ended during the request.
+    if (is_cancelled)
+      row = co_await row_after_cancel(x, *id);
+    else
+      row = co_await find_row(x.gw, *id, lane::urgent);
     if (row && has_completed(*row)) co_return no_such_turn();
   }
   co_return is_cancelled || (row && row->hot.now == status::cancelled) ? aborted(*id) : no_such_turn();

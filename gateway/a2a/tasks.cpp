@@ -1,4 +1,6 @@
 // One task: read, cancelled, subscribed to.
+#include <spdlog/spdlog.h>
+
 #include "gateway/a2a/calls.hpp"
 #include "gateway/a2a/send_body.hpp"
 #include "gateway/a2a_error.hpp"
@@ -27,6 +29,18 @@ awaitable<task_facts> facts_of_kept(exchange& x, operation_id id, const served_a
   auto facts = co_await find_task(x.gw, id, agent);
   if (!facts) throw a2a_error{task_not_found, "the task is no longer kept"};
   co_return std::move(*facts);
+}
+
+/// A fault of the store after a cancel that was performed leaves no doubt about the cancel.
+awaitable<task_facts> facts_after_cancel(exchange& x, operation_id id, const served_agent& agent, bool is_performed) {
+  try {
+    co_return co_await facts_of_kept(x, id, agent);
+  } catch (const problem& p) {
+    if (!is_performed) throw;
+    spdlog::warn("task {} is being cancelled and cannot be read: {}", id.text(), p.detail);
+  }
+  throw problem{.code = error_code::storage_unavailable,
+                .detail = "the task is being cancelled, but its state cannot be read now; ask for it with GetTask"};
 }
 
 cancel_order order_for(const exchange& x, const operation_id& id, const json& params) {
@@ -62,7 +76,7 @@ awaitable<ordered_json> cancel_task(exchange& x, const json& params) {
     x.gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
   else if (done.error().error.code != error_code::operation_not_found) // it has ended
     throw from_refusal(done.error());
-  const auto facts = co_await facts_of_kept(x, id, agent);
+  const auto facts = co_await facts_after_cancel(x, id, agent, done.has_value());
   if (!done && is_over(status_of(facts).state))
     throw a2a_error{task_not_cancelable, "the task is over: " + std::string(name_of_state(status_of(facts).state))};
   co_return task_json(facts);

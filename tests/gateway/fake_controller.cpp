@@ -149,6 +149,16 @@ void fake_controller::change_operation(const operation_id& id, const std::functi
   change(live_.at(id).second);
 }
 
+void fake_controller::touch_operation(const operation_id& id) {
+  records::operation_record row;
+  {
+    const std::lock_guard lock(mutex_);
+    row = live_.at(id).first;
+    row.hot = live_.at(id).second.hot;
+  }
+  publish(event_of(event_type::operation_started, row), {records::update_operation{id, row.hot}});
+}
+
 void fake_controller::end_operation(const operation_id& id, status how, std::optional<cancel_id> by) {
   records::operation_record row;
   {

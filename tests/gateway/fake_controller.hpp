@@ -26,6 +26,8 @@ class fake_controller : public service {
   /// Ends the operation: the row first, then the event.
   void end_operation(const operation_id& id, status how, std::optional<cancel_id> by = {});
   void change_operation(const operation_id& id, const std::function<void(live_view&)>& change);
+  /// Commits the row of a live operation anew: who has read it before must read it again.
+  void touch_operation(const operation_id& id);
   void move_cancel(const cancel_id& id, cancel_status to);
   /// Commits an event; returns its id.
   std::uint64_t add_event(records::event_record event);

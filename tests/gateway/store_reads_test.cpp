@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <deque>
+#include <future>
 
 #include "tests/gateway/watched_store.hpp"
 #include "tests/gateway/world.hpp"
@@ -140,5 +141,28 @@ TEST_CASE("a cancel that was performed is answered as performed, though the stor
     CHECK(answer.json()["outcome"] == "stopping");
     CHECK(answer.json()["status"] != "settled"); // of which nobody could tell
   }
+  CHECK(controller.cancels().size() == 1);
+}
+
+TEST_CASE("a turn that was stopped by its alias is answered as stopped, though the store cannot be read any more",
+          "[store_reads]") {
+  watched_world w;
+  auto& controller = *w.world.controller;
+  create_order order;
+  order.kind = kind::turn;
+  order.scope = *scope_path::parse("team");
+  std::promise<operation_id> made;
+  controller.create(order, [&](outcome<created> c) { made.set_value(c->id); });
+  const auto id = made.get_future().get();
+  w.watch.hold_row(id);
+  auto client = w.world.connect();
+  client.send_request("POST", "/api/turns/" + id.text() + "/abort", gateway_world::admin());
+  w.watch.wait_until_rows_held(1);
+  controller.touch_operation(id); // so that the row must be read again after the cancel
+  w.watch.fail();
+  w.watch.release();
+  const auto answer = client.read_reply();
+  CHECK(answer.status == 200);
+  CHECK(answer.json() == json{{"ok", true}, {"turnId", id.text()}});
   CHECK(controller.cancels().size() == 1);
 }

@@ -31,8 +31,9 @@ class watched_reader : public limited_store_reader {
     return found;
   }
   result<std::optional<operation_record>> operation(const operation_id& id) override {
+    const bool fails = watch_.fails(); // a read that is held ends as it would have
     watch_.before_row(id);
-    if (watch_.fails()) return broken();
+    if (fails) return broken();
     return real_->operation(id);
   }
   result<std::optional<cancel_record>> cancel(const cancel_id& id) override {
