@@ -9,21 +9,24 @@
 namespace quell::storage {
 namespace {
 
-/// The next commit begins the WAL anew only if nothing is left in it. What came during a pass is little after a pause
-/// of the writer, so another pass ends it, and the WAL stays in the space that was prepared. Under load there is more,
-/// and the syncs of further passes would only delay commits.
-constexpr int most_passes = 4, little_frames = 200;
+/// The next commit begins the WAL anew only if nothing is left in it. A pass moves what was there at its beginning;
+/// what came meanwhile is little if the writer pauses, and further passes end it. So the WAL stays in the space that
+/// was prepared. Under load more comes, and further passes would only delay commits.
+constexpr int most_passes = 6, little_frames = 200;
 
-void move_nearly_all(SQLite::Database& database) {
+} // namespace
+
+void move_all(SQLite::Database& database) {
+  int before = 0;
   for (int pass = 0; pass < most_passes; ++pass) {
     int frames = 0, moved = 0;
     const auto code =
         sqlite3_wal_checkpoint_v2(database.getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
-    if (code != SQLITE_OK || moved >= frames || frames - moved > little_frames) return;
+    if (code != SQLITE_OK || moved < frames) return; // a reader still needs the pages of before
+    if (pass > 0 && (frames <= before || frames - before > little_frames)) return;
+    before = frames;
   }
 }
-
-} // namespace
 
 checkpointer::checkpointer(std::string database_path) : path_(std::move(database_path)), thread_([this] { work(); }) {}
 
@@ -56,7 +59,7 @@ void checkpointer::work() {
         database.emplace(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX);
         database->exec("PRAGMA synchronous=FULL");
       }
-      move_nearly_all(*database);
+      move_all(*database);
     } catch (const std::exception&) {
       // Out of descriptors or memory: the WAL keeps everything, the next nudge retries, and the writer checkpoints when
       // the WAL gets long.

@@ -6,7 +6,15 @@
 #include <string>
 #include <thread>
 
+namespace SQLite {
+class Database;
+} // namespace SQLite
+
 namespace quell::storage {
+
+/// Moves the WAL into the database, and what comes meanwhile as far as that is little. Never blocks a writer or a
+/// reader.
+void move_all(SQLite::Database& database);
 
 /// SQLite lets one connection write while another checkpoints (PASSIVE: it never blocks a writer or a reader). Under a
 /// load that never pauses it cannot reach the WAL's very end; the writer moves the rest, see `committer`.

@@ -1,12 +1,12 @@
 // Rows of workspaces: kept in files, and absent without a look at the disk.
 #include "actors/turns/workspace_rows.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <catch2/catch.hpp>
 
 #include "protocol/sha256.hpp"
-#include "tests/temp_directory.hpp"
 
 using namespace quell;
 using namespace quell::controller::turns;
@@ -21,14 +21,22 @@ workspace_row row_of(const std::string& key, const std::string& worker = "w1") {
   return row;
 }
 
+/// A state directory of a process with more than one life.
 struct state {
-  temp_directory directory;
+  std::string directory;
+  state() {
+    auto pattern = (std::filesystem::temp_directory_path() / "quell-rows-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()));
+    directory = pattern;
+  }
+  ~state() { std::filesystem::remove_all(directory); }
+  state(const state&) = delete;
   std::shared_ptr<workspace_rows> open() const {
-    auto opened = workspace_rows::open(directory.path());
+    auto opened = workspace_rows::open(directory);
     REQUIRE(opened);
     return *opened;
   }
-  std::string file_of(const std::string& key) const { return directory / ("workspaces/" + sha256_hex(key)); }
+  std::string file_of(const std::string& key) const { return directory + "/workspaces/" + sha256_hex(key); }
 };
 
 } // namespace
