@@ -19,15 +19,15 @@ class AccountServer(SaslServer):
         super().__init__("")
 
     def send(self, text):
-        with self.guard:
-            self.out.write(text + "\r\n")
+        with self.guard:  # past the text layer, which forgets what it has read when it writes
+            self.out.write((text + "\r\n").encode())
             self.out.flush()
 
     def says(self, nick, account, text):
         self.send((f"@account={account} " if account else "") + f":{nick}!u@h PRIVMSG #dev :{text}")
 
     def talk(self, file):
-        self.out = file
+        self.out = file.buffer
         for line in file:
             words = line.strip().split(" ")
             if words[:2] == ["CAP", "LS"]:

@@ -65,14 +65,14 @@ def test_a_chat_answers_only_what_a_chats_turn_asks(c):
     c.restart()
     until(lambda: c.chats("the red one", during_turn="answer").json.get("code") == "not_paused", "the next life to know it, too")
     assert c.operation(call["id"])["status"] == "paused"
-    assert c.post(CHAT, "the blue one", during_turn="answer").status == 200
+    assert c.post(CHAT, "the blue one", during_turn="answer").status == 202
     assert c.ended(turn)["status"] == "completed"
     assert c.ended(waits.json["turn"]["id"])["status"] == "completed"
 
     asked = c.chats("asks").json["turn"]["id"]
     c.question(asked)
     c.restart()
-    until(lambda: c.chats("the red one", during_turn="answer").status == 200, "the chat's own answer, in the next life as well")
+    until(lambda: c.chats("the red one", during_turn="answer").status == 202, "the chat's own answer, in the next life as well")
     assert c.ended(asked)["status"] == "completed"
     c.check_scope(CHAT)
 
