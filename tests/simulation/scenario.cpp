@@ -70,8 +70,9 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
   scenario s;
   s.seed = seed;
   const unsigned density = static_cast<unsigned>(r.between(50, 450));
-  for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t)
+  for (unsigned t = 0; t < static_cast<unsigned>(trouble::actor_death); ++t)
     if (r.chance(density)) s.troubles |= 1U << t;
+  if (random_stream(seed, 16).chance(density)) s.troubles |= 1U << static_cast<unsigned>(trouble::actor_death);
   // A theme: ends of leases, with the least possible slack.
   const bool about_leases = random_stream(seed, 9).chance(100);
   if (about_leases)

@@ -35,13 +35,14 @@ enum class trouble : std::uint8_t {
   slow_death,
   stuck_process,
   late_clients,
+  actor_death, ///< of agents and tools in quelld: one throws in a handler (virtual_agents.cpp)
   count_
 };
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(trouble::count_)> trouble_names{
     "jitter",      "broken_links", "hostile_links", "partitions",     "controller_crash",
     "handover",    "worker_crash", "worker_leave",  "guardian_death", "freeze",
     "reboot",      "drift",        "wall_steps",    "slow_disk",      "full_disk",
-    "broken_disk", "slow_death",   "stuck_process", "late_clients"};
+    "broken_disk", "slow_death",   "stuck_process", "late_clients",   "actor_death"};
 
 /// One entry of the schedule.
 enum class act : std::uint8_t {

@@ -13,9 +13,11 @@
 namespace quell::simulation {
 
 struct scheduler_life {
-  scheduler_life(world& w, std::uint64_t number) : at(w), random(w.plan.seed, mix(6000, number)) {}
+  scheduler_life(world& w, std::uint64_t number)
+      : at(w), random(w.plan.seed, mix(6000, number)), deaths(w.plan.seed, mix(6500, number)) {}
   world& at;
   random_stream random;
+  random_stream deaths; ///< of its actors
   bool is_over = false;
   instant last_ask = 0; ///< messages to the controller arrive in order
   std::uint64_t model_calls = 0;

@@ -140,6 +140,7 @@ class oracle {
   void check_move(const row& r, const records::operation_hot& to);
   void check_stop(const row& r, const records::stop_state& stop);
   void check_end(const row& r, const records::operation_hot& to);
+  void check_chain(const row& r) const;
   void put(const records::cancel_record& c);
   void check_settled(const cancel_row& c);
   void put(const records::event_record& e);

@@ -44,8 +44,20 @@ void oracle::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows)
     if (const auto* c = std::get_if<records::put_cancel>(&e); c && !world_.failed())
       check_whole(cancels_[cancel_by_id_.at(c->record.id)]);
+  for (const auto& e : rows)
+    if (const auto* u = std::get_if<records::update_operation>(&e); u && is_terminal(u->hot.now) && !world_.failed())
+      check_chain(*find(u->id));
   if (world_.plan.chats && !world_.failed()) world_.turns.committed(rows);
   if (world_.plan.voice && !world_.failed()) world_.voices.committed(rows);
+}
+
+/// Children have larger numbers, so they stand behind their parent.
+void oracle::check_chain(const row& r) const {
+  if (writes_failed_) return;
+  const auto me = static_cast<int>(index_of(r));
+  for (auto at = index_of(r) + 1; at < rows_.size(); ++at)
+    if (const row& below = rows_[at]; below.parent == me && !below.record.detached && !is_terminal_row(below))
+      return world_.violate("chain", name(r) + " is over on disk, and " + name(below) + " below it is not");
 }
 
 void oracle::not_written(const std::vector<records::entry>& rows) {

@@ -27,6 +27,8 @@ void turn_truth::committed(const std::vector<records::entry>& rows) {
         world_.violate("one result per call", "a result is stored of a call that is not there");
       else if (!at->second.outcome)
         at->second.outcome = r->outcome;
+    } else if (const auto* u = std::get_if<records::update_operation>(&e)) {
+      if (is_terminal(u->hot.now)) check_end_of_dead(u->id, u->hot);
     } else if (const auto* d = std::get_if<records::discard_message>(&e)) {
       if (const auto at = turns_.find(d->turn); at != turns_.end()) at->second.is_discarded = true;
     } else if (const auto* o = std::get_if<records::put_operation>(&e)) {
@@ -76,6 +78,23 @@ void turn_truth::check_calls(const std::vector<records::entry>& rows) {
     if (u->hot.now == status::completed && !outcome->ok) return wrong(", and its result is not ok");
     if (u->hot.now == status::cancelled && outcome->ok) return wrong(", and its result is ok");
   }
+}
+
+/// The turn of an actor that died ends as interrupted, unless a stop or an end of its own came first.
+void turn_truth::check_end_of_dead(const operation_id& id, const records::operation_hot& hot) {
+  const auto at = dead_.find(id);
+  if (at == dead_.end() || at->second == actors::turn_phase::done || hot.stop) return;
+  if (hot.now != status::failed || !hot.error || !has_code(*hot.error, failure_code::interrupted))
+    world_.violate("death of an actor", world_.label(id) + " is " + std::string(name_of(hot.now)) +
+                                            (hot.error ? ", " + hot.error->code : "") + ", and its actor had thrown");
+}
+
+std::string turn_truth::left_by_its_actor() const {
+  for (const auto& [id, phase] : dead_) {
+    const auto* row = world_.truth.record_of(id);
+    if (row && !is_terminal(row->hot.now)) return world_.label(id);
+  }
+  return {};
 }
 
 /// A call starts its work once, and after a human's approval if it needs one.
@@ -178,6 +197,7 @@ std::string turn_truth::forgotten() const {
 
 /// Calls and messages that a crash interrupted are on disk or not: the oracle reads the disk.
 void turn_truth::recovered() {
+  dead_.clear(); // the next life resumes what it finds
   auto* database = world_.disk.database();
   if (!world_.plan.chats || !database) return;
   std::set<std::uint64_t> kept;

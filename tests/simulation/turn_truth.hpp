@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "actors/turn/phase.hpp"
 #include "controller/records/history.hpp"
 #include "protocol/model_stream.hpp"
 #include "storage/journal.hpp"
@@ -43,6 +44,11 @@ class turn_truth {
   /// Called before a model gets this request.
   void requested_model(const model_request& request);
 
+  /// The actor of this turn or sub-agent has thrown, in this phase of it.
+  void agent_died(const operation_id& id, actors::turn_phase phase) { dead_.emplace(id, phase); }
+  /// An operation whose actor has died and that is not over on disk; "" = none.
+  std::string left_by_its_actor() const;
+
   /// A turn that waits although none is before it; "" = none.
   std::string forgotten() const;
   void check_the_end();
@@ -68,6 +74,7 @@ class turn_truth {
   void put(const records::event_record& e);
   void check_calls(const std::vector<records::entry>& rows);
   void check_new_operation(const records::operation_record& r);
+  void check_end_of_dead(const operation_id& id, const records::operation_hot& hot);
   void check_turn_start(const operation_id& turn);
   void check_shown(const records::event_record& e);
   void check_resolved(const records::event_record& e);
@@ -86,7 +93,8 @@ class turn_truth {
   std::map<std::pair<std::string, std::string>, message_id> by_client_id_;
   std::unordered_map<operation_id, std::vector<chat_decision>> decisions_;
   std::map<int, controller::turns::message_answer> answers_;
-  std::set<std::string> announced_; ///< messages whose decision the watchers were told
+  std::unordered_map<operation_id, actors::turn_phase> dead_; ///< whose actor died in this life of the controller
+  std::set<std::string> announced_;                           ///< messages whose decision the watchers were told
 };
 
 } // namespace quell::simulation

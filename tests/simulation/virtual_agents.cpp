@@ -1,4 +1,6 @@
-// Mirrors actors/agent_actor.cpp and actors/tool_actor.cpp: a mailbox, and one line of code per message.
+// Mirrors actors/agent_actor.cpp and actors/tool_actor.cpp: a mailbox, and one line of code per message. With the
+// trouble `actor_death` some of them throw at one of their first messages: what they hold is let go of, what is below
+// them dies with them, and what is above them is told.
 #include "tests/simulation/virtual_agents.hpp"
 
 #include <deque>
@@ -6,6 +8,7 @@
 
 #include "actors/agent/agent.hpp"
 #include "actors/agent/tool_run.hpp"
+#include "actors/turns/turn_port.hpp"
 
 namespace quell::simulation {
 
@@ -43,15 +46,35 @@ class virtual_mailbox : public std::enable_shared_from_this<virtual_mailbox> {
   bool is_closed_ = false;
 };
 
+/// The message at which an actor throws, if it does. That message is lost.
+class throw_point {
+ public:
+  throw_point(scheduler_life& life, unsigned per_mille, std::int64_t most_messages) {
+    if (life.at.plan.has(trouble::actor_death) && life.deaths.chance(per_mille))
+      messages_left_ = life.deaths.between(0, most_messages);
+  }
+  /// To be asked once before each message.
+  bool is_reached(const world& at) {
+    return at.events.now() < at.plan.active && messages_left_ && (*messages_left_)-- == 0;
+  }
+
+ private:
+  std::optional<std::int64_t> messages_left_;
+};
+
 struct virtual_tool {
+  explicit virtual_tool(const std::shared_ptr<scheduler_life>& life)
+      : mail(std::make_shared<virtual_mailbox>(life)), throws(*life, 60, 4) {}
   std::shared_ptr<virtual_mailbox> mail;
+  throw_point throws;
   std::unique_ptr<tool_run> run;
 };
 
 class virtual_agent final : public agent_loop, public std::enable_shared_from_this<virtual_agent> {
  public:
   virtual_agent(std::shared_ptr<scheduler_life> life, agent_start start)
-      : life_(std::move(life)), mail_(std::make_shared<virtual_mailbox>(life_)), start_(std::move(start)) {}
+      : life_(std::move(life)), mail_(std::make_shared<virtual_mailbox>(life_)), throws_(*life_, 120, 25),
+        start_(std::move(start)) {}
 
   void begin() {
     it_ = std::make_unique<agent>(start_.limits, *start_.texts, *start_.port, *this);
@@ -61,6 +84,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     // Overtakes everything, also urgent messages.
     mail_->put(
         [self = shared_from_this()] {
+          if (self->has_thrown()) return;
           if (self->start_.resumes)
             self->it_->resume(std::move(self->start_.so_far), self->start_.known, std::move(self->start_.calls),
                               std::move(self->start_.past));
@@ -73,7 +97,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   void take(std::function<void(agent&)> what, urgency_of_mail how = urgency_of_mail::normal) {
     mail_->put(
         [self = shared_from_this(), what = std::move(what)] {
-          if (self->is_over_) return;
+          if (self->is_over_ || self->has_thrown()) return;
           what(*self->it_);
           self->arm();
         },
@@ -91,10 +115,11 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   }
   boot_time now() override { return start_.clock(); }
   void start_tool(call_number number, const operation_id& call, std::unique_ptr<tool_work> work) override {
-    auto tool = std::make_shared<virtual_tool>();
-    tool->mail = std::make_shared<virtual_mailbox>(life_);
+    auto tool = std::make_shared<virtual_tool>(life_);
     tool_run::parts parts{call, it_->call(number), start_.port, std::move(work), {}, {}};
-    parts.post = [tool](std::function<void()> what) { tool->mail->put([tool, what = std::move(what)] { what(); }); };
+    parts.post = [weak = weak_from_this(), tool, number](std::function<void()> what) {
+      if (const auto self = weak.lock()) self->put(tool, number, std::move(what));
+    };
     parts.over = [weak = weak_from_this(), tool = std::weak_ptr(tool), life = life_,
                   number](const tool_result& stands) {
       if (const auto held = tool.lock()) {
@@ -112,11 +137,13 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     life_->closers.push_back([weak = std::weak_ptr(tool)] { // it holds itself until it is over
       if (const auto held = weak.lock()) held->mail->close(), held->run.reset();
     });
-    tool->mail->put([tool] { tool->run->begin(); }, urgency_of_mail::urgent);
+    put(
+        tool, number, [tool = tool.get()] { tool->run->begin(); }, urgency_of_mail::urgent);
   }
   void stop_tool(call_number number, const std::string& reason) override {
     if (const auto at = tools_.find(number); at != tools_.end())
-      at->second->mail->put([tool = at->second, reason] { tool->run->stop(reason); }, urgency_of_mail::urgent);
+      put(
+          at->second, number, [tool = at->second.get(), reason] { tool->run->stop(reason); }, urgency_of_mail::urgent);
   }
   void over() override {
     is_over_ = true;
@@ -125,6 +152,48 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   }
 
  private:
+  /// A message to a tool. If the tool throws, the agent is told by its exit, which overtakes what waits.
+  void put(const std::shared_ptr<virtual_tool>& tool, call_number number, std::function<void()> what,
+           urgency_of_mail how = urgency_of_mail::normal) {
+    tool->mail->put(
+        [weak = weak_from_this(), life = life_, tool, number, what = std::move(what)] {
+          if (!tool->throws.is_reached(life->at)) return what();
+          tool->mail->close();
+          later(life, 0, [tool] { tool->run.reset(); });
+          const auto self = weak.lock();
+          if (!self || self->is_over_) return;
+          life->at.note("quelld", [&] { return "a tool of " + life->at.label(self->operation()) + " throws"; });
+          self->take(
+              [self = self.get(), number](agent& it) {
+                if (self->tools_.erase(number) > 0) it.tool_broke(number);
+              },
+              urgency_of_mail::urgent);
+        },
+        how);
+  }
+  /// If its time has come: it lets go of everything, and its tools and its parent are told by its exit.
+  bool has_thrown() {
+    if (!throws_.is_reached(life_->at)) return false;
+    is_over_ = true;
+    mail_->close();
+    life_->at.note("quelld", [&] { return "the agent of " + life_->at.label(operation()) + " throws"; });
+    life_->at.turns.agent_died(operation(), it_->it().phase());
+    for (const auto& [number, tool] : tools_)
+      later(life_, life_->deaths.between(1, 60) * us, [tool = tool] {
+        tool->mail->close();
+        tool->run.reset();
+      });
+    tools_.clear();
+    later(life_, 0, [self = shared_from_this(), over = std::move(start_.over)]() mutable {
+      self->it_.reset();
+      self->start_ = {};
+      later(self->life_, self->life_->deaths.between(2, 80) * us, [over = std::move(over)] { over(true); });
+    });
+    return true;
+  }
+  const operation_id& operation() const {
+    return static_cast<const controller::turns::turn_port&>(*start_.port).who().operation;
+  }
   void arm() {
     if (is_over_) return;
     const auto next = it_->next_tick();
@@ -141,6 +210,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
 
   std::shared_ptr<scheduler_life> life_;
   std::shared_ptr<virtual_mailbox> mail_;
+  throw_point throws_;
   agent_start start_;
   std::unique_ptr<agent> it_;
   std::map<call_number, std::shared_ptr<virtual_tool>> tools_;

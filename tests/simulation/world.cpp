@@ -160,6 +160,8 @@ outcome_of_run world::play() {
   if (!run_until(events.now() + longest_settling, [this] { return turns.forgotten().empty(); }) &&
       !truth.writes_failed())
     violate("not lost", "150 s after the last fault nobody has begun turn " + turns.forgotten());
+  if (!run_until(events.now() + longest_settling, [this] { return turns.left_by_its_actor().empty(); }))
+    violate("death of an actor", "150 s after the last fault it lives: " + turns.left_by_its_actor());
   if (!run_until(events.now() + longest_settling, [this] { return callers.are_answered(); }))
     violate("one answer to a 07", "150 s after the last fault a client waits for its answer");
   callers.leave();
