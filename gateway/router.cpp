@@ -239,6 +239,7 @@ void check_reserve(exchange& x, const route& to) {
 void check_bytes(exchange& x, const route& to) {
   auto* quota = x.gw.options.bytes;
   if (!quota || x.req.body.empty() || to.rate == load::cancel || to.who == access::open) return;
+  if (x.too_often && to.rate == load::may_be_cancel) return; // only a stop is taken, and those are free
   x.body_bytes = x.req.body.size();
   if (to.rate == load::ends_work) return quota->add(x.byte_source_of_token(), x.body_bytes);
   const auto refused = quota->take(x.byte_source_of_token(), x.body_bytes);

@@ -124,11 +124,12 @@ class fair_queues {
     head_ = turns.give({guild, author->first});
   }
   bool has_head() const { return head_.has_value(); }
-  /// The chosen task's queue rests from now on; then chooses anew.
+  /// All queues of the chosen task's guild rest from now on, as its tasks here need equally many slots; then chooses
+  /// anew.
   void rest(turn_counts& turns) {
     turns.take_back(*head_);
-    guilds_.at(head_->queue.guild).at(head_->queue.author).rests = true;
-    ++resting_;
+    for (auto& [author, queue] : guilds_.at(head_->queue.guild))
+      if (!std::exchange(queue.rests, true)) ++resting_;
     are_notes_due_ = true;
     head_.reset();
     choose(turns);

@@ -127,7 +127,8 @@ void live_ledger::note_outcome(const operation_id& id, std::string json) {
     effects_.journal.emplace_back(records::update_operation{id, *hot});
     return;
   }
-  if (find(id) != none || recent_.find(id)) return; // it lives, or its end was proven
+  const auto* ended = recent_.find(id);
+  if (find(id) != none || (ended && !ended->is_silent)) return; // it lives, or its end was proven
   effects_.journal.emplace_back(records::put_late{id, std::move(json)});
 }
 

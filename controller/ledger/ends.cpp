@@ -12,6 +12,11 @@ namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t most_at_once = 1'000;
+
+/// Nobody has proven this end, so a word about it that comes later is worth keeping.
+bool is_silent(const std::optional<proof>& evidence) {
+  return evidence == proof::lease_expired || evidence == proof::none;
+}
 } // namespace
 
 void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment now) {
@@ -214,7 +219,7 @@ void live_ledger::finish_one(index x, moment now) {
   hot.ended_at = now.wall;
   hot.ended_seq = take_seq();
   if (n.kind == quell::kind::turn) close_tree(x, hot);
-  if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
+  if (is_silent(d.end_evidence)) silent_ends_.put(n.id, hot);
   effects_.journal.emplace_back(records::update_operation{n.id, std::move(hot)});
   write_event(event_of_end(n.self_status), x, now);
   effects_.ended.push_back({n.id, n.self_status, d.exit, d.error});
@@ -240,6 +245,7 @@ void live_ledger::remember(index x, moment now) {
   trace.as = n.self_status;
   trace.fingerprint = n.fingerprint;
   trace.at = now.boot;
+  trace.is_silent = n.details && is_silent(n.details->end_evidence);
   if (n.details && n.details->stop) {
     trace.cause = n.details->stop->cause;
     trace.has_cancel = n.details->stop->cancel.has_value();

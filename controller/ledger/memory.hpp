@@ -15,6 +15,7 @@ struct ended_trace {
   status as = status::completed;
   std::optional<stop_cause> cause;
   bool has_cancel = false;
+  bool is_silent = false; ///< nobody has proven its end
   cancel_id cancel;
   std::uint64_t fingerprint = 0;
   index scope = none;

@@ -70,7 +70,9 @@ index operation_table::add(const records::operation_record& r) {
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   if (n.kind == quell::kind::task) {
-    n.need = needs_.hold(requirement_of(r));
+    auto need = requirement_of(r);
+    if (most_slots_ > 0) need.guild_queue = static_cast<std::uint16_t>(guild_lines_.hold(guild_of(x)));
+    n.need = needs_.hold(need);
     n.spec = spec_blob(r.task);
   }
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
@@ -109,7 +111,7 @@ void operation_table::count_turn(const operation_node& n, std::int64_t change) {
   scopes_.count_turns(n.scope, change);
 }
 
-/// Exact, unlike its line: two guilds can meet in one, but not in one limit.
+/// Exact, unlike the line of `requirement_of`: two guilds can meet in one, but not in one limit.
 std::string operation_table::guild_of(index x) const {
   const auto& token = token_of(x);
   return is_tenant(token) ? token : scopes_[nodes_[x].scope].path.guild().text();
@@ -119,8 +121,11 @@ bool operation_table::may_take_slots(index x) {
   if (most_slots_ == 0 || slots_of(x) == 0) return true;
   auto guild = guild_of(x);
   const auto held = guild_slots_.find(guild);
-  if (held == guild_slots_.end() || std::uint64_t{held->second} + slots_of(x) <= most_slots_) return true;
-  guilds_without_room_.insert(std::move(guild));
+  if (held == guild_slots_.end()) return true;
+  const auto first = first_in_guild_.find(guild);
+  if (first != first_in_guild_.end() && first->second != x) return false;
+  if (std::uint64_t{held->second} + slots_of(x) <= most_slots_) return true;
+  first_in_guild_.insert_or_assign(std::move(guild), x);
   return false;
 }
 
@@ -133,8 +138,24 @@ void operation_table::give_slots_back(index x) {
   const auto guild = guild_of(x);
   const auto held = guild_slots_.find(guild);
   held->second -= slots_of(x);
-  if (held->second == 0) guild_slots_.erase(held);
-  if (guilds_without_room_.erase(guild) > 0) ++guild_room_;
+  const auto left = held->second;
+  if (left == 0) guild_slots_.erase(held);
+  const auto first = first_in_guild_.find(guild);
+  if (first == first_in_guild_.end() || (left > 0 && std::uint64_t{left} + slots_of(first->second) > most_slots_))
+    return;
+  first_in_guild_.erase(first);
+  ++guild_room_;
+}
+
+/// A task is over.
+void operation_table::leave_line(index x) {
+  if (most_slots_ == 0 || nodes_[x].need == none) return;
+  const auto guild = guild_of(x);
+  guild_lines_.release(guild_lines_.find(guild));
+  const auto first = first_in_guild_.find(guild);
+  if (first == first_in_guild_.end() || first->second != x) return;
+  first_in_guild_.erase(first);
+  ++guild_room_;
 }
 
 /// Puts it in front of its parent's other children.
@@ -170,6 +191,7 @@ void operation_table::take_from_owner(index x) {
 void operation_table::remove(index x) {
   operation_node& n = nodes_[x];
   assert(n.live_below == 1 && !n.is_held());
+  leave_line(x);
   for (index at = parent_of(x); at != none; at = parent_of(at)) --nodes_[at].live_below;
   take_from_list(x);
   if (n.as_of < n.seq) --scopes_[n.scope].deferred;

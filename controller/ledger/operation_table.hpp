@@ -10,7 +10,6 @@
 #include <map>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -113,9 +112,10 @@ class operation_table {
   std::uint64_t live_on(index worker) const;
   std::uint32_t slots_on(index worker) const;
   /// False if its guild, or the token that takes a guild's place, would hold more than `most_slots` with it; one that
-  /// holds none may take any number.
+  /// holds none may take any number. Then it comes first: until there is room for it, or it has ended, the guild's
+  /// others get none, so that small tasks do not keep a large one waiting.
   bool may_take_slots(index x);
-  /// Grows when one for which that was false gives slots back.
+  /// Grows when one that came first may be asked about again, or has ended.
   std::uint64_t guild_room() const { return guild_room_; }
 
   // ---- supersede keys
@@ -156,6 +156,7 @@ class operation_table {
   std::string guild_of(index x) const;
   void take_slots(index x);
   void give_slots_back(index x);
+  void leave_line(index x);
   void count_turn(const operation_node& n, std::int64_t change);
   void put_below(index x, index parent);
   void put_under_owner(index x);
@@ -187,7 +188,8 @@ class operation_table {
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker
   // With a limit only:
   std::unordered_map<std::string, std::uint32_t> guild_slots_; ///< held; no zeros
-  std::unordered_set<std::string> guilds_without_room_;        ///< refused since they gave slots back
+  std::unordered_map<std::string, index> first_in_guild_;      ///< the task that found no room
+  interner<std::string> guild_lines_; ///< of live tasks; a guild that rests shares its line with no other
   std::uint64_t guild_room_ = 0;
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<supersede_key, std::vector<index>> superseding_; ///< oldest first

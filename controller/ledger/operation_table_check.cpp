@@ -135,6 +135,9 @@ void operation_table::check_workers(std::vector<std::string>& broken) const {
   }
   if (listed != held) broken.push_back("the workers do not list each held operation once");
   if (guild_slots != guild_slots_) broken.push_back("the slots that guilds hold are miscounted");
+  for (const auto& [guild, x] : first_in_guild_)
+    if (nodes_[x].seq == 0 || guild_of(x) != guild || !guild_slots.contains(guild))
+      broken.push_back("guild " + guild + " waits for a task that is not its own");
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const auto& more = nodes_[x].details;
     if (!is_same_count(more ? more->workers_below : worker_counts{}, below[x]))

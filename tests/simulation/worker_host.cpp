@@ -68,7 +68,8 @@ void worker_host::arm() {
   if (const auto tick = life_->table.next_tick()) until = std::min(until, *tick);
   if (life_->leave_requested > 0) until = std::min(until, boot() + 100ms);
   if (life_->table.pumpable()) until = boot();
-  if (life_->session.next_frame() && world_.net.connected(number_)) until = std::min(until, boot() + 10ms);
+  if (const auto due = life_->session.due(); due && world_.net.connected(number_))
+    until = std::min(until, *due > boot() ? *due : boot() + 10ms); // it waits for company, or the link is full
   at_turn(std::max(machine_.clock.when(until), world_.events.now() + 1 * us));
 }
 
@@ -160,7 +161,8 @@ void worker_host::tell_lease() {
 }
 
 void worker_host::send() {
-  while (const auto* frame = life_->session.next_frame()) {
+  for (auto due = life_->session.due(); due && *due <= boot(); due = life_->session.due()) {
+    const auto* frame = life_->session.next_frame();
     if (!world_.net.send_up(number_, wire::encode(*frame))) break;
     life_->session.sent();
   }

@@ -99,6 +99,24 @@ TEST_CASE("tasks that are cancelled while they rest leave nothing behind") {
   CHECK(c.where(last) == "w1");
 }
 
+TEST_CASE("all people of a guild without room rest at once, and wake together") {
+  fleet_world c;
+  c.ledger.most_per_guild = 1;
+  c.worker_joins("w1", 4);
+  const auto first = c.placed(of_guild(7));
+  std::vector<operation_id> resting;
+  for (std::uint8_t author = 0; author < 50; ++author) resting.push_back(c.queued(of_guild(7, author)));
+  c.place();
+  for (const auto& id : resting) CHECK(c.ledger.tasks.at(id).detail == no_room);
+  const auto other = c.placed(of_guild(8));
+  CHECK(c.where(other) == "w1");
+  c.ends(first);
+  c.place();
+  std::size_t running = 0;
+  for (const auto& id : resting) running += c.where(id) ? 1 : 0;
+  CHECK(running == 1);
+}
+
 TEST_CASE("whatever comes and ends, no slot stays free for a guild with room, and no guild holds too many") {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     std::mt19937 random(seed);

@@ -226,3 +226,44 @@ TEST_CASE("the slots that a guild holds are counted on all workers, over a resta
   CHECK(w.core->may_take_slots(w.id("c")));
   CHECK(broken_invariants(*w.core).empty());
 }
+
+TEST_CASE("a task that found no room in its guild comes before the guild's others, until it has room or is over",
+          "[quotas]") {
+  ledger_settings s;
+  s.max_slots_per_guild = 3;
+  world w(s);
+  for (const char* name : {"a", "b", "c"}) w.task(name, {.scope = in("chat/g1/x")});
+  w.task("large", {.scope = in("chat/g1/y"), .slots = 2});
+  w.task("small", {.scope = in("chat/g1/z")});
+  for (const char* name : {"a", "b", "c"}) w.runs(name, "w1");
+  CHECK_FALSE(w.core->may_take_slots(w.id("large")));
+  const auto before = w.core->guild_room();
+  w.exits("a", 0);
+  CHECK(w.core->guild_room() == before);
+  CHECK_FALSE(w.core->may_take_slots(w.id("small"))); // there is room for it, but it came later
+  CHECK(broken_invariants(*w.core).empty());
+  SECTION("it has room") {
+    w.exits("b", 0);
+    CHECK(w.core->guild_room() > before);
+    CHECK(w.core->may_take_slots(w.id("large")));
+  }
+  SECTION("it is over") {
+    const auto c = w.cancel_task("large");
+    w.core->cancel_fenced(c.record.id, true, w.now);
+    while (w.core->step(w.now)) (void)w.core->take();
+    CHECK(w.core->guild_room() > before);
+    CHECK(w.core->may_take_slots(w.id("small")));
+  }
+  CHECK(broken_invariants(*w.core).empty());
+}
+
+TEST_CASE("with a limit of slots each guild waits in a line of its own", "[quotas]") {
+  ledger_settings s;
+  s.max_slots_per_guild = 3;
+  world w(s);
+  for (int i = 0; i < 3'000; ++i) {
+    const auto name = std::to_string(i);
+    w.task(name, {.scope = in("chat/g" + name + "/x")});
+  }
+  CHECK(w.lines.size() == 3'000);
+}

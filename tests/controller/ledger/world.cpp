@@ -176,7 +176,10 @@ void world::take() {
   for (const auto& sentence : store.broken) FAIL(sentence);
   if (!e.journal.empty()) batches.push_back(std::move(e.journal));
   stops.insert(stops.end(), e.stops.begin(), e.stops.end());
-  for (const auto& [need, id] : e.placeable) placeable.push_back(id);
+  for (const auto& [need, id] : e.placeable) {
+    placeable.push_back(id);
+    lines.insert(need.guild_queue);
+  }
   for (const auto& one : e.ended) ended.push_back(one.id);
   signals.insert(signals.end(), e.signals.begin(), e.signals.end());
   owner_signals.insert(owner_signals.end(), e.owner_signals.begin(), e.owner_signals.end());

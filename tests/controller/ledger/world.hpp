@@ -104,6 +104,7 @@ class world {
   // effects since the last clear
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;
+  std::set<std::uint16_t> lines; ///< of guilds, in which tasks became placeable
   std::vector<actor_signal> signals;
   std::vector<external_signal> owner_signals; ///< owners
   std::vector<std::pair<std::string, std::uint32_t>> freed;
