@@ -51,7 +51,9 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
                        "you are not an approver; an admin can add \"" + service + ":" + who.account +
                            "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
                        {}};
-  const bool is_own = call.owner.id == who.id || call.owner.id == who.account || account == who.account;
+  // With an account, a name alone is nobody's: on IRC anybody takes a free one.
+  const bool is_own =
+      account.empty() ? call.owner.id == who.id || call.owner.id == who.account : account == who.account;
   if (!chat_rules.approve_own && is_own)
     return coded_fault{
         error_code::forbidden, "it is your own request; somebody else must decide ([chat] approve_own)", {}};

@@ -166,21 +166,20 @@ class background_work final : public actors::tool_work {
   std::shared_ptr<background_start> start_;
 };
 
-/// The time up to which the model knows what has ended: the last message that it was shown, or the beginning of the
-/// turn before this one, whichever came later.
-wall_time known_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
-  wall_time until{}, summarised{};
+/// What ended before was told to a turn before this one: the creation of the last of them, which comes before the
+/// reading of its own note. So turns that waited together can be told of one end twice, and no end is left out.
+wall_time told_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
+  wall_time summarised{};
   std::optional<operation_id> before;
   for (const auto& m : kept) {
-    if (is_summary(m.message)) summarised = std::max(summarised, m.message.at);
-    if (is_summary(m.message) || m.message.turn == turn || m.message.discarded) continue;
-    if (m.message.role != records::message_role::assistant) until = std::max(until, m.message.at);
-    if (m.message.turn) before = m.message.turn;
+    if (is_summary(m.message))
+      summarised = std::max(summarised, m.message.at);
+    else if (m.message.turn && m.message.turn != turn && !m.message.discarded)
+      before = m.message.turn;
   }
-  if (before)
-    if (const auto row = store.operation(*before); row && *row && (*row)->hot.started_at)
-      until = std::max(until, *(*row)->hot.started_at);
-  return until == wall_time{} ? summarised : until;
+  if (!before) return summarised;
+  const auto row = store.operation(*before);
+  return row && *row ? (*row)->created_at : summarised;
 }
 
 std::string ending_of_task(const records::operation_hot& hot) {
@@ -222,7 +221,7 @@ std::string background_note(const std::vector<records::kept_message>& kept, cons
       living.push_back(row.id.text() + " (" + line_of(row.task) + ", for " +
                        std::to_string(std::max<std::int64_t>(age, 0)) + " s)");
     }
-  over.ended_since = known_until(kept, turn.id, store);
+  over.ended_since = told_until(kept, turn.id, store);
   if (const auto rows = store.operations(over))
     for (const auto& row : *rows)
       if (is_background_of(row, who))

@@ -1,5 +1,7 @@
 // Removes the workspaces of turns that are over from their workers. A row stays until its directory is gone, so a
 // removal that was cancelled, or lost with this process, is ordered again.
+#include <unordered_set>
+
 #include "actors/turns/operation_pages.hpp"
 #include "actors/turns/turn_workspaces.hpp"
 #include "actors/turns/workspace_tasks.hpp"
@@ -35,23 +37,31 @@ class removal_watch final : public operation_watcher {
   const std::string key_;
 };
 
-/// Whether a removal of this workspace waits for its worker, or runs there.
-bool is_being_removed(const workspace_row& row, store_reader& store) {
+using directories = std::unordered_set<std::string>;
+
+std::string directory_to_remove(const workspace_row& row) {
+  workspace_place place;
+  place.name = row.name;
+  place.remove = true;
+  return place.text();
+}
+
+/// Those whose removal waits for its worker, or runs there. nullopt: the store cannot be read.
+std::optional<directories> being_removed(store_reader& store) {
   operation_filter live;
   live.scopes = {removals_scope()};
   live.kinds = {kind::task};
   live.want_ended = false;
-  const auto found =
-      any_operation(store, std::move(live), [&](const operation_record& task) { return is_in(row, task.task.cwd); });
-  return found && *found;
+  directories found;
+  const auto fault = for_each_operation(store, std::move(live), [&](operation_record& task) {
+    if (task.task.cwd) found.insert(*task.task.cwd);
+  });
+  return fault ? std::nullopt : std::optional(std::move(found));
 }
 
 } // namespace
 
 void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, const workspace_row& row) {
-  workspace_place place;
-  place.name = row.name;
-  place.remove = true;
   create_order order;
   order.by = agent_runtime::acting_for({"quell", "quell"});
   order.kind = kind::task;
@@ -59,7 +69,7 @@ void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, con
   order.name = "true";
   order.title = "removes the workspace of a turn";
   order.task.command = {"true"};
-  order.task.cwd = place.text();
+  order.task.cwd = directory_to_remove(row);
   order.task.worker = row.worker;
   order.task.slots = 0;
   const auto id = operation_id::fresh();
@@ -72,6 +82,7 @@ void remove_workspace_of_turn(const std::shared_ptr<agent_runtime>& runtime, con
 void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_reader& store) {
   const auto now = runtime->core.now().wall;
   const std::string prefix = key_of_turn("");
+  const auto removals = being_removed(store);
   for (const auto& row : runtime->workspaces->all()) {
     if (!row.key.starts_with(prefix)) {
       const auto scope = scope_path::parse(row.key);
@@ -88,7 +99,7 @@ void clear_workspace_rows(const std::shared_ptr<agent_runtime>& runtime, store_r
     const auto found = store.operation(*turn);
     // A task that still dies below a turn whose own work is over keeps the directory on the worker until it is gone.
     const bool is_over = found && (!*found || (*found)->hot.ended_at || (*found)->hot.self_status);
-    if (is_over && !is_being_removed(row, store)) remove_workspace_of_turn(runtime, row);
+    if (is_over && removals && !removals->contains(directory_to_remove(row))) remove_workspace_of_turn(runtime, row);
   }
   runtime->background_reads->run_after(clear_again,
                                        [runtime](store_reader& again) { clear_workspace_rows(runtime, again); });

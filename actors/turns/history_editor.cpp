@@ -151,9 +151,8 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   if (!model)
     return refuse(c, error_code::not_changeable,
                   "no agent serves scope " + scope.text() + ", so no model can summarise");
-  const operation_id nobody = c->holds;
   auto reported =
-      history_for(stored->kept, nobody, all_facts_of(*runtime_, stored->kept, nobody, store), stored->gap_behind);
+      history_for(stored->kept, c->holds, all_facts_of(*runtime_, stored->kept, c->holds, store), stored->gap_behind);
   placed_conversation all{std::move(reported.messages), std::move(reported.begins), std::move(reported.summary),
                           std::nullopt, std::move(reported.people)};
   const std::size_t room = model->context > model->max_tokens ? model->context - model->max_tokens : 0;
@@ -225,9 +224,10 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
   if (c->order.by.role == role::chat) {
     const auto row = store.operation(brought_by);
     if (!row) return refuse(c, store_fault(row.error()));
-    if (*row && !is_by_chat((*row)->kind_data))
-      return refuse(c, error_code::forbidden,
-                    "no chat brought this message, so a token of role chat does not change its author's words");
+    if (!*row || !is_by_chat((*row)->kind_data))
+      return refuse(
+          c, error_code::forbidden,
+          "no chat is known to have brought this message, so a token of role chat does not change its author's words");
   }
   history_answer a;
   std::vector<operation_id> gone;
@@ -324,10 +324,10 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
       order.tools = std::move(choice.tools);
     }
   }
-  if (const auto row = store.operation(turn_that_brought(last->request).value_or(answered_by)); row && *row) {
-    order.was_by_chat = is_by_chat((*row)->kind_data);
-    order.account = account_in((*row)->kind_data);
-  }
+  const auto brought = store.operation(turn_that_brought(last->request).value_or(answered_by));
+  const bool is_known = brought && *brought;
+  order.was_by_chat = !is_known || is_by_chat((*brought)->kind_data); // without a row it gives less
+  if (is_known) order.account = account_in((*brought)->kind_data);
   for (const auto& [key, value] : c->order.labels) order.labels[key] = value;
   commands::question_again step{c->holds, {}, c->as_of};
   std::uint64_t gone = 0;

@@ -56,11 +56,16 @@ std::string why_full(const std::map<std::string, standing_rule>& rules, const sc
   using limits = standing_rules;
   if (rules.size() >= limits::most_rules) return std::to_string(limits::most_rules) + " calls";
   const auto guild = scope.guild();
-  std::size_t of_scope = 0, of_guild = 0;
+  std::size_t of_scope = 0, of_guild = 0, bytes = 0, bytes_of_guild = 0;
   for (const auto& [key, rule] : rules) {
+    bytes += rule.input.size();
+    bytes_of_guild += rule.scope.guild() == guild ? rule.input.size() : 0;
     of_scope += rule.scope == scope ? 1 : 0;
     of_guild += rule.scope.guild() == guild ? 1 : 0;
   }
+  if (bytes >= limits::most_bytes || bytes_of_guild >= limits::most_bytes_of_guild)
+    return std::to_string((bytes >= limits::most_bytes ? limits::most_bytes : limits::most_bytes_of_guild) >> 20) +
+           " MiB of calls";
   if (of_scope >= limits::most_of_scope)
     return std::to_string(limits::most_of_scope) + " calls in scope " + scope.text();
   const auto share = rules.size() < limits::most_rules / 2 ? limits::most_of_guild : limits::small_guild;

@@ -37,6 +37,7 @@ class standing_rules {
   /// No scope, and no guild with all its channels, takes the room of the others: once half of
   /// the room is taken, a guild gets no more than `small_guild`. A file with more keeps them.
   static constexpr std::size_t most_of_scope = 200, most_of_guild = 500, small_guild = 10;
+  static constexpr std::size_t most_bytes = 16 << 20, most_bytes_of_guild = 2 << 20; ///< of inputs
 
   /// `directory`/approval_rules.json; "" = nothing is kept on disk. A file that cannot be read is a fault.
   static result<std::shared_ptr<standing_rules>> open(const std::string& directory);

@@ -91,6 +91,7 @@ void agent_talk::begin(call_number number, std::shared_ptr<mcp_call_channel> cha
 
 void agent_talk::ask_end(call_number number, std::shared_ptr<mcp_call_channel> channel, const std::string& task,
                          time_point now) {
+  if (calls_.size() >= a2a_limits::open_questions) return channel->became("ignored"); // calls and stops come first
   begin(number, std::move(channel), {}, {}, task, now);
   const auto found = calls_.find(number);
   if (found == calls_.end()) return; // it could not begin, and the channel knows

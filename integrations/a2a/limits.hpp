@@ -18,6 +18,7 @@ constexpr std::size_t skills = 16;
 constexpr std::size_t skill_characters = 150;
 constexpr std::size_t status_characters = 4'000; ///< of what a task says of its state
 constexpr std::size_t open_calls = 256;          ///< of one agent at once
+constexpr std::size_t open_questions = 64;       ///< calls of it beside which a lost task is still asked about
 
 constexpr std::chrono::seconds card_fresh{300};      ///< an older card is read again in the background
 constexpr std::chrono::milliseconds first_look{500}; ///< between two looks at a task without a stream

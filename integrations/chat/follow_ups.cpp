@@ -25,6 +25,7 @@ follow_ups::entry follow_ups::posted(const incoming_message& message) {
 }
 
 void follow_ups::put(change& waiting, change newer) {
+  if (waiting.job && !newer.edit.empty() && waiting.edit == newer.edit) return; // it came twice
   if (!waiting.job || !waiting.only_stops) std::swap(waiting, newer);
   if (newer.job && !newer.edit.empty()) overtaken_.add(newer.edit);
 }
@@ -32,7 +33,7 @@ void follow_ups::put(change& waiting, change newer) {
 follow_ups::held_message follow_ups::hold(incoming_message message) {
   const auto bytes = bytes_of(message);
   if (held_bytes_->load() + bytes > most_held_bytes) {
-    tools_.log("too many edits at once: one has no effect on what it might end");
+    tools_.log("too many edits at once: one is not answered");
     return nullptr;
   }
   *held_bytes_ += bytes;
@@ -177,8 +178,9 @@ void follow_ups::edited(const std::string& key, incoming_message message, const 
   message.addressed = known->second.addressed;
   message.scope = known->second.scope;
   const auto held = hold(std::move(message));
-  if (!held) return;
   known->second.text = text;
+  if (!held) return stop_turn(key, "its message was edited", {[this, key] { release(key); }, true});
+  overtaken_.add(edit); // it does not come through here again
   const auto say = [this, key, edit, first, held] {
     if (!message_posted(edit, *held)) return release(key);
     // For the user both are one message: later changes concern the new turn.

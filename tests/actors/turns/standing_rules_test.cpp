@@ -182,6 +182,19 @@ TEST_CASE("guilds that take all that they may leave room for the next ones", "[a
   }
 }
 
+TEST_CASE("a guild's inputs take at most 2 MiB", "[approval]") {
+  const auto rules = standing_rules::open("").value();
+  const auto large = [](const std::string& scope, std::size_t i) {
+    auto one = rule(std::to_string(i) + std::string(standing_rules::most_input_bytes - 10, 'x'));
+    one.scope = *scope_path::parse(scope);
+    return one;
+  };
+  std::size_t added = 0;
+  while (rules->add(large("chat/1/" + std::to_string(added % 10), added), start)) ++added;
+  CHECK(added == 129);
+  CHECK(rules->add(large("chat/2", 0), start));
+}
+
 TEST_CASE("a call's row says what would be allowed, if a rule asked about it", "[approval]") {
   records::operation_record call;
   call.scope = *scope_path::parse("chat/a");

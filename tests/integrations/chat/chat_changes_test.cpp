@@ -207,6 +207,16 @@ TEST_CASE("changes that come while a request is looked up wait for it, and one l
   CHECK(room.at.stopped.size() == 1);
 }
 
+TEST_CASE("an edit that comes twice while its request is looked up is answered once", "[chat]") {
+  changing_room room({});
+  room.at.late = true;
+  for (int i = 0; i < 2; ++i) room.all.edited("k", changing_room::message("second"), "1", false);
+  room.at.late_answer(std::optional(
+      known_message{*scope_path::parse("slack/T/C"), "first", {"mia", "Mia", {}}, operation_id::fresh()}));
+  CHECK(room.at.stopped == strings{"its message was edited by mia"});
+  CHECK(room.new_texts == strings{"second > 1"});
+}
+
 TEST_CASE("a turn that has ended stays as it is", "[chat]") {
   changing_room room({});
   room.post("first", operation_id::fresh());
