@@ -80,11 +80,12 @@ class voice_truth {
   std::map<int, talk> talks_;
   std::map<int, int> connection_of_; ///< by utterance
   std::set<std::pair<std::string, std::string>> stop_sayers_;
-  std::set<operation_id> live_;                           ///< exchanges
-  std::unordered_map<operation_id, instant> cancelled_;   ///< exchanges, with the time of their end
-  std::unordered_map<operation_id, instant> turn_began_;  ///< on disk
-  std::map<int, operation_id> turn_of_;                   ///< by utterance
-  std::uint64_t exchanges_ = 0, stops_ = 0, cancels_ = 0; ///< `cancels_`: frames 07 of all clients
+  std::set<operation_id> live_;                            ///< exchanges
+  std::unordered_map<operation_id, instant> cancelled_;    ///< exchanges, with the time of their end
+  std::unordered_map<operation_id, instant> spoken_since_; ///< live exchanges whose record says that they were spoken
+  std::unordered_map<operation_id, instant> turn_began_;   ///< on disk
+  std::map<int, operation_id> turn_of_;                    ///< by utterance
+  std::uint64_t exchanges_ = 0, stops_ = 0, cancels_ = 0;  ///< `cancels_`: frames 07 of all clients
 };
 
 } // namespace quell::simulation
