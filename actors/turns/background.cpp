@@ -166,9 +166,9 @@ class background_work final : public actors::tool_work {
   std::shared_ptr<background_start> start_;
 };
 
-/// What ended before was told to a turn before this one: the creation of the last of them, which comes before the
-/// reading of its own note. So turns that waited together can be told of one end twice, and no end is left out.
-wall_time told_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
+/// Ends before this time stand in the note of an earlier turn: the creation of the last one, which comes before its
+/// note is read. So two turns that waited together can hear of one end, and no end is left out.
+wall_time noted_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
   wall_time summarised{};
   std::optional<operation_id> before;
   for (const auto& m : kept) {
@@ -221,7 +221,7 @@ std::string background_note(const std::vector<records::kept_message>& kept, cons
       living.push_back(row.id.text() + " (" + line_of(row.task) + ", for " +
                        std::to_string(std::max<std::int64_t>(age, 0)) + " s)");
     }
-  over.ended_since = told_until(kept, turn.id, store);
+  over.ended_since = noted_until(kept, turn.id, store);
   if (const auto rows = store.operations(over))
     for (const auto& row : *rows)
       if (is_background_of(row, who))
