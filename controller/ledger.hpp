@@ -141,9 +141,9 @@ class ledger {
   virtual std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) = 0;
   virtual bool is_placeable(const operation_id& id) const = 0;
   /// False: the guild of this pending task holds as many slots as it may. Ask again once `guild_room` has grown.
-  virtual bool may_take_slots(const operation_id& /*id*/) { return true; }
+  virtual bool may_take_slots(const operation_id& id) = 0;
   /// Grows when a guild for which that was false gives slots back.
-  virtual std::uint64_t guild_room() const { return 0; }
+  virtual std::uint64_t guild_room() const = 0;
   virtual void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) = 0;
   virtual void started(const std::string& worker, const wire::task_started& m, moment now) = 0;
   virtual void stopping(const std::string& worker, const wire::task_stopping& m, moment now) = 0;
@@ -173,6 +173,10 @@ class ledger {
   virtual model_costs* costs() = 0;
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
+  /// The budget of the day that has nothing left for this author in this scope, in words; nullopt: none. For a model
+  /// call without an operation, such as the words about a stop; one with an operation asks `costs`.
+  virtual std::optional<std::string> why_day_is_used_up(const scope_path& scope, const std::string& author,
+                                                        moment now) const = 0;
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;
   /// nullopt: not open (if it is settled, the store has it).
   virtual std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const = 0;

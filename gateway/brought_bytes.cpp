@@ -13,11 +13,16 @@ byte_source exchange::byte_source_of_token() const {
 
 namespace {
 
-/// With the shares of the scope and the author. The token's was taken before the handler read the body.
-byte_source behind_token(const exchange& x, const scope_path& scope, const std::string& author) {
+byte_source with_all_shares(const exchange& x, const scope_path& scope, const std::string& author) {
   auto from = x.byte_source_of_token();
   from.author = author;
   from.scope = scope;
+  return from;
+}
+
+/// The token's share was taken before the handler read the body.
+byte_source behind_token(const exchange& x, const scope_path& scope, const std::string& author) {
+  auto from = with_all_shares(x, scope, author);
   from.token_is_counted = true;
   return from;
 }
@@ -35,6 +40,11 @@ void exchange::bring(const scope_path& scope, const std::string& author) {
 void exchange::note_brought(const scope_path& scope, const std::string& author, std::size_t bytes) {
   if (!gw.options.bytes || bytes == 0) return;
   gw.options.bytes->add(behind_token(*this, scope, author), bytes);
+}
+
+void exchange::note_copied(const scope_path& scope, const std::string& author, std::size_t bytes) {
+  if (!gw.options.bytes || bytes == 0) return;
+  gw.options.bytes->add(with_all_shares(*this, scope, author), bytes);
 }
 
 problem exchange::bytes_problem(const bytes_refused& refused) const {

@@ -70,7 +70,7 @@ struct exchange {
   /// Counts this many additional requests. Throws `rate_limited`. holding.cpp
   void charge(std::size_t requests);
   /// The token whose share of a day's bytes the body takes: for a task's token the one that the task was started with.
-  /// brought_bytes.cpp, as the next three
+  /// brought_bytes.cpp, as the next four
   byte_source byte_source_of_token() const;
   problem bytes_problem(const bytes_refused& refused) const;
   /// Counts the body for the scope, and for the author as this token names them; the token's own share was counted
@@ -78,6 +78,8 @@ struct exchange {
   void bring(const scope_path& scope, const std::string& author);
   /// The same for the end of work, which is never refused.
   void note_brought(const scope_path& scope, const std::string& author, std::size_t bytes);
+  /// Counts what the request has copied, for the token, too. Its size was not known before, so it is never refused.
+  void note_copied(const scope_path& scope, const std::string& author, std::size_t bytes);
   bool is_abandoned() const { return abandoned && *abandoned; }
   /// Counts as a watcher while the ticket lives. Throws `rate_limited` if this token has too many. holding.cpp
   [[nodiscard]] std::shared_ptr<void> hold();

@@ -27,6 +27,7 @@ struct task_owner {
 inline constexpr std::size_t reserved_connections = 64;
 
 struct token_watch; // guarded_stream.cpp
+class token_makings;
 
 /// The threads that write streams, so that no number of them delays a request.
 enum class stream_kind : std::uint8_t {
@@ -47,8 +48,9 @@ struct gateway_context : thread_context {
   thread_context& thread_of(stream_kind kind) { return kind == stream_kind::signals ? *signals : *watching; }
 
   token_table tokens;
-  std::string admin_hash; ///< of the bootstrap token; "" = none
-  sign_in_table sign_ins; ///< of browsers
+  std::shared_ptr<token_makings> makings; ///< of tokens; null before the first
+  std::string admin_hash;                 ///< of the bootstrap token; "" = none
+  sign_in_table sign_ins;                 ///< of browsers
   std::uint64_t sign_in_changes = 0;
   std::shared_ptr<sign_in_file> sign_in_writes = std::make_shared<sign_in_file>();
   metric_counts metrics;

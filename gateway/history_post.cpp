@@ -14,16 +14,6 @@ void need_conversation(exchange& x, const scope_path& scope, const char* field) 
   need_unreserved(scope, field);
 }
 
-/// Copied messages count where they are copied to, for the token and the author, as if they had been sent. Their size
-/// was not known before, so one copy can exceed a share.
-void count_copied(exchange& x, const scope_path& to, std::uint64_t bytes) {
-  if (!x.gw.options.bytes || bytes == 0) return;
-  auto from = x.byte_source_of_token();
-  from.author = x.who.owner.id;
-  from.scope = to;
-  x.gw.options.bytes->add(from, bytes);
-}
-
 std::string answer_text(const turns::history_order& order, const turns::history_answer& a) {
   json_writer to;
   to.open_object();
@@ -50,7 +40,8 @@ awaitable<response> change_history(exchange& x) {
   auto call = [&gw, &order](auto reply) { gw.options.turns->rewrite(order, std::move(reply)); };
   const auto done = co_await gw.answer<decision>(call);
   if (!done) throw from_refusal(done.error());
-  count_copied(x, order.to.value_or(order.scope), done->bytes);
+  // Where they are copied to, as if they had been sent.
+  x.note_copied(order.to.value_or(order.scope), x.who.owner.id, done->bytes);
   std::string target = "scope " + order.scope.text();
   if (order.message) target += ", message " + order.message->text();
   if (order.to) target += ", to scope " + order.to->text();

@@ -110,8 +110,9 @@ awaitable<response> create_token(exchange& x) {
   if (!requested.scope) requested.scope = x.who.prefix;
   if (requested.scope) need_scope(x, *requested.scope);
   if (!requested.id) co_return co_await make_token(x, requested);
-  auto making = token_makings::of_this_thread()->make_once(*x.gw.io, *requested.id, x.who.token_id + '\n' + x.req.body,
-                                                           make_token(x, requested));
+  if (!x.gw.makings) x.gw.makings = std::make_shared<token_makings>();
+  auto making =
+      x.gw.makings->make_once(*x.gw.io, *requested.id, x.who.token_id + '\n' + x.req.body, make_token(x, requested));
   co_return co_await std::move(making);
 }
 

@@ -5,11 +5,6 @@
 
 namespace quell::controller::http {
 
-std::shared_ptr<token_makings> token_makings::of_this_thread() {
-  thread_local const auto all = std::make_shared<token_makings>();
-  return all;
-}
-
 awaitable<response> token_makings::make_once(io_context& io, token_id id, std::string fingerprint,
                                              awaitable<response> make) {
   const auto self = shared_from_this();

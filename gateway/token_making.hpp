@@ -17,9 +17,6 @@ namespace quell::controller::http {
 /// Belongs to the requests' thread. Its parts are secret: the answer names the token's secret.
 class token_makings : public std::enable_shared_from_this<token_makings> {
  public:
-  /// The one of the gateway whose requests' thread this is.
-  static std::shared_ptr<token_makings> of_this_thread();
-
   /// Runs `make`, unless the token with this id is being made: then it waits for that one, and answers the same if
   /// `fingerprint`, which names the caller and the whole body, is the same, too. Throws what `make` throws.
   awaitable<response> make_once(io_context& io, token_id id, std::string fingerprint, awaitable<response> make);

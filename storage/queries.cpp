@@ -126,14 +126,14 @@ class sqlite_queries final : public controller::limited_store_reader {
       f.parameters.insert(f.parameters.end(), test.parameters.begin(), test.parameters.end());
       const auto row = statements_.take(f.sql);
       bind_all(*row, f.parameters);
-      return (*row).executeStep();
+      return row->executeStep();
     });
   }
 
   result<std::optional<std::uint64_t>> oldest_event() override {
     return guarded<std::optional<std::uint64_t>>([&]() -> std::optional<std::uint64_t> {
       const auto row = statements_.take("SELECT min(id) FROM event");
-      (*row).executeStep();
+      row->executeStep();
       const auto id = columns(*row).maybe_integer();
       if (!id) return std::nullopt;
       return static_cast<std::uint64_t>(*id);
@@ -160,7 +160,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   result<std::uint64_t> newest_event() override {
     return guarded<std::uint64_t>([&] {
       const auto row = statements_.take("SELECT max(id) FROM event");
-      (*row).executeStep();
+      row->executeStep();
       return columns(*row).count();
     });
   }

@@ -28,6 +28,7 @@ class statement_cache {
     use(const use&) = delete;
     ~use();
     SQLite::Statement& operator*() const { return *statement_; }
+    SQLite::Statement* operator->() const { return statement_.get(); }
 
    private:
     statement_cache& from_;

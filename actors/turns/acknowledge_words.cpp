@@ -9,7 +9,6 @@
 #include "controller/commands/add_cost.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/publish_event.hpp"
-#include "controller/day_budgets.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -101,7 +100,7 @@ std::string acknowledger::instructions_for(const stop_request_news& what) const 
 void acknowledger::ask_budget(const story_ref& s, words_place place) {
   runtime_->core.ask([self = shared_from_this(), s,
                       place = std::move(place)](const ledger& l, moment now) mutable -> std::function<void()> {
-    const bool is_used_up = why_day_is_used_up(l, s->what.scope, s->what.author.id, now).has_value();
+    const bool is_used_up = l.why_day_is_used_up(s->what.scope, s->what.author.id, now).has_value();
     return [self, s, place = std::move(place), is_used_up]() mutable {
       self->loop_->post([self, s, place = std::move(place), is_used_up]() mutable {
         const auto without_words = [&] { self->change(s, [](stop_story& story) { story.answered({}); }); };

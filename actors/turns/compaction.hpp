@@ -21,7 +21,7 @@ struct placed_conversation {
   std::vector<std::uint64_t> begins;
   std::optional<conversation_summary> before; ///< that the conversation begins with
   std::optional<operation_id> turn;           ///< whose message is the last one of a person; none: nobody answers now
-  std::vector<std::string> people{};          ///< who write in it, as `people_in`
+  std::vector<std::string> people{};          ///< who write in it, as `speakers` tells them
 };
 
 struct compaction {

@@ -104,7 +104,7 @@ model_history history_for(const std::vector<records::kept_message>& kept, const 
   const auto groups = groups_of(kept, turn, summary.up_to);
   const speakers people(kept);
   model_history for_model;
-  for_model.people = people_in(kept);
+  for_model.people = people.people();
   const auto gap = [&for_model](std::uint64_t begins_at) {
     for_model.messages.emplace_back(
         user_message{note("Many messages of this conversation came here; they are left out.")});

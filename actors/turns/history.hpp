@@ -24,7 +24,7 @@ struct model_history {
   std::size_t own = 0;             ///< the place of the message that `turn` answers
   std::vector<operation_id> last;  ///< the calls of that answer, even if all have their results
   actors::turn_past past;          ///< the totals of the stored answers of `turn`
-  std::vector<std::string> people; ///< as `people_in`
+  std::vector<std::string> people; ///< as `speakers` tells them
 };
 
 /// `kept`: in order of seq. Messages are in the order of their turns, whatever came between them. Messages that came

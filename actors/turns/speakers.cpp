@@ -64,8 +64,6 @@ std::string as_overlooked(std::string_view text) {
 
 constexpr std::size_t most_people = 2; ///< more would change nothing
 
-} // namespace
-
 std::vector<std::string> people_in(const std::vector<records::kept_message>& kept) {
   std::vector<std::string> people;
   const auto add = [&](const std::string& id) {
@@ -84,12 +82,14 @@ std::vector<std::string> people_in(const std::vector<records::kept_message>& kep
   return people;
 }
 
-speakers::speakers(const std::vector<records::kept_message>& kept) {
+} // namespace
+
+speakers::speakers(const std::vector<records::kept_message>& kept) : people_(people_in(kept)) {
   std::map<std::string, std::string> names; // by id; the newest name stands
   for (const auto& m : kept)
     if (m.message.role == records::message_role::user && !m.message.discarded)
       names[m.message.author.id] = plain_name(m.message.author.name);
-  if (people_in(kept).size() < 2) return;
+  if (people_.size() < 2) return;
   std::map<std::string, std::size_t> used;
   const auto shown = [](const auto& id, const auto& name) { return name.empty() ? plain_name(id) : name; };
   for (const auto& [id, name] : names) ++used[as_overlooked(shown(id, name))];

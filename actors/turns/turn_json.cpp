@@ -18,6 +18,14 @@ constexpr std::size_t most_reported_bytes = 64 << 10; ///< of a result in an eve
 /// False: the block, which quell wrote, has no such key anywhere, and need not be parsed.
 bool may_hold(const std::string& block, const char* quoted_key) { return block.find(quoted_key) != std::string::npos; }
 
+/// The block without what only quell needs to know.
+json without_hidden(const std::string& block) {
+  json shown = json::parse(block, nullptr, false);
+  if (!shown.is_object()) return json::object();
+  for (const char* hidden : {"by_chat", "account", "client", "context"}) shown.erase(hidden);
+  return shown;
+}
+
 json json_or_text(const std::string& text) {
   auto value = json::parse(text, nullptr, false);
   return value.is_discarded() ? json(text) : value;
@@ -159,12 +167,7 @@ std::string turn_result(const std::string& text, const model_usage& usage, std::
 }
 
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
-  json shown = json::parse(block, nullptr, false);
-  if (!shown.is_object()) shown = json::object();
-  shown.erase("by_chat");
-  shown.erase("account");
-  shown.erase("client");
-  shown.erase("context");
+  json shown = without_hidden(block);
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
   shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
@@ -183,12 +186,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
 }
 
 event_text turn_started(const operation_id& turn, const std::string& block) {
-  json data = json::parse(block, nullptr, false);
-  if (!data.is_object()) data = json::object();
-  data.erase("by_chat");
-  data.erase("account");
-  data.erase("client");
-  data.erase("context");
+  json data = without_hidden(block);
   data.erase("budget");
   data.erase("choice");
   data["turn"] = turn.text();

@@ -135,7 +135,8 @@ class live_ledger final : public ledger,
                                    const costs::tree_limits& limits, moment now) override;
   closed_model_call close_model_call(const model_call_end& end, moment now) override;
   void add_cost(const used_by_call& used, moment now) override;
-  std::optional<std::string> why_day_is_used_up(const scope_path& scope, const std::string& author, moment now) const {
+  std::optional<std::string> why_day_is_used_up(const scope_path& scope, const std::string& author,
+                                                moment now) const override {
     return day_totals_.why_exhausted(scope, author, now.wall);
   }
 

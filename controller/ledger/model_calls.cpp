@@ -1,7 +1,6 @@
 // Model calls and their budgets: a call is let in and its cost is added in transactions of the ledger. A stop for a
 // budget goes the way of every other stop, so the turn ends only with proof for what ran below it.
 #include "controller/costs/expected_use.hpp"
-#include "controller/day_budgets.hpp"
 #include "controller/json/json_writer.hpp"
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/refused_with.hpp"
@@ -161,13 +160,3 @@ void live_ledger::charge_cut_call(const records::operation_record& call, moment 
 }
 
 } // namespace quell::controller::live
-
-namespace quell::controller {
-
-std::optional<std::string> why_day_is_used_up(const ledger& of, const scope_path& scope, const std::string& author,
-                                              moment now) {
-  const auto* live = dynamic_cast<const live::live_ledger*>(&of);
-  return live != nullptr ? live->why_day_is_used_up(scope, author, now) : std::nullopt;
-}
-
-} // namespace quell::controller

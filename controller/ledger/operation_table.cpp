@@ -9,6 +9,16 @@
 
 namespace quell::controller::live {
 
+namespace {
+
+/// The guild, or the token that takes its place: its holder chooses the scopes below its prefix, so they bring no turns
+/// of their own.
+std::string guild_with(const std::string& token, const scope_path& scope) {
+  return is_tenant(token) ? token : scope.guild().text();
+}
+
+} // namespace
+
 index operation_table::find(const operation_id& id) const {
   return by_id_.find(id, [&](index x) -> const operation_id& { return nodes_[x].id; });
 }
@@ -95,13 +105,11 @@ index operation_table::add(const records::operation_record& r) {
 }
 
 requirement operation_table::requirement_of(const records::operation_record& r) const {
-  // The holder of a token chooses the scopes below its prefix, so they bring no turns of their own.
-  const auto of_token = is_tenant(r.via_token_id);
   return {r.task.worker,
           r.task.on,
           r.task.slots,
           r.task.least_containment ? r.task.least_containment : least_,
-          queue_of_guild(of_token ? r.via_token_id : r.scope.guild().text()),
+          queue_of_guild(guild_with(r.via_token_id, r.scope)),
           queue_of_author(r.owner.id)};
 }
 
@@ -112,10 +120,7 @@ void operation_table::count_turn(const operation_node& n, std::int64_t change) {
 }
 
 /// Exact, unlike the line of `requirement_of`: two guilds can meet in one, but not in one limit.
-std::string operation_table::guild_of(index x) const {
-  const auto& token = token_of(x);
-  return is_tenant(token) ? token : scopes_[nodes_[x].scope].path.guild().text();
-}
+std::string operation_table::guild_of(index x) const { return guild_with(token_of(x), scopes_[nodes_[x].scope].path); }
 
 bool operation_table::may_take_slots(index x) {
   if (most_slots_ == 0 || slots_of(x) == 0) return true;

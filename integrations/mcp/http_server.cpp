@@ -42,6 +42,7 @@ class server final : public mcp_server {
     return std::make_unique<held_call<http_conversation>>(thread_.jobs(), std::move(channel), number);
   }
   std::unique_ptr<mcp_call> follow(const std::string&, std::function<void(mcp_call_event)>) override { return {}; }
+  void ask_end(const std::string&, late_result_listener tell) override { tell("ignored"); }
 
  private:
   std::mt19937_64 generator_{std::random_device{}()}; ///< used by the thread

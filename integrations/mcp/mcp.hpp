@@ -140,7 +140,7 @@ class mcp_server {
   /// Asks what became of a task of an earlier life that nobody stops. `tell` is called exactly once, possibly before
   /// this returns, with what a cancel that comes too late would be told: `ignored` if the task has not ended within the
   /// wait of a cancel, or nobody can say.
-  virtual void ask_end(const std::string& /*task*/, late_result_listener tell) { tell("ignored"); }
+  virtual void ask_end(const std::string& task, late_result_listener tell) = 0;
 };
 
 /// Notifications of a server outside of any call. Each can be empty; they run on the listeners' thread.

@@ -33,6 +33,7 @@ class mcp_stdio_server final : public mcp_server {
                                  std::function<void(mcp_call_event)> listener,
                                  const std::string& operation = {}) override;
   std::unique_ptr<mcp_call> follow(const std::string&, std::function<void(mcp_call_event)>) override { return {}; }
+  void ask_end(const std::string&, late_result_listener tell) override { tell("ignored"); }
 
  private:
   struct implementation;

@@ -60,6 +60,7 @@ struct noting_server final : integrations::mcp_server {
                                                  std::function<void(integrations::mcp_call_event)>) override {
     return note("follow:" + task);
   }
+  void ask_end(const std::string&, integrations::late_result_listener tell) override { tell("ignored"); }
   std::unique_ptr<integrations::mcp_call> note(const std::string& what) {
     notes += what + " ";
     if (throws) throw std::runtime_error("played");

@@ -83,6 +83,9 @@ struct ledger_double final : ledger {
   local_operations* actors() override { return nullptr; }
   external_operations* externals() override { return nullptr; }
   model_costs* costs() override { return nullptr; }
+  std::optional<std::string> why_day_is_used_up(const scope_path&, const std::string&, moment) const override {
+    return {};
+  }
   tree_page branches(const tree_question&) const override { return {}; }
   std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override { return {}; }
   void forget(const std::vector<operation_id>&, const std::vector<cancel_id>&) override {}
