@@ -51,7 +51,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   join_flag->excludes(file_flag);
   app.add_option("--config", line.config,
                  "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env, users, user, "
-                 "sandbox, capabilities, hide, workspaces, memory, pids, cpu; [controller] join")
+                 "sandbox, capabilities, hide, workspaces, workspaces_per_guild, memory, pids, cpu; [controller] join")
       ->type_name("FILE");
   app.add_option("--state", line.state,
                  "state directory (default ~/.local/state/quell-worker/NAME, as root /var/lib/quell-worker/NAME)")

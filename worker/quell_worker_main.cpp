@@ -224,7 +224,8 @@ int main(int argc, char** argv) {
   loop.guardian.sandbox.on = *s.sandbox;
   for (const auto& name : *s.capabilities) loop.guardian.sandbox.capabilities |= *capability_bit(name);
   loop.guardian.sandbox.hidden = hidden_from_tasks(*s.hide, state->path(), {*s.work_dir, own_directory()}, environment);
-  auto spaces = workspaces::open(s.workspaces.value_or(state->path() + "/workspaces"));
+  auto spaces =
+      workspaces::open(s.workspaces.value_or(state->path() + "/workspaces"), s.workspaces_per_guild.value_or(0));
   if (!spaces && s.workspaces) return fail(2, spaces.error());
   if (spaces) {
     loop.spaces = std::move(*spaces);

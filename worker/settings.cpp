@@ -37,7 +37,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 constexpr auto known_keys = std::to_array<std::string_view>(
     {"worker.name", "worker.slots", "worker.labels", "worker.work_dir", "worker.containment", "worker.env",
      "worker.users", "worker.user", "worker.sandbox", "worker.capabilities", "worker.hide", "worker.workspaces",
-     "worker.memory", "worker.pids", "worker.cpu", "controller.join"});
+     "worker.workspaces_per_guild", "worker.memory", "worker.pids", "worker.cpu", "controller.join"});
 
 std::string nearest(std::string_view key) {
   return std::string(*std::min_element(known_keys.begin(), known_keys.end(), [&](auto a, auto b) {
@@ -218,6 +218,7 @@ settings_layer merged(settings_layer under, const settings_layer& over) {
   take(under.capabilities, over.capabilities);
   take(under.hide, over.hide);
   take(under.workspaces, over.workspaces);
+  take(under.workspaces_per_guild, over.workspaces_per_guild);
   take(under.memory_bytes, over.memory_bytes);
   take(under.pids, over.pids);
   take(under.cpu_millis, over.cpu_millis);

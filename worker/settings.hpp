@@ -25,18 +25,19 @@ struct settings_layer {
   std::optional<bool> sandbox;                   ///< absent: on
   std::optional<std::vector<std::string>> capabilities; ///< capabilities that a task of root keeps in the sandbox
   std::optional<std::vector<std::string>> hide;         ///< directories that tasks in the sandbox see as empty
-  std::optional<std::string> workspaces;     ///< directory of the workspaces of conversations; absent: below the state
-  std::optional<std::uint64_t> memory_bytes; ///< maximum per task; 0: no limit
-  std::optional<std::uint32_t> pids;         ///< maximum per task
-  std::optional<std::uint32_t> cpu_millis;   ///< maximum per task, thousandths of a processor
+  std::optional<std::string> workspaces; ///< directory of the workspaces of conversations; absent: below the state
+  std::optional<std::uint64_t> workspaces_per_guild; ///< bytes of one guild's workspaces together; 0: no limit
+  std::optional<std::uint64_t> memory_bytes;         ///< maximum per task; 0: no limit
+  std::optional<std::uint32_t> pids;                 ///< maximum per task
+  std::optional<std::uint32_t> cpu_millis;           ///< maximum per task, thousandths of a processor
   std::optional<std::string> join;
 
   friend bool operator==(const settings_layer&, const settings_layer&) = default;
 };
 
 /// TOML: `[worker] name, slots, labels, work_dir, containment, env, users, user, sandbox, capabilities, hide,
-/// workspaces, memory, pids, cpu`, `[controller] join`. Fault `bad_config`
-/// names file, line and the nearest known key of an unknown one.
+/// workspaces, workspaces_per_guild, memory, pids, cpu`, `[controller] join`. Fault `bad_config` names file, line and
+/// the nearest known key of an unknown one.
 result<settings_layer> settings_from_toml(const std::string& text, const std::string& file);
 /// As `settings_from_toml`, from a file of at most 1 MiB.
 result<settings_layer> settings_from_file(const std::string& file);

@@ -42,8 +42,11 @@ std::string set_list(std::optional<std::vector<std::string>>& to, confinement_va
 }
 
 std::string set_limit(settings_layer& s, std::string_view key, const confinement_value& v) {
-  if (key == "worker.memory") {
-    const auto bytes = v.text ? parse_size(*v.text) : parse_size(v.number ? std::to_string(*v.number) : "");
+  const auto bytes = v.text ? parse_size(*v.text) : parse_size(v.number ? std::to_string(*v.number) : "");
+  if (key == "worker.workspaces_per_guild") {
+    if (!bytes) return "must be a size such as \"20GiB\"; 0 for no limit";
+    s.workspaces_per_guild = *bytes;
+  } else if (key == "worker.memory") {
     if (!bytes || (*bytes != 0 && *bytes < least_memory))
       return "must be a size such as \"4GiB\", at least 1MiB, or 0 for no limit";
     s.memory_bytes = *bytes;
@@ -76,9 +79,9 @@ confinement_value read_confinement(const std::string& text) {
 }
 
 bool is_confinement_key(std::string_view key) {
-  static constexpr auto keys =
-      std::to_array<std::string_view>({"worker.user", "worker.sandbox", "worker.capabilities", "worker.hide",
-                                       "worker.workspaces", "worker.memory", "worker.pids", "worker.cpu"});
+  static constexpr auto keys = std::to_array<std::string_view>(
+      {"worker.user", "worker.sandbox", "worker.capabilities", "worker.hide", "worker.workspaces",
+       "worker.workspaces_per_guild", "worker.memory", "worker.pids", "worker.cpu"});
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
@@ -126,6 +129,7 @@ toml::table confinement_as_toml(const settings_layer& s) {
   out.insert("capabilities", list(s.capabilities));
   out.insert("hide", list(s.hide));
   out.insert("workspaces", s.workspaces.value_or(""));
+  out.insert("workspaces_per_guild", static_cast<std::int64_t>(s.workspaces_per_guild.value_or(0)));
   out.insert("memory", static_cast<std::int64_t>(s.memory_bytes.value_or(0)));
   out.insert("pids", static_cast<std::int64_t>(s.pids.value_or(0)));
   const auto millis = s.cpu_millis.value_or(0);

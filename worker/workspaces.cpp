@@ -18,6 +18,7 @@
 
 #include "protocol/failure_code.hpp"
 #include "worker/remove_tree.hpp"
+#include "worker/workspace_limits.hpp"
 
 namespace quell::worker {
 namespace {
@@ -26,16 +27,12 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds longest_pause = 10min, shortest_pause = 200ms;
-constexpr std::uint64_t bytes_of_entry = 512, endless = 1ULL << 62;
+constexpr std::uint64_t bytes_of_entry = 512;
 constexpr int most_levels = 200;
 
 // A running task is looked at this often, but measuring takes at most a twentieth of the thread's time.
 constexpr auto look_every = 2s;
 constexpr int rest_factor = 20;
-// A full disk block at the end of a file, folders, or several files that grow at once do not justify ending a task.
-constexpr std::uint64_t leeway_bytes = 1 << 20;
-constexpr std::uint64_t leeway_share = 16, leeway_entries = 64;
-
 void add_use(int folder, int levels, std::uint64_t most_counted, workspace_use& sum) { // takes the descriptor
   DIR* entries = ::fdopendir(folder);
   if (!entries) {
@@ -68,30 +65,6 @@ void add_use(int folder, int levels, std::uint64_t most_counted, workspace_use& 
   sum.bytes = std::min(sum.bytes, endless);
 }
 
-std::string with_unit(std::uint64_t bytes) {
-  if (bytes >= endless) return "folders that cannot be measured";
-  if (bytes >= 10 << 20) return std::to_string(bytes >> 20) + " MiB";
-  return std::to_string(bytes >> 10) + " KiB";
-}
-
-/// "this workspace holds 300 MiB, and its quota is 256 MiB"
-std::string too_much(const workspace_use& used, std::uint64_t quota) {
-  if (used.entries <= most_entries(quota))
-    return "this workspace holds " + with_unit(used.bytes) + ", and its quota is " + with_unit(quota);
-  return "this workspace holds more than " + std::to_string(most_entries(quota)) +
-         " files and folders, which is the most that its quota of " + with_unit(quota) + " allows";
-}
-
-bool is_full(const workspace_use& used, std::uint64_t quota) {
-  return used.bytes >= quota || used.entries > most_entries(quota);
-}
-
-/// Beyond what a task that stays within its limits can come to.
-bool is_far_beyond(const workspace_use& used, std::uint64_t quota) {
-  return used.bytes > quota + quota / leeway_share + leeway_bytes ||
-         used.entries > most_entries(quota) + leeway_entries;
-}
-
 tl::unexpected<fault> disk_fault(const std::string& what, const std::string& path) {
   return failure("io_error", "cannot " + what + " " + path + ": " + std::strerror(errno));
 }
@@ -122,7 +95,7 @@ workspace_use use_below(const std::string& path, std::uint64_t most_counted) {
   return all;
 }
 
-result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root) {
+result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root, std::uint64_t most_of_guild) {
   std::error_code error;
   fs::create_directories(root, error);
   const auto real = fs::weakly_canonical(root, error).string();
@@ -131,7 +104,7 @@ result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root) {
                    "the directory of workspaces " + root + ": " + why + "; choose another with worker.workspaces");
   };
   if (error || ::chmod(real.c_str(), 0700) < 0) return bad(error ? error.message() : std::strerror(errno));
-  std::unique_ptr<workspaces> out(new workspaces(real));
+  std::unique_ptr<workspaces> out(new workspaces(real, most_of_guild));
   for (const char* own : {"/.removed", "/.probe", "/.probe/files", "/.probe/tmp"})
     if (auto made = make_folder(real + own, 0700, {}); !made) return bad(made.error().detail);
   out->thread_ = std::thread([self = out.get()] { self->run(); });
@@ -199,21 +172,30 @@ result<std::optional<workspace_request>> workspaces::begin(const operation_id& t
   auto& entry = entries_[place.name];
   const auto since = std::chrono::steady_clock::now();
   const bool is_up_to_date = !to_measure_.contains(place.name) && measuring_ != place.name;
+  const auto guild = guild_of_workspace(place.name);
+  const auto of_guild = bytes_of_guild(guild);
+  const bool is_guild_full = most_of_guild_ > 0 && of_guild >= most_of_guild_;
   const bool has_room = entry.is_measured ? !is_full(entry.used, place.quota_bytes) : !place.must_exist;
   if (entry.live++ == 0) entry.look_at = since + look_every;
   if (!place.remove) entry.quota = place.quota_bytes;
   tasks_.emplace(task, inside{place.name, is_up_to_date && has_room, place.remove, since});
-  if (entry.quota > 0) wake_.notify_all();
+  if (is_watched(entry)) wake_.notify_all();
   ::utimensat(AT_FDCWD, (path(place.name) + "/keep").c_str(), nullptr, 0);
   if (place.remove) return std::optional<workspace_request>{};
   workspace_request out;
   out.name = place.name;
-  if (place.quota_bytes == 0) return std::optional(std::move(out));
-  out.file_limit = place.quota_bytes - std::min(place.quota_bytes, entry.used.bytes);
-  if (is_full(entry.used, place.quota_bytes)) {
+  std::string why;
+  if (place.quota_bytes > 0) {
+    out.file_limit = place.quota_bytes - std::min(place.quota_bytes, entry.used.bytes);
+    if (is_full(entry.used, place.quota_bytes)) why = too_much(entry.used, place.quota_bytes);
+  }
+  if (most_of_guild_ > 0) {
+    out.file_limit = std::min(out.file_limit, most_of_guild_ - std::min(most_of_guild_, of_guild));
+    if (is_guild_full && why.empty()) why = guild_holds_too_much(guild, of_guild, most_of_guild_);
+  }
+  if (!why.empty()) {
     out.file_limit = 0;
-    out.notice =
-        "quell: " + too_much(entry.used, place.quota_bytes) + ": nothing can be written until files are removed\n";
+    out.notice = "quell: " + why + ": nothing can be written until files are removed\n";
   }
   return std::optional(std::move(out));
 }
@@ -296,8 +278,16 @@ void workspaces::measure_all() {
 std::optional<std::pair<workspaces::steady_time, std::string>> workspaces::next_look() const {
   std::optional<std::pair<steady_time, std::string>> next;
   for (const auto& [name, one] : entries_)
-    if (one.live > 0 && one.quota > 0 && (!next || one.look_at < next->first)) next.emplace(one.look_at, name);
+    if (one.live > 0 && is_watched(one) && (!next || one.look_at < next->first)) next.emplace(one.look_at, name);
   return next;
+}
+
+std::uint64_t workspaces::bytes_of_guild(std::string_view guild) const {
+  std::uint64_t sum = 0;
+  if (most_of_guild_ == 0) return sum;
+  for (auto at = entries_.lower_bound(std::string(guild)); at != entries_.end() && at->first.starts_with(guild); ++at)
+    if (guild_of_workspace(at->first) == guild) sum = std::min(endless, sum + at->second.used.bytes);
+  return sum;
 }
 
 void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& lock) {
@@ -326,18 +316,24 @@ void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& 
   look_for_filling(which, entry, begun);
 }
 
-/// Nobody knows which task has written what. One that began in a full workspace is let be unless that grows on.
+/// Nobody knows which task has written what. One that began in a full workspace is let be unless that grows on. Where a
+/// guild holds too much, only the workspaces that grow are looked at.
 void workspaces::look_for_filling(const std::string& name, const entry& now, steady_time from) {
-  if (now.live == 0 || now.quota == 0) return;
-  const bool is_beyond = is_far_beyond(now.used, now.quota);
+  if (now.live == 0 || !is_watched(now)) return;
+  const bool is_beyond = now.quota > 0 && is_far_beyond(now.used, now.quota);
+  const auto guild = guild_of_workspace(name);
+  const auto of_guild = bytes_of_guild(guild);
+  const bool is_guild_beyond = most_of_guild_ > 0 && is_far_beyond(of_guild, most_of_guild_);
   for (auto& [task, one] : tasks_) {
     if (one.name != name || one.is_reported || one.since > from) continue;
     const bool is_first = !std::exchange(one.first, one.first.value_or(now.used)).has_value();
     const bool has_grown = !is_first && (now.used.bytes > one.first->bytes + leeway_bytes ||
                                          now.used.entries > one.first->entries + leeway_entries);
-    if (!is_beyond || !(one.had_room || has_grown)) continue;
+    const bool fills = is_beyond && (one.had_room || has_grown);
+    if (!fills && !(is_guild_beyond && has_grown)) continue;
     one.is_reported = true;
-    filling_.push_back({task, too_much(now.used, now.quota) + "; what runs there was ended. Remove files first"});
+    const auto why = fills ? too_much(now.used, now.quota) : guild_holds_too_much(guild, of_guild, most_of_guild_);
+    filling_.push_back({task, why + "; what runs there was ended. Remove files first"});
     has_filling_ = true;
   }
 }

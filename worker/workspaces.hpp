@@ -11,7 +11,8 @@
 // is in it, and a task that starts afterwards finds it gone. Measuring and deleting happen on a thread of its own.
 //
 // A workspace with a quota is measured after each task, and every few seconds while one runs: tasks that fill it beyond
-// its quota are named to the session loop, which ends them. A task that only tidies up in a full one is let be.
+// its quota are named to the session loop, which ends them. A task that only tidies up in a full one is let be. The
+// workspaces of one guild can have a limit for all of them together, which is kept in the same way.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -45,8 +47,9 @@ std::uint64_t most_entries(std::uint64_t quota_bytes);
 
 class workspaces {
  public:
-  /// Makes `root` (0700) and clears what an earlier life was removing. Fault `bad_config`.
-  static result<std::unique_ptr<workspaces>> open(const std::string& root);
+  /// Makes `root` (0700) and clears what an earlier life was removing. Fault `bad_config`. `most_of_guild`: bytes that
+  /// the workspaces of one guild may hold together; 0 = no limit.
+  static result<std::unique_ptr<workspaces>> open(const std::string& root, std::uint64_t most_of_guild = 0);
   ~workspaces();
 
   /// From now on removes what was not used for long. Call it when no process of an earlier life is left.
@@ -67,7 +70,8 @@ class workspaces {
     operation_id task;
     std::string why; ///< a sentence for the task's end
   };
-  /// Tasks that have filled their workspace beyond its quota, each once. Cheap while there are none.
+  /// Tasks that have filled their workspace beyond its quota, or their guild's beyond its limit, each once. Cheap while
+  /// there are none.
   std::vector<filling> take_filling();
 
  private:
@@ -87,7 +91,7 @@ class workspaces {
     steady_time since{};
     std::optional<workspace_use> first{}; ///< the first that was measured since it began; if it had no room
   };
-  explicit workspaces(std::string root) : root_(std::move(root)) {}
+  workspaces(std::string root, std::uint64_t most_of_guild) : root_(std::move(root)), most_of_guild_(most_of_guild) {}
   result<void> make(const workspace_place& place, const std::optional<task_account>& as) const;
   bool set_keep(const std::string& name, milliseconds keep) const;
   void leave(const operation_id& task);
@@ -104,7 +108,13 @@ class workspaces {
   std::optional<std::pair<steady_time, std::string>> next_look() const;
   std::string path(const std::string& name) const { return root_ + "/" + name; }
 
+  /// It is measured while tasks are in it.
+  bool is_watched(const entry& one) const { return one.quota > 0 || most_of_guild_ > 0; }
+  /// As measured last; 0 without a limit. Under the lock.
+  std::uint64_t bytes_of_guild(std::string_view guild) const;
+
   const std::string root_;
+  const std::uint64_t most_of_guild_;
   std::mutex guard_;
   std::condition_variable wake_;
   std::map<std::string, entry> entries_; ///< those with tasks, or a known size

@@ -24,7 +24,11 @@ struct world {
 
   world() {
     fs::remove_all(directory);
-    auto opened = workspaces::open(directory);
+    open();
+  }
+  void open(std::uint64_t most_of_guild = 0) {
+    spaces.reset();
+    auto opened = workspaces::open(directory, most_of_guild);
     REQUIRE(opened);
     spaces = std::move(*opened);
     spaces->remove_unused();
@@ -190,6 +194,54 @@ TEST_CASE("many small files are too much for a workspace, too", "[workspaces]") 
   w.spaces->ended(w.enters(w.place("a"))); // has it measured again
   CHECK(w.spaces->take_filling().empty());
   w.spaces->ended(tidies);
+}
+
+TEST_CASE("the workspaces of one guild hold no more than its limit together", "[workspaces]") {
+  world w;
+  w.open(3 << 20);
+  const auto of = [&](const std::string& scope) { return w.place(workspace_name(*scope_path::parse(scope), "m")); };
+  const auto left = [&](const std::string& scope) {
+    const auto task = operation_id::fresh();
+    const auto entered = w.spaces->begin(task, of(scope), {});
+    REQUIRE(entered);
+    w.spaces->ended(task);
+    return **entered;
+  };
+  CHECK(left("chat/g1/c1").file_limit <= 3 << 20); // also without quotas
+  w.spaces->ended(w.enters(of("chat/g1")));
+  for (const auto* scope : {"chat/g1", "chat/g1/c1"})
+    std::ofstream(w.directory + "/" + of(scope).name + "/files/x") << std::string(2 << 20, 'x');
+  left("chat/g1");
+  REQUIRE(w.until([&] { return left("chat/g1/c2").file_limit == 0; }));
+  CHECK(left("chat/g1/c2").notice.find("the workspaces of chat/g1 on this worker hold 4") != std::string::npos);
+  for (const auto* scope : {"chat/g10", "chat/g2/c1", "chat"}) {
+    CHECK(left(scope).file_limit > 2 << 20);
+    CHECK(left(scope).notice.empty());
+  }
+  fs::remove(w.directory + "/" + of("chat/g1/c1").name + "/files/x");
+  CHECK(w.until([&] {
+    left("chat/g1/c1"); // has it measured again
+    return left("chat/g1/c2").file_limit > 0;
+  }));
+}
+
+TEST_CASE("where a guild holds too much, tasks whose workspace grows are ended", "[workspaces]") {
+  world w;
+  w.open(1 << 20);
+  const auto still = w.enters(w.place("w-g1~1")), grows = w.enters(w.place("w-g1~2")),
+             other = w.enters(w.place("w-g2~1"));
+  std::vector<workspaces::filling> named;
+  int size = 0;
+  REQUIRE(w.until([&] {
+    std::ofstream(w.directory + "/w-g1~2/files/" + std::to_string(++size / 50)) << std::string(size % 50 << 10, 'x');
+    for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
+    return !named.empty();
+  }));
+  CHECK(named.front().task == grows);
+  CHECK(named.front().why.find("worker.workspaces_per_guild allows 1024 KiB") != std::string::npos);
+  for (const auto& task : {still, grows, other}) w.spaces->ended(task);
+  for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
+  CHECK(named.size() == 1);
 }
 
 TEST_CASE("links are not followed and endless trees count as full", "[workspaces]") {

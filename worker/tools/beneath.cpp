@@ -46,7 +46,7 @@ tl::unexpected<fault> path_fault(const std::string& path) {
     return failure("disk_full", path + ": the disk is full");
   case EFBIG: // the limit of a workspace's files
     return failure(failure_code::workspace_full,
-                   path + ": this would exceed the workspace's quota; remove files first");
+                   path + ": this would exceed the workspace's quota, or what its guild may hold; remove files first");
   default:
     return failure("io_error", path + ": " + std::strerror(errno));
   }
