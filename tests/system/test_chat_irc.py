@@ -28,7 +28,7 @@ def log_of(cluster):
 
 
 def wait_log(cluster, words, count=1):
-    return until(lambda: log_of(cluster).count(words) >= count, f"{count} times {words!r} in quelld's log: {log_of(cluster)[-1500:]}")
+    return until(lambda: log_of(cluster).count(words) >= count, lambda: f"{count} times {words!r} in quelld's log: {log_of(cluster)[-1500:]}")
 
 
 def wait_in(person, channel="#dev", since=0):

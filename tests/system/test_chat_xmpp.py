@@ -31,7 +31,7 @@ def log_of(cluster):
 
 
 def wait_log(cluster, words):
-    return until(lambda: words in log_of(cluster), f"{words!r} in quelld's log: {log_of(cluster)[-1500:]}")
+    return until(lambda: words in log_of(cluster), lambda: f"{words!r} in quelld's log: {log_of(cluster)[-1500:]}")
 
 
 def wait_in(person):

@@ -308,6 +308,25 @@ def test_a_stop_in_a_fallback_hangs_up_there(world):
     c.check_scope("fallback-stop")
 
 
+def test_a_call_that_kill_9_cuts_in_a_fallback_is_asked_again_from_its_first_model_and_charged_once(world):
+    c, player = world
+    text = "first is busy, then silent: cut by a kill"
+    turn = c.say("falls-cut", text, agent="falls")
+    c.wait_event(turn, "model_fallback")
+    until(lambda: len(player.of(text)) == 2, "the fallback model to be asked")
+    c.restart()
+    c.wait_event(turn, "turn_resumed")
+    until(lambda: len(player.of(text)) == 4, "both to be asked again")
+    assert [r["dialect"] for r in player.of(text)] == ["openai", "anthropic"] * 2
+    cut, = [o for o in c.below(turn, kind="model_call") if o["status"] == "failed"]
+    assert cut["error"]["code"] == "interrupted" and cut["result"]["usage"]["estimated"] is True, cut
+    # One call of it has a price so far: the one that was cut, at the model that was asked first.
+    charged = c.operation(turn)["turn"]["usage"]
+    assert charged["input_tokens"] == cut["result"]["usage"]["input_tokens"] > 0, charged
+    assert c.cancel(operation=turn)["report"]["proven"]
+    c.check_scope("falls-cut")
+
+
 @every
 def test_a_stop_while_the_model_thinks_hangs_up_and_what_it_used_is_estimated(world, dialect):
     c, player = world

@@ -34,7 +34,7 @@ def ended(c, scope, count=1):
     def look():
         all = c.exchanges(scope)
         return all if len(all) >= count and all[0]["status"] in ("completed", "failed", "cancelled") else None
-    return until(look, f"exchange {count} of {scope} to end; there are {c.exchanges(scope)}")
+    return until(look, lambda: f"exchange {count} of {scope} to end; there are {c.exchanges(scope)}")
 
 
 def test_an_exchange_is_heard_answered_spoken_and_recorded(world):

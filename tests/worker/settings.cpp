@@ -33,6 +33,8 @@ work_dir = "/srv"
 containment = "cgroup"
 env = { LANG = "C" }
 users = ["build", "nobody"]
+workspaces = "/srv/workspaces"
+workspaces_per_guild = "20GiB"
 [controller]
 join = "qwj1.x"
 )",
@@ -45,6 +47,9 @@ join = "qwj1.x"
   CHECK(s->env.at("LANG") == "C");
   CHECK(s->join == "qwj1.x");
   CHECK(s->users == std::vector<std::string>{"build", "nobody"});
+  CHECK(s->workspaces == "/srv/workspaces");
+  CHECK(s->workspaces_per_guild == 20ULL << 30);
+  CHECK(settings_as_toml(*s).find("workspaces_per_guild = 21474836480") != std::string::npos);
 }
 
 TEST_CASE("users that tasks may ask for are a list, and only root can permit others", "[settings]") {
@@ -71,6 +76,7 @@ TEST_CASE("a wrong configuration says where and what", "[settings]") {
   CHECK(error_text("[worker]\nslots = \"many\"\n").find("must be a whole number") != std::string::npos);
   CHECK(error_text("[worker]\nslots = 0\n").find("from 1 to 100000") != std::string::npos);
   CHECK(error_text("[worker]\nlabels = { gpu = 1 }\n").find("worker.labels.gpu must be a string") != std::string::npos);
+  CHECK(error_text("[worker]\nworkspaces_per_guild = \"much\"\n").find("must be a size such as") != std::string::npos);
   CHECK(error_text("[worker]\ncontainment = \"vm\"\n").find("cgroup+pidns") != std::string::npos);
   CHECK(error_text("[worker\n").find("worker.toml:1") == 0);
   CHECK(settings_from_file("/no/such/file.toml").error().detail.find("/no/such/file.toml") != std::string::npos);
@@ -86,11 +92,13 @@ TEST_CASE("flags beat the environment, which beats the file", "[settings]") {
                                                       {"QUELL_WORKER_WORKER_LABELS", "b=2,c=2"},
                                                       {"QUELL_WORKER", "a task's own variable configures nothing"}});
   REQUIRE(environment);
+  file.workspaces_per_guild = 5;
   flags.slots = 3;
   const auto s = merged(merged(file, *environment), flags);
   CHECK(s.slots == 3U);
   CHECK(s.name == "file");
   CHECK(s.work_dir == "/env");
+  CHECK(s.workspaces_per_guild == 5ULL);
   CHECK(s.labels == std::map<std::string, std::string>{{"a", "1"}, {"b", "2"}, {"c", "2"}});
   CHECK_FALSE(settings_from_environment({{"QUELL_WORKER_WORKER_SLOT", "2"}}));
 }

@@ -233,7 +233,8 @@ TEST_CASE("where a guild holds too much, tasks whose workspace grows are ended",
   std::vector<workspaces::filling> named;
   int size = 0;
   REQUIRE(w.until([&] {
-    std::ofstream(w.directory + "/w-g1~2/files/" + std::to_string(++size / 50)) << std::string(size % 50 << 10, 'x');
+    ++size;
+    std::ofstream(w.directory + "/w-g1~2/files/" + std::to_string(size / 50)) << std::string(size % 50 << 10, 'x');
     for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
     return !named.empty();
   }));

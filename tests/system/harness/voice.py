@@ -104,7 +104,7 @@ class Peer:
             found = [p for p in self.of(tag) if text is None or text in p.decode(errors="replace")]
             return found[count - 1:count] or None
         told = lambda: [(hex(t), p[:80]) for t, p in self.frames if t != SPEECH]
-        return until(look, f"frame {tag:#x} {text or ''} number {count}; came: {told()}", seconds)[0]
+        return until(look, lambda: f"frame {tag:#x} {text or ''} number {count}; came: {told()}", seconds)[0]
 
     def ended(self, seconds=60):
         until(lambda: (self.read(), self.is_over)[1], "the connection to end", seconds)
@@ -126,7 +126,7 @@ class Client(Peer):
     def cancelled(self, count=1):
         """Waits for the `cancelled` frames of all cancels so far; returns the milliseconds from now to the last one."""
         began = time.monotonic()
-        until(lambda: self.texts(NOTICE).count("cancelled") >= count, f"cancelled number {count}; notices: {self.texts(NOTICE)}")
+        until(lambda: self.texts(NOTICE).count("cancelled") >= count, lambda: f"cancelled number {count}; notices: {self.texts(NOTICE)}")
         return (time.monotonic() - began) * 1000
 
 
