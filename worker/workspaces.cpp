@@ -290,6 +290,17 @@ std::uint64_t workspaces::bytes_of_guild(std::string_view guild) const {
   return sum;
 }
 
+/// Those whose tasks end again and again, and those in which tasks run, take turns. "" = none but perhaps the latter.
+std::string workspaces::next_to_measure() {
+  if (to_measure_.empty()) return {};
+  const auto look = next_look();
+  looks_first_ = !looks_first_ && look && look->first <= std::chrono::steady_clock::now();
+  if (looks_first_) return look->second;
+  auto at = to_measure_.upper_bound(measured_last_);
+  if (at == to_measure_.end()) at = to_measure_.begin();
+  return measured_last_ = *at;
+}
+
 void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& lock) {
   const std::string which = name; // `name` can be an element of what changes here
   to_measure_.erase(which);
@@ -354,8 +365,7 @@ void workspaces::run() {
       if (!empty_folder(root_ + "/.removed"))
         spdlog::warn("a removed workspace cannot be deleted; delete what is in {}/.removed", root_);
       lock.lock();
-    } else if (!to_measure_.empty()) {
-      const auto name = *to_measure_.begin();
+    } else if (const auto name = next_to_measure(); !name.empty()) {
       measure(name, lock);
     } else if (const auto look = next_look(); look && look->first <= std::chrono::steady_clock::now()) {
       measure(look->second, lock);

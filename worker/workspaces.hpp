@@ -100,6 +100,7 @@ class workspaces {
   /// Removes what was not used for long; returns when to look again.
   std::chrono::milliseconds sweep();
   void measure_all();
+  std::string next_to_measure();
   /// Under `lock`, which it gives up while it measures.
   void measure(const std::string& name, std::unique_lock<std::mutex>& lock);
   /// `from`: when measuring began.
@@ -120,7 +121,9 @@ class workspaces {
   std::map<std::string, entry> entries_; ///< those with tasks, or a known size
   std::map<operation_id, inside> tasks_;
   std::set<std::string> to_measure_;
-  std::string measuring_; ///< "" = none
+  std::string measuring_;     ///< "" = none
+  std::string measured_last_; ///< of `to_measure_`
+  bool looks_first_ = false;  ///< what was measured last had a task in it
   std::vector<filling> filling_;
   std::atomic<bool> has_filling_ = false;
   bool has_removed_ = true, is_over_ = false, look_again_ = false, removes_unused_ = false;

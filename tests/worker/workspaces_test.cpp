@@ -167,6 +167,27 @@ TEST_CASE("a task that fills its workspace beyond the quota is named while it ru
   CHECK(named.size() == 1);
 }
 
+TEST_CASE("a workspace whose tasks end all the time keeps no other from being measured", "[workspaces]") {
+  world w;
+  auto busy = w.place("a"), full = w.place("b"), filled = w.place("c");
+  full.quota_bytes = filled.quota_bytes = 100'000;
+  w.enters(busy); // with a file, so that measuring takes as long as a task
+  for (int i = 0; i < 500; ++i) std::ofstream(w.directory + "/a/files/" + std::to_string(i));
+  const auto once = w.enters(full), fills = w.enters(filled);
+  for (const auto* name : {"/b", "/c"}) std::ofstream(w.directory + name + "/files/x") << std::string(3'000'000, 'x');
+  w.spaces->ended(once);
+  bool is_full = false, is_named = false;
+  CHECK(w.until([&] {
+    for (int i = 0; i < 100; ++i) w.spaces->ended(w.enters(busy));
+    const auto task = operation_id::fresh();
+    is_full = is_full || (*w.spaces->begin(task, full, {}))->file_limit == 0;
+    for (const auto& one : w.spaces->take_filling()) is_named = is_named || one.task == fills;
+    return is_full && is_named;
+  }));
+  CHECK(is_full);
+  CHECK(is_named);
+}
+
 TEST_CASE("many small files are too much for a workspace, too", "[workspaces]") {
   world w;
   CHECK(most_entries(0) == 1024);
@@ -212,6 +233,7 @@ TEST_CASE("the workspaces of one guild hold no more than its limit together", "[
   for (const auto* scope : {"chat/g1", "chat/g1/c1"})
     std::ofstream(w.directory + "/" + of(scope).name + "/files/x") << std::string(2 << 20, 'x');
   left("chat/g1");
+  left("chat/g1/c1");
   REQUIRE(w.until([&] { return left("chat/g1/c2").file_limit == 0; }));
   CHECK(left("chat/g1/c2").notice.find("the workspaces of chat/g1 on this worker hold 4") != std::string::npos);
   for (const auto* scope : {"chat/g10", "chat/g2/c1", "chat"}) {
