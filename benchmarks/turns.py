@@ -169,7 +169,7 @@ def chunk_latency(cluster, model, count):
     one = median(commit.steps(200))
     commit.close()
     added = median(through) - median(bare)
-    record("added latency of a streamed chunk", f"{added:.2f} ms", f"commit {one:.2f} ms", f"{added / one:.1f} x", samples=through)
+    record("added latency of a streamed chunk", f"{added:.2f} ms", f"commit {one:.2f} ms", f"{added / one:.1f} x", "<= 6 x", added <= 6 * one, samples=through)
 
 
 def memory(cluster, model, idle, running):
@@ -177,12 +177,13 @@ def memory(cluster, model, idle, running):
     asyncio.run(post_all(cluster, [message("instant", f"bench/idle{i}", "hi") for i in range(idle)], 64))
     until(lambda: live_turns(cluster) == 0, "all turns to end", 240)
     after = rss_bytes(cluster.controller.pid)
-    record(f"memory of an idle conversation ({idle:,})", f"{(after - before) / idle:.0f} B", "0 (it is on disk)", samples=[(after - before) / idle])
+    record(f"memory of an idle conversation ({idle:,})", f"{(after - before) / idle:.0f} B", "0 (it is on disk)", "", "<= 8 KiB", (after - before) / idle <= 8 << 10,
+           samples=[(after - before) / idle])
     asyncio.run(post_all(cluster, [message("stream", f"bench/run{i}", "endless") for i in range(running)], 64))
     until(lambda: model.look()["open"] == running, "all streams to be open", 60)
     grown = rss_bytes(cluster.controller.pid)
-    record(f"memory of a running turn ({running:,} that stream)", f"{(grown - after) / running / 1024:.1f} KiB", "a curl handle and its buffers, about 40 KiB",
-           samples=[(grown - after) / running / 1024])
+    record(f"memory of a running turn ({running:,} that stream)", f"{(grown - after) / running / 1024:.1f} KiB", "a curl handle and its buffers, about 40 KiB", "", "<= 40 KiB",
+           (grown - after) / running <= 40 << 10, samples=[(grown - after) / running / 1024])
 
 
 def cancel_streams(cluster, model, count, rounds):

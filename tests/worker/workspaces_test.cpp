@@ -50,8 +50,8 @@ struct world {
   }
   bool is_there(const std::string& name) const { return fs::exists(directory + "/" + name + "/files"); }
   template <class Condition>
-  bool until(Condition holds) const {
-    const auto end = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds{60});
+  bool until(Condition holds, std::chrono::seconds longest = std::chrono::seconds{60}) const {
+    const auto end = std::chrono::steady_clock::now() + testing::patient(longest);
     while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     return holds();
   }
@@ -177,13 +177,15 @@ TEST_CASE("a workspace whose tasks end all the time keeps no other from being me
   for (const auto* name : {"/b", "/c"}) std::ofstream(w.directory + name + "/files/x") << std::string(3'000'000, 'x');
   w.spaces->ended(once);
   bool is_full = false, is_named = false;
-  CHECK(w.until([&] {
-    for (int i = 0; i < 100; ++i) w.spaces->ended(w.enters(busy));
-    const auto task = operation_id::fresh();
-    is_full = is_full || (*w.spaces->begin(task, full, {}))->file_limit == 0;
-    for (const auto& one : w.spaces->take_filling()) is_named = is_named || one.task == fills;
-    return is_full && is_named;
-  }));
+  CHECK(w.until(
+      [&] {
+        for (int i = 0; i < 100; ++i) w.spaces->ended(w.enters(busy));
+        const auto task = operation_id::fresh();
+        is_full = is_full || (*w.spaces->begin(task, full, {}))->file_limit == 0;
+        for (const auto& one : w.spaces->take_filling()) is_named = is_named || one.task == fills;
+        return is_full && is_named;
+      },
+      std::chrono::seconds{30}));
   CHECK(is_full);
   CHECK(is_named);
 }
@@ -234,7 +236,7 @@ TEST_CASE("the workspaces of one guild hold no more than its limit together", "[
     std::ofstream(w.directory + "/" + of(scope).name + "/files/x") << std::string(2 << 20, 'x');
   left("chat/g1");
   left("chat/g1/c1");
-  REQUIRE(w.until([&] { return left("chat/g1/c2").file_limit == 0; }));
+  REQUIRE(w.until([&] { return left("chat/g1/c2").file_limit == 0; }, std::chrono::seconds{20}));
   CHECK(left("chat/g1/c2").notice.find("the workspaces of chat/g1 on this worker hold 4") != std::string::npos);
   for (const auto* scope : {"chat/g10", "chat/g2/c1", "chat"}) {
     CHECK(left(scope).file_limit > 2 << 20);
@@ -253,10 +255,12 @@ TEST_CASE("where a guild holds too much, tasks whose workspace grows are ended",
   const auto still = w.enters(w.place("w-g1~1")), grows = w.enters(w.place("w-g1~2")),
              other = w.enters(w.place("w-g2~1"));
   std::vector<workspaces::filling> named;
-  int size = 0;
-  REQUIRE(w.until([&] {
-    ++size;
-    std::ofstream(w.directory + "/w-g1~2/files/" + std::to_string(size / 50)) << std::string(size % 50 << 10, 'x');
+  const auto begun = std::chrono::steady_clock::now();
+  std::ofstream file(w.directory + "/w-g1~2/files/x");
+  std::chrono::milliseconds written{0};
+  REQUIRE(w.until([&] { // 1 MiB in each second
+    for (; written < std::chrono::steady_clock::now() - begun; written += std::chrono::milliseconds{10})
+      file << std::string(10 << 10, 'x') << std::flush;
     for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
     return !named.empty();
   }));
