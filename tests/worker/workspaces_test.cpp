@@ -172,7 +172,7 @@ TEST_CASE("a workspace whose tasks end all the time keeps no other from being me
   auto busy = w.place("a"), full = w.place("b"), filled = w.place("c");
   full.quota_bytes = filled.quota_bytes = 100'000;
   w.enters(busy); // with a file, so that measuring takes as long as a task
-  for (int i = 0; i < 500; ++i) std::ofstream(w.directory + "/a/files/" + std::to_string(i));
+  for (int i = 0; i < 10'000; ++i) std::ofstream(w.directory + "/a/files/" + std::to_string(i));
   const auto once = w.enters(full), fills = w.enters(filled);
   for (const auto* name : {"/b", "/c"}) std::ofstream(w.directory + name + "/files/x") << std::string(3'000'000, 'x');
   w.spaces->ended(once);
