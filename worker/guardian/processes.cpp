@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <unordered_map>
 
@@ -20,6 +21,8 @@
 
 namespace quell::worker {
 namespace {
+
+constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>, shown in field 9 of /proc/PID/stat
 
 template <class Visit>
 void each_number_in(const char* path, Visit visit) {
@@ -114,7 +117,6 @@ process_stat parse_stat(std::string_view line) {
 }
 
 unproven_why why_not_ended(const process_stat& s, bool may_be_signalled) {
-  constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>
   if (!may_be_signalled) return unproven_why::no_permission;
   return s.state == 'D' && (s.flags & exiting) == 0 ? unproven_why::stuck_in_kernel : unproven_why::kill_in_flight;
 }
@@ -197,10 +199,19 @@ int signal_pidfd(int pidfd, int signal) {
 
 void close_fd(int fd) { ::close(fd); }
 
-bool never_executed(pid_t pid) {
-  constexpr unsigned forked_without_exec = 0x40; // PF_FORKNOEXEC of the kernel's sched.h, shown in field 9
-  const auto stat = stat_of(pid);
-  return stat.state != 0 && (stat.flags & forked_without_exec) != 0;
+exec_progress exec_progress_of(const process_stat& s) {
+  constexpr unsigned forked_without_exec = 0x40; // PF_FORKNOEXEC, in the same field
+  if (s.state == 0 || (s.flags & forked_without_exec) == 0) return exec_progress::executed;
+  return (s.flags & exiting) != 0 || s.state == 'Z' || s.state == 'X' ? exec_progress::never : exec_progress::under_way;
+}
+
+bool never_executed(pid_t pid, process_stat (*look)(pid_t)) {
+  constexpr timespec pause{0, 20'000};
+  for (;;) {
+    const auto progress = exec_progress_of(look(pid));
+    if (progress != exec_progress::under_way) return progress == exec_progress::never;
+    ::nanosleep(&pause, nullptr); // a matter of microseconds, unless its processor has been given to others
+  }
 }
 
 } // namespace quell::worker

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -60,8 +61,13 @@ unproven_why why_not_ended(const process_stat& s, bool may_be_signalled);
 /// Appends the children of a process with this many threads.
 void children_of(pid_t pid, int threads, std::vector<pid_t>& out);
 
-/// True if the process has not called exec since it was forked (works for a zombie, too). `pid` as in the mounted
-/// /proc.
-bool never_executed(pid_t pid);
+/// How far a forked process has come towards its program.
+enum class exec_progress : std::uint8_t { executed, under_way, never };
+/// By the kernel's own record, which a zombie keeps. `under_way`: it may still execute, or be killed before.
+exec_progress exec_progress_of(const process_stat& s);
+/// True if the process has ended, or is ending, without an exec since it was forked. Waits while that is not decided:
+/// an exec wakes a parent that lent its memory (CLONE_VFORK) some steps before the kernel records it. `pid` as in the
+/// mounted /proc; `look` reads its record.
+bool never_executed(pid_t pid, process_stat (*look)(pid_t) = stat_of);
 
 } // namespace quell::worker

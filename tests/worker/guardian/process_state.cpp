@@ -1,6 +1,9 @@
 // The state in /proc of a process that was killed.
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <sched.h>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "worker/guardian/processes.hpp"
@@ -41,4 +44,48 @@ TEST_CASE("a process's own fields are those that it knows itself", "[processes]"
   CHECK(self.parent == ::getppid());
   CHECK(self.threads >= 1);
   CHECK(stat_of(0x7fffffff).state == 0);
+}
+
+TEST_CASE("a process that an exec has not yet let go is neither executed nor lost before its exec", "[processes]") {
+  constexpr unsigned forked = 0x40, exiting = 0x4, other = 0x400000;
+  using enum exec_progress;
+  CHECK(exec_progress_of({.state = 'R', .flags = other}) == executed);
+  CHECK(exec_progress_of({.state = 'Z', .flags = other | exiting}) == executed);
+  CHECK(exec_progress_of({}) == executed);
+  for (const char state : {'R', 'S', 'D'}) {
+    CHECK(exec_progress_of({.state = state, .flags = forked | other}) == under_way);
+    CHECK(exec_progress_of({.state = state, .flags = forked | exiting}) == never);
+  }
+  CHECK(exec_progress_of({.state = 'Z', .flags = forked}) == never);
+
+  static int looks = 0;
+  const auto looks_until = [](bool is_never) {
+    static bool as_never = false;
+    looks = 0;
+    as_never = is_never;
+    return never_executed(1, [](pid_t) -> process_stat {
+      if (++looks < 3) return {.state = 'R', .flags = forked};
+      return {.state = 'R', .flags = as_never ? forked | exiting : 0};
+    });
+  };
+  CHECK_FALSE(looks_until(false));
+  CHECK(looks == 3);
+  CHECK(looks_until(true));
+  CHECK(looks == 3);
+}
+
+TEST_CASE("a process killed before its exec never executed, and one that executed did", "[processes]") {
+  for (const bool executes : {false, true}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (executes) ::execl("/bin/sleep", "sleep", "1000", nullptr);
+      for (;;) ::pause();
+    }
+    if (executes) {
+      while (exec_progress_of(stat_of(pid)) != exec_progress::executed) ::sched_yield();
+    }
+    ::kill(pid, SIGKILL);
+    CHECK(never_executed(pid) != executes);
+    ::waitpid(pid, nullptr, 0);
+  }
 }
