@@ -310,7 +310,7 @@ def test_a_stop_in_a_fallback_hangs_up_there(world):
 
 def test_a_call_that_kill_9_cuts_in_a_fallback_is_asked_again_from_its_first_model_and_charged_once(world):
     c, player = world
-    text = "first is busy, then silent: cut by a kill"
+    text = "first is busy, then silent until a kill"
     turn = c.say("falls-cut", text, agent="falls")
     c.wait_event(turn, "model_fallback")
     until(lambda: len(player.of(text)) == 2, "the fallback model to be asked")
@@ -320,10 +320,12 @@ def test_a_call_that_kill_9_cuts_in_a_fallback_is_asked_again_from_its_first_mod
     assert [r["dialect"] for r in player.of(text)] == ["openai", "anthropic"] * 2
     cut, = [o for o in c.below(turn, kind="model_call") if o["status"] == "failed"]
     assert cut["error"]["code"] == "interrupted" and cut["result"]["usage"]["estimated"] is True, cut
-    # One call of it has a price so far: the one that was cut, at the model that was asked first.
-    charged = c.operation(turn)["turn"]["usage"]
-    assert charged["input_tokens"] == cut["result"]["usage"]["input_tokens"] > 0, charged
     assert c.cancel(operation=turn)["report"]["proven"]
+    # Each call counts once, however many models it asked.
+    calls = [o["result"]["usage"] for o in c.below(turn, kind="model_call")]
+    total = c.api("GET", "/v1/cost?by=scope&scope=falls-cut").json["total"]
+    assert (len(calls), total["model_calls"], total["estimated_calls"]) == (2, 2, 2), (calls, total)
+    assert total["input_tokens"] == sum(u["input_tokens"] for u in calls) and min(u["input_tokens"] for u in calls) > 0, (calls, total)
     c.check_scope("falls-cut")
 
 
