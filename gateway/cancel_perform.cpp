@@ -67,19 +67,16 @@ awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order o
   co_return co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
 }
 
+void note_unread(const std::string& what, const std::string& why) {
+  spdlog::warn("{} and answered without what the store knows: {}", what, why);
+}
+
 awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view) {
   auto& gw = x.gw;
   gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
-  std::string text;
-  try {
-    text = co_await text_after_wait(x, requested, view);
-  } catch (const problem& p) {
-    spdlog::warn("cancel {} is under way and answered without what the store knows: {}", view.record.id.text(),
-                 p.detail);
-  } catch (const std::exception& e) {
-    spdlog::error("cancel {} is under way and answered without what the store knows: {}", view.record.id.text(),
-                  e.what());
-  }
+  auto read = co_await read_after_cancel<std::string>("cancel " + view.record.id.text() + " is under way",
+                                                      text_after_wait(x, requested, view));
+  auto text = read.value_or(std::string{});
   if (text.empty()) {
     json_writer to;
     write_cancel(to, view, max_unproven_listed);

@@ -1,6 +1,5 @@
 // Turn aliases for existing clients (SURFACE 11): /api/turns/active and /api/turns/{id}/abort, in exactly their format.
 #include <nlohmann/json.hpp>
-#include <spdlog/spdlog.h>
 
 #include "gateway/cancel_perform.hpp"
 #include "gateway/presenter.hpp"
@@ -47,14 +46,12 @@ bool has_completed(const records::operation_record& row) {
                              : is_terminal(row.hot.now) && row.hot.now != status::cancelled;
 }
 
-/// The row after a cancel that was performed; nullopt if the store cannot tell, which leaves no doubt about the cancel.
+/// The row after a cancel that was performed; nullopt if the store cannot tell.
 awaitable<std::optional<records::operation_record>> row_after_cancel(exchange& x, operation_id id) {
-  try {
-    co_return co_await find_row(x.gw, id, lane::urgent);
-  } catch (const problem& p) {
-    spdlog::warn("turn {} is being stopped, and what became of it cannot be read: {}", id.text(), p.detail);
-  }
-  co_return std::nullopt;
+  using row = std::optional<records::operation_record>;
+  auto found =
+      co_await read_after_cancel<row>("turn " + id.text() + " is being stopped", find_row(x.gw, id, lane::urgent));
+  co_return found.value_or(std::nullopt);
 }
 
 /// Cancels the turn. False: it had already ended.

@@ -1,6 +1,4 @@
 // One task: read, cancelled, subscribed to.
-#include <spdlog/spdlog.h>
-
 #include "gateway/a2a/calls.hpp"
 #include "gateway/a2a/send_body.hpp"
 #include "gateway/a2a_error.hpp"
@@ -32,13 +30,10 @@ awaitable<task_facts> facts_of_kept(exchange& x, operation_id id, const served_a
 }
 
 /// A fault of the store after a cancel that was performed leaves no doubt about the cancel.
-awaitable<task_facts> facts_after_cancel(exchange& x, operation_id id, const served_agent& agent, bool is_performed) {
-  try {
-    co_return co_await facts_of_kept(x, id, agent);
-  } catch (const problem& p) {
-    if (!is_performed) throw;
-    spdlog::warn("task {} is being cancelled and cannot be read: {}", id.text(), p.detail);
-  }
+awaitable<task_facts> facts_after_cancel(exchange& x, operation_id id, const served_agent& agent) {
+  auto facts =
+      co_await read_after_cancel<task_facts>("task " + id.text() + " is being cancelled", facts_of_kept(x, id, agent));
+  if (facts) co_return std::move(*facts);
   throw problem{.code = error_code::storage_unavailable,
                 .detail = "the task is being cancelled, but its state cannot be read now; ask for it with GetTask"};
 }
@@ -72,12 +67,14 @@ awaitable<ordered_json> cancel_task(exchange& x, const json& params) {
   const auto id = co_await visible_task(x, agent, name);
   auto order = order_for(x, id, params);
   const auto done = co_await order_cancel(x.gw, std::move(order), service::may_target::live_target);
-  if (done)
+  if (done) {
     x.gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
-  else if (done.error().error.code != error_code::operation_not_found) // it has ended
-    throw from_refusal(done.error());
-  const auto facts = co_await facts_after_cancel(x, id, agent, done.has_value());
-  if (!done && is_over(status_of(facts).state))
+    const auto facts = co_await facts_after_cancel(x, id, agent);
+    co_return task_json(facts);
+  }
+  if (done.error().error.code != error_code::operation_not_found) throw from_refusal(done.error());
+  const auto facts = co_await facts_of_kept(x, id, agent); // it has ended
+  if (is_over(status_of(facts).state))
     throw a2a_error{task_not_cancelable, "the task is over: " + std::string(name_of_state(status_of(facts).state))};
   co_return task_json(facts);
 }
