@@ -311,13 +311,17 @@ void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& 
   const auto begun = std::chrono::steady_clock::now();
   const auto used = use_below(path(which), quota > 0 ? 2 * most_entries(quota) : ~0ULL);
   const auto over = std::chrono::steady_clock::now();
-  const bool is_there = ::access(path(which).c_str(), F_OK) == 0;
   lock.lock();
+  // Under the lock: a removal in between would come back as bytes that nobody measures again.
+  const bool is_there = ::access(path(which).c_str(), F_OK) == 0;
   measuring_.clear();
   const auto look_at = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
   if (!is_there) {
     // Somebody can have deleted it under a task.
-    if (const auto at = entries_.find(which); at != entries_.end()) at->second.look_at = look_at;
+    if (const auto at = entries_.find(which); at != entries_.end()) {
+      at->second.used = {};
+      at->second.look_at = look_at;
+    }
     return;
   }
   auto& entry = entries_[which];

@@ -47,9 +47,12 @@ def installed(name, packages):
     os.makedirs(os.path.dirname(home), exist_ok=True)
     fresh = tempfile.mkdtemp(dir=os.path.dirname(home))
     try:
-        done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", fresh, *packages],
-                              capture_output=True, text=True, timeout=420 if is_required() else 180)
-        if done.returncode != 0:
+        command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", fresh, *packages]
+        for _ in range(2):  # a registry can fail once
+            done = subprocess.run(command, capture_output=True, text=True, timeout=240 if is_required() else 180)
+            if done.returncode == 0 or not is_required():
+                break
+        if done.returncode != 0 and not complete():
             go_without(f"npm cannot install {packages}, perhaps without a network: {done.stderr[-300:]}")
         if not complete():
             os.rename(fresh, home)

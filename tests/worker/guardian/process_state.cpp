@@ -1,6 +1,7 @@
 // The state in /proc of a process that was killed.
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <fcntl.h>
 #include <sched.h>
 #include <string>
 #include <sys/wait.h>
@@ -76,14 +77,19 @@ TEST_CASE("a process that an exec has not yet let go is neither executed nor los
 
 TEST_CASE("a process killed before its exec never executed, and one that executed did", "[processes]") {
   for (const bool executes : {false, true}) {
+    int ready[2];
+    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
     const pid_t pid = ::fork();
+    REQUIRE(pid >= 0); // a kill of -1 would reach every process
     if (pid == 0) {
       if (executes) ::execl("/bin/sleep", "sleep", "1000", nullptr);
+      if (executes) ::_exit(1);
       for (;;) ::pause();
     }
-    if (executes) {
-      while (exec_progress_of(stat_of(pid)) != exec_progress::executed) ::sched_yield();
-    }
+    ::close(ready[1]);
+    char end = 0;
+    if (executes) CHECK(::read(ready[0], &end, 1) == 0); // the exec closes it
+    ::close(ready[0]);
     ::kill(pid, SIGKILL);
     CHECK(never_executed(pid) != executes);
     ::waitpid(pid, nullptr, 0);
