@@ -33,6 +33,7 @@ constexpr int most_levels = 200;
 // A running task is looked at this often, but measuring takes at most a twentieth of the thread's time.
 constexpr auto look_every = 2s;
 constexpr int rest_factor = 20;
+
 void add_use(int folder, int levels, std::uint64_t most_counted, workspace_use& sum) { // takes the descriptor
   DIR* entries = ::fdopendir(folder);
   if (!entries) {

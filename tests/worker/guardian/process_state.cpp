@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fcntl.h>
-#include <sched.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
