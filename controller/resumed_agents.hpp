@@ -15,6 +15,8 @@ class resumed_agents {
   /// Ends everything below it whose agent is gone: as stopped if it was told to stop, else as `interrupted`. Not
   /// itself.
   virtual void interrupt_below(const operation_id& id, moment now) = 0;
+  /// By the turn with everything below it so far, calls that the restart cut included.
+  virtual tree_cost used_by(const operation_id& turn) const = 0;
 };
 
 resumed_agents& resumed_of(ledger& l);

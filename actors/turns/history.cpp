@@ -89,7 +89,6 @@ assistant_message answer_of(const records::kept_message& m) {
 void add_to(actors::turn_past& past, const records::kept_message& answer) {
   const auto& m = answer.message;
   if (!m.text.empty()) past.text += (past.text.empty() ? "" : std::string(actors::answer_separator)) + m.text;
-  past.usage += m.usage;
   past.model_calls += 1;
   past.tool_calls += answer.calls.size();
   past.was_cut = m.interrupted;

@@ -116,15 +116,14 @@ std::optional<fault> read_sub_agents(store_reader& store, const operation_id& ag
   });
 }
 
-/// No answer holds the tokens of its summaries.
-std::optional<fault> read_summaries(store_reader& store, const operation_id& agent, left_work& left) {
+/// No answer holds the tokens of summaries, of calls that were cut, or of an answer that a crash lost.
+std::optional<fault> read_model_calls(store_reader& store, const operation_id& agent, left_work& left) {
   records::operation_filter f;
   f.parents = {agent};
   f.kinds = {kind::model_call};
   f.want_live = false;
-  return for_each_operation(store, std::move(f), [&left](const records::operation_record& row) {
-    if (row.title == summary_title) left.summaries += usage_of(row.hot.result);
-  });
+  return for_each_operation(store, std::move(f),
+                            [&left](const records::operation_record& row) { left.asked += usage_of(row.hot.result); });
 }
 
 /// The row that the call's own work has; none: nothing of it began.
@@ -178,7 +177,7 @@ result<left_work> read_left_work(store_reader& store, const records::operation_r
   if (auto why = read_calls(store, reported, left)) return tl::unexpected(*why);
   if (auto why = read_shown(store, agent.id, left)) return tl::unexpected(*why);
   if (auto why = read_sub_agents(store, agent.id, left)) return tl::unexpected(*why);
-  if (auto why = read_summaries(store, agent.id, left)) return tl::unexpected(*why);
+  if (auto why = read_model_calls(store, agent.id, left)) return tl::unexpected(*why);
   return left;
 }
 
@@ -201,7 +200,7 @@ result<std::vector<records::kept_message>> read_aside(store_reader& store, const
 resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now) {
   using state = actors::met_call::state;
   resume_plan plan;
-  plan.below = left.summaries;
+  reported.past.usage = left.asked;
   for (const auto& row : left.sub_agents) plan.below += usage_of(row.hot.result);
   // The watchers may lack the last results.
   if (const auto* results = reported.messages.empty() ? nullptr : std::get_if<tool_results>(&reported.messages.back());

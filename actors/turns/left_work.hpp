@@ -34,7 +34,7 @@ struct left_work {
   std::set<std::string> shown_starts, shown_ends;    ///< calls whose tool_start, tool_result was published
   std::uint64_t text_points = 0, thought_points = 0; ///< code points that were published
   std::vector<records::operation_record> sub_agents; ///< that have ended, of earlier calls: their usage counts
-  model_usage summaries;                             ///< the tokens of the agent's own
+  model_usage asked;                                 ///< by its own model calls that have ended, cut ones included
 };
 
 struct named_task {
@@ -59,7 +59,7 @@ struct resume_plan {
   std::map<operation_id, std::string> names;
   std::vector<operation_id> asking;  ///< of `names`: calls that ask people
   std::vector<operation_id> unknown; ///< calls whose fate nobody knows
-  model_usage below;                 ///< of sub-agents that have ended, and of summaries
+  model_usage below;                 ///< of sub-agents that have ended
 };
 /// Decides for each call without a result; completes `reported` with it. Pure.
 resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now);

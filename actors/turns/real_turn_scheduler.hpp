@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/decisions.hpp"
@@ -106,7 +105,8 @@ class real_turn_scheduler final : public turn_scheduler {
   mutable std::mutex guard_;
   std::unordered_map<operation_id, scope_path> places_; ///< of queued turns
   std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
-  std::unordered_set<operation_id> returning_; ///< turns from before a restart that have no agent yet
+  /// Turns from before a restart that have no agent yet, with what they have used.
+  std::unordered_map<operation_id, tree_cost> returning_;
 };
 
 } // namespace quell::controller::turns

@@ -134,9 +134,6 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   const auto limits = budget_of(row.kind_data).value_or(limits_of(agent->budget, {}));
   who.tree = std::make_shared<turn_tree>(next.turn, limits, agent->budget.width);
   auto plan = left ? plan_resume(for_model, *left, who.tools, runtime_->core.now()) : resume_plan{};
-  auto used = for_model.past.usage;
-  used += plan.below;
-  if (left) who.tree->note({for_model.past.model_calls, used}); // until the core's sum comes with a call's end
   auto started_text = left ? turn_resumed(resumed_from(for_model)) : turn_started(who.operation, who.kind_data);
   auto event = agent_runtime::event_of(who, started_text.type, std::move(started_text.data));
   auto step = left ? resuming(next.turn, for_model, plan, std::move(event))
@@ -150,6 +147,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
                  plan = std::move(plan)](const commands::turn_begun& begun) mutable {
     if (!begun.may_run) return;
     who.began = begun.began;
+    who.tree->note(begun.used);
     actors::agent_start start;
     start.so_far = std::move(for_model.messages);
     start.resumes = next.resumes;

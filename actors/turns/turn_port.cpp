@@ -49,7 +49,7 @@ turn_now turn_port::tokens_of() const {
   const auto sum = who_.tree->cost();
   const std::lock_guard lock(guard_);
   auto now = now_;
-  now.usage = sum.calls > 0 ? sum.usage : past_usage_;
+  now.usage = sum.usage;
   now.model_calls = sum.calls;
   return now;
 }
@@ -68,7 +68,6 @@ void turn_port::adopt_past(const actors::turn_past& past) {
   const std::lock_guard lock(guard_);
   now_.text = past.text.substr(0, past.text.size() - past.unsaid.size()); // the rest will be said
   now_.tool_calls = past.tool_calls;
-  past_usage_ = past.usage;
 }
 
 void turn_port::adopt_context(kept_context context) {

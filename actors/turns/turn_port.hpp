@@ -133,7 +133,6 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::uint32_t sub_agents_ = 0;
   std::string requested_model_; ///< the configured name of the model that the open call asks
   model_usage below_;           ///< of its sub-agents that have ended, and of summaries
-  model_usage past_usage_;      ///< from before a restart, as far as the messages know it
   kept_context kept_;
   std::vector<user_message> steering_;    ///< stored with the newest model call, and not told yet
   std::string expected_;                  ///< use of the next model call; the agent's thread

@@ -116,6 +116,12 @@ std::optional<turn_now> real_turn_scheduler::look(const operation_id& turn) cons
   std::shared_ptr<turn_port> port;
   {
     const std::lock_guard lock(guard_);
+    if (const auto returns = returning_.find(turn); returns != returning_.end()) {
+      turn_now now;
+      now.usage = returns->second.usage;
+      now.model_calls = returns->second.calls;
+      return now;
+    }
     const auto at = running_.find(turn);
     if (at == running_.end()) return std::nullopt;
     port = at->second;
@@ -129,10 +135,8 @@ void real_turn_scheduler::pick_up() {
   message_router_->pick_up();
   const auto enter = [this](const commands::picked_up& found) {
     const std::lock_guard lock(guard_);
-    for (const auto& q : found.open) {
-      places_.emplace(q.turn, q.scope);
-      if (q.resumes) returning_.insert(q.turn);
-    }
+    for (const auto& q : found.open) places_.emplace(q.turn, q.scope);
+    for (const auto& [turn, used] : found.used) returning_.emplace(turn, used);
   };
   const auto go_on = [this](const commands::picked_up& found) {
     runtime_->background_reads->run(

@@ -18,6 +18,7 @@ begin_turn::answer apply(const begin_turn& command, const context& with) {
   answer.began = with.now.boot;
   if (seen && seen->hot.started_at && *seen->hot.started_at < with.now.wall)
     answer.began = with.now.boot - (with.now.wall - *seen->hot.started_at);
+  answer.used = resumed.used_by(command.turn);
   answer.may_run = local.start_local(command.turn, with.now).has_value();
   if (!answer.may_run) {
     resumed.interrupt_below(command.turn, with.now);

@@ -9,6 +9,7 @@
 
 #include "controller/commands/context.hpp"
 #include "controller/local_operations.hpp"
+#include "controller/model_costs.hpp"
 #include "controller/records/records.hpp"
 
 namespace quell::controller::commands {
@@ -17,6 +18,7 @@ struct turn_begun {
   bool may_run = false;
   boot_time began{};                 ///< which for a turn that was resumed was before the restart
   std::vector<operation_id> stopped; ///< calls of its last answer that have ended
+  tree_cost used;                    ///< by a turn that goes on, before it does
 };
 
 struct begin_turn {

@@ -4,6 +4,7 @@
 #include "controller/commands/description.hpp"
 #include "controller/ledger.hpp"
 #include "controller/local_operations.hpp"
+#include "controller/resumed_agents.hpp"
 
 namespace quell::controller::commands {
 
@@ -14,6 +15,7 @@ pick_up_turns::answer apply(const pick_up_turns& command, const context& with) {
   for (const auto& open : local.open_turns()) {
     turns::queued_turn turn{open.id, open.scope, open.has_started};
     if (with.talks.enter(turn)) found.first.push_back(turn);
+    if (turn.resumes) found.used.emplace_back(turn.turn, resumed_of(with.operations).used_by(turn.turn));
     found.open.push_back(std::move(turn));
   }
   found.interrupted = local.interrupted();

@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/commands/context.hpp"
 #include "controller/conversations.hpp"
+#include "controller/model_costs.hpp"
 
 namespace quell::controller::commands {
 
@@ -15,6 +17,8 @@ struct picked_up {
   std::vector<turns::queued_turn> open;  ///< oldest first
   std::vector<turns::queued_turn> first; ///< those that may begin now
   std::vector<operation_id> interrupted; ///< turns and sub-agents, oldest first
+  /// Of `open`: those that go on, with what they have used.
+  std::vector<std::pair<operation_id, tree_cost>> used;
 };
 
 struct pick_up_turns {

@@ -112,6 +112,7 @@ class live_ledger final : public ledger,
   std::vector<operation_id> interrupted() override;
   bool resume(const operation_id& id) override;
   void interrupt_below(const operation_id& id, moment now) override;
+  tree_cost used_by(const operation_id& turn) const override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;
   bool is_below_turn_in(const operation_id& id, const scope_path& scope) const override;

@@ -41,6 +41,14 @@ std::string cut_result(const model_usage& used) {
   return to.close_object().close_object().take();
 }
 
+/// The event of such a call, as its agent would have said it.
+std::string cut_event(const records::operation_record& call, const model_usage& used) {
+  http::json_writer to;
+  to.open_object().field("operation", call.id).field("model", call.name).key("usage").open_object();
+  write_usage(to, used);
+  return to.close_object().close_object().take();
+}
+
 } // namespace
 
 std::optional<refusal> live_ledger::refuse_budget(const create_order& order, const scope_path& scope,
@@ -152,11 +160,21 @@ void live_ledger::charge_cut_call(const records::operation_record& call, moment 
   if (x == none || !expected) return;
   add_cost({call.scope, call.owner.id, expected->agent, call.name, expected->usage}, now);
   details(x).result = cut_result(expected->usage);
-  index turn = operation_parent(x);
+  auto news = cut_event(call, expected->usage);
+  const index agent = operation_parent(x);
+  index turn = agent;
   while (turn != none && operations_[turn].kind != quell::kind::turn) turn = operation_parent(turn);
-  if (turn == none || operations_[turn].is_over()) return; // a summary that a person asked for
-  const auto& of = tree_costs_.add(operations_[turn].id, expected->usage);
-  effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.kept_calls(), of.used}});
+  if (turn != none) { // else it is a summary that a person asked for
+    const auto& of = tree_costs_.add(operations_[turn].id, expected->usage);
+    effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.kept_calls(), of.used}});
+    news = with_member(news, "tree", usage_text(of));
+  }
+  write_event_data(event_type::model_usage, std::move(news), agent == none ? x : agent, now);
+}
+
+tree_cost live_ledger::used_by(const operation_id& turn) const {
+  const auto* of = tree_costs_.find(turn);
+  return of == nullptr ? tree_cost{} : tree_cost{of->calls, of->used};
 }
 
 } // namespace quell::controller::live

@@ -122,7 +122,8 @@ TEST_CASE("the work of each call is found, however much another call has started
   CHECK(left->calls[1].below[0].id == store.rows.back().id);
 }
 
-TEST_CASE("the tokens of all summaries count after a restart, not only those of the newest", "[turns]") {
+TEST_CASE("the tokens of all calls count after a restart: of answers, of summaries, and of those that were cut",
+          "[turns]") {
   busy_store store;
   records::operation_record agent;
   agent.id = operation_id::fresh();
@@ -132,11 +133,17 @@ TEST_CASE("the tokens of all summaries count after a restart, not only those of 
     row.seq = seq;
     row.kind = kind::model_call;
     row.parent = agent.id;
-    row.title = summary_title;
+    row.title = seq % 2 == 0 ? std::string(summary_title) : "model call 1";
+    row.hot.now = seq % 3 == 0 ? status::failed : status::completed;
     row.hot.result = R"({"usage":{"input_tokens":2,"output_tokens":1}})";
     store.rows.push_back(std::move(row));
   }
   const auto left = read_left_work(store, agent, {});
   REQUIRE(left);
-  CHECK(left->summaries.input_tokens == 3'000);
+  CHECK(left->asked.input_tokens == 3'000);
+  model_history reported;
+  reported.past.usage.input_tokens = 7; // which the rows have, too
+  const auto plan = plan_resume(reported, *left, {}, {});
+  CHECK((reported.past.usage.input_tokens == 3'000 && reported.past.usage.output_tokens == 1'500));
+  CHECK(plan.below == model_usage{});
 }
