@@ -96,8 +96,13 @@ class running_gateway : public gateway {
     if (!options.admin_token.empty()) context_->admin_hash = token_hash(options.admin_token);
     restore_sign_ins(*context_);
     context_->shared->push = a2a::start_push(context_, [this] { return counted(); });
-    context_->controller.on_event([whole_context = context_](const committed_event& e) {
-      if (!is_of_this_moment(e.event)) whole_context->metrics.on_event(e.event);
+    const bool is_use_apart = static_cast<bool>(options.model_use);
+    if (is_use_apart)
+      options.model_use(
+          [whole_context = context_](const records::event_record& e) { whole_context->metrics.on_event(e); });
+    context_->controller.on_event([whole_context = context_, is_use_apart](const committed_event& e) {
+      const bool is_counted_there = is_use_apart && e.event.type == event_type::model_usage;
+      if (!is_counted_there && !is_of_this_moment(e.event)) whole_context->metrics.on_event(e.event);
       for (auto* each : threads_of(*whole_context)) each->hub.publish(e.event);
       whole_context->shared->push->on_event(e.event);
     });
@@ -138,6 +143,7 @@ class running_gateway : public gateway {
       if (context_->store) context_->store->stop();
       return;
     }
+    if (context_->options.model_use) context_->options.model_use([](const records::event_record&) {});
     context_->controller.on_event([](const committed_event&) {});
     context_->controller.on_signal([](const external_signal&) {});
     context_->stopping = true;

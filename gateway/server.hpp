@@ -78,6 +78,9 @@ struct gateway_options {
   std::size_t max_lag_events = 10'000;             ///< of one watcher
   unsigned readers = 2;                            ///< threads for reads of the store
   std::function<journal_meter::numbers()> journal; ///< for metrics; empty: they leave it out
+  /// For metrics: gives the newest listener the events of what model calls use, those before it too, which the recovery
+  /// wrote. Empty: only those that come while the gateway runs are counted.
+  std::function<void(std::function<void(const records::event_record&)>)> model_use;
   /// For metrics: how often each command was given to the core, by name. Empty: they leave it out.
   std::function<std::vector<std::pair<std::string_view, std::uint64_t>>()> commands;
   std::function<std::uint64_t()> forbidden_moves; ///< for metrics: see commit_gate_edges::move_forbidden

@@ -17,6 +17,7 @@
 #include "controller/commands/command_request.hpp"
 #include "gateway/journal_meter.hpp"
 #include "gateway/sealed_secret.hpp"
+#include "gateway/server.hpp"
 #include "gateway/webhooks/webhooks.hpp"
 #include "protocol/codec.hpp"
 #include "protocol/socket.hpp"
@@ -36,7 +37,8 @@ class real_edges final : public commit_gate_edges {
   std::atomic<turns::turn_scheduler*> turn_scheduler = nullptr;
   std::atomic<webhooks::outgoing*> webhooks = nullptr;
   std::atomic<voice::voice_host*> voice = nullptr;
-  chat::event_tap chats; ///< receives events from the beginning, including those of a restart
+  chat::event_tap chats;     ///< receives events from the beginning, including those of a restart
+  chat::event_tap model_use; ///< the same of the use of model calls alone, for metrics
   std::function<void(const fault&)> on_failure;
   std::string secret_key; ///< for the secrets of tasks
 
@@ -54,6 +56,15 @@ class real_edges final : public commit_gate_edges {
     const auto ticket = journal->submit(std::move(batch));
     meter.submitted(ticket, rows, at, clock_now().boot);
     return ticket;
+  }
+  /// Gives the gateway what it measures here; it ends before this.
+  void measure(gateway_options& of) {
+    of.changes = changes;
+    of.activity = activity;
+    of.journal = [this] { return meter.now(); };
+    of.model_use = [this](auto listener) { model_use.open(std::move(listener)); };
+    of.commands = [this] { return commands.now(); };
+    of.forbidden_moves = [this] { return forbidden_moves.load(); };
   }
   void command_given(const command& what) override {
     commands.count(what);
@@ -78,6 +89,7 @@ class real_edges final : public commit_gate_edges {
     if (auto* s = turn_scheduler.load()) s->on_event(event);
     if (auto* v = voice.load()) v->on_event(event);
     chats.on_event(event);
+    if (event.type == event_type::model_usage) model_use.on_event(event);
     if (auto* w = webhooks.load()) w->on_event(event);
   }
   /// To those who watch now; the event is not stored.

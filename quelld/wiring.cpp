@@ -290,8 +290,7 @@ result<void> process::start_gateway() {
   const auto& s = options_.configuration.settings;
   gateway_options g;
   set_options(g, s);
-  g.changes = edges_.changes;
-  g.activity = edges_.activity;
+  edges_.measure(g);
   g.admin_token = secrets_.admin_token;
   g.task_token_key = secrets_.task_token_key;
   g.tokens = tokens_;
@@ -299,9 +298,6 @@ result<void> process::start_gateway() {
   g.commit = options_.commit;
   g.started_at = clock_now().wall;
   g.is_stop_word = stops_in_a_place(configuration_.words());
-  g.journal = [this] { return edges_.meter.now(); };
-  g.commands = [this] { return edges_.commands.now(); };
-  g.forbidden_moves = [this] { return edges_.forbidden_moves.load(); };
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
