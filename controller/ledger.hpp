@@ -18,6 +18,7 @@
 #include "controller/orders.hpp"
 #include "controller/records/entries.hpp"
 #include "controller/records/recovered_state.hpp"
+#include "controller/slot_limits.hpp"
 #include "controller/tree_page.hpp"
 
 namespace quell::controller {
@@ -38,6 +39,7 @@ struct ledger_settings {
   std::size_t max_turns_per_author = 0;
   std::size_t max_turns_per_scope = 0;
   std::uint32_t max_slots_per_guild = 0; ///< held at once on all workers
+  slots_by_guild max_slots_of_guilds{};  ///< instead of it, for these
   milliseconds worker_lease{10000};      ///< for dead_by of tasks without their own
   milliseconds longest_lease{60000};     ///< the longest lease that a worker ever gets: a handover's
   std::size_t leaves_per_step = 1'000;   ///< how many operations one `step` stops
@@ -142,8 +144,14 @@ class ledger {
   virtual bool is_placeable(const operation_id& id) const = 0;
   /// False: the guild of this pending task holds as many slots as it may. Ask again once `guild_room` has grown.
   virtual bool may_take_slots(const operation_id& id) = 0;
-  /// Grows when a guild for which that was false gives slots back.
+  /// Grows when a guild for which that was false has room again.
   virtual std::uint64_t guild_room() const = 0;
+  /// Replaces `max_slots_of_guilds`. Tasks that run go on; nothing new starts in a guild that holds too many.
+  virtual void limit_slots(slots_by_guild of_guilds) = 0;
+  /// Grows when pending tasks must wait in other lines than those in which they were offered: ask `need_of` for each.
+  virtual std::uint64_t moves_of_lines() const = 0;
+  /// nullptr: it can not be placed (any more).
+  virtual const requirement* need_of(const operation_id& id) const = 0;
   virtual void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) = 0;
   virtual void started(const std::string& worker, const wire::task_started& m, moment now) = 0;
   virtual void stopping(const std::string& worker, const wire::task_stopping& m, moment now) = 0;

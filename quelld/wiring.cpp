@@ -213,6 +213,7 @@ void process::start_actor() {
   commit_gate_settings c;
   set_options(c.ledger, s);
   c.ledger.costs = options_.configuration.turns.costs;
+  c.ledger.max_slots_of_guilds = turns::slots_of_guilds(options_.configuration.turns.chat);
   c.ledger.worker_lease = s.workers_lease;
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};

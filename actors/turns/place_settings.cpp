@@ -64,6 +64,13 @@ costs::tree_limits limits_in(const chat_options& everywhere, const scope_path& s
   return limits;
 }
 
+slots_by_guild slots_of_guilds(const chat_options& everywhere) {
+  slots_by_guild all;
+  for (const auto& p : everywhere.places)
+    if (p.slots > 0) all.emplace(p.scope.text(), p.slots);
+  return all;
+}
+
 words_by_place::words_by_place(const chat_options& options)
     : everywhere_(std::make_shared<const chat::cancel_words>(options.words, options.bot_names)) {
   std::map<std::string, shared_words> known;

@@ -10,6 +10,7 @@
 
 #include "actors/turns/cancel_words.hpp"
 #include "controller/costs/limits.hpp"
+#include "controller/slot_limits.hpp"
 #include "protocol/scope.hpp"
 
 namespace quell::controller::turns {
@@ -17,7 +18,7 @@ namespace quell::controller::turns {
 struct chat_options;
 
 /// `[[place]]`. Words and names add to those of the places above it and of `[chat]`; `approvers` and `agents` replace
-/// them; of budgets the smallest holds, and a channel must be open in every place above it.
+/// them; of budgets the smallest holds, and a channel must be open in every place above it. Only guilds have `slots`.
 struct place_settings {
   scope_path scope;
   chat::vocabulary words;
@@ -27,6 +28,7 @@ struct place_settings {
   std::vector<std::string> agents; ///< that answer there, the first if none is named; empty: as above
   std::optional<std::vector<std::string>> channels{}; ///< segments directly below where people may speak; absent: all
   costs::tree_limits budget{};                        ///< of each turn there
+  std::uint32_t slots = 0; ///< of workers that the guild holds at once; 0: `limits.slots_per_guild`
   friend bool operator==(const place_settings&, const place_settings&) = default;
 };
 
@@ -39,6 +41,9 @@ const std::vector<std::string>* agents_in(const chat_options& everywhere, const 
 const place_settings* closed_by(const chat_options& everywhere, const scope_path& scope);
 /// `limits`, and what the places above `scope` allow a turn, whichever is smaller.
 costs::tree_limits limits_in(const chat_options& everywhere, const scope_path& scope, costs::tree_limits limits);
+
+/// The guilds that have a number of their own.
+slots_by_guild slots_of_guilds(const chat_options& everywhere);
 
 /// The cancel words of every place. Places with the same words share them. Any thread.
 class words_by_place {

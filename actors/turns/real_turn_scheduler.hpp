@@ -67,10 +67,7 @@ class real_turn_scheduler final : public turn_scheduler {
   std::shared_ptr<agent_runtime> runtime() override { return runtime_; }
   lost_clients* clients() override { return clients_.get(); }
   mcp_accounts* accounts() override { return &runtime_->mcp->accounts(); }
-  void reload(turn_settings settings) override {
-    runtime_->settings.set(std::move(settings));
-    message_router_->reload();
-  }
+  void reload(turn_settings settings) override;
   void stop() override;
   void pick_up();
 

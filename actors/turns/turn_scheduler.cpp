@@ -9,6 +9,7 @@
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/end_local.hpp"
 #include "controller/commands/leave_turn.hpp"
+#include "controller/commands/limit_slots.hpp"
 #include "controller/commands/pick_up_turns.hpp"
 #include "controller/commands/stop_local.hpp"
 #include "integrations/search/search_client.hpp"
@@ -66,6 +67,12 @@ void real_turn_scheduler::end_below_returning(const operation_id& stopped, store
   if (!row || !*row || !(*row)->parent) return;
   using reach = commands::end_local::reach;
   runtime_->core.execute({commands::end_local{stopped, {status::failed}, reach::with_all_below}, {}});
+}
+
+void real_turn_scheduler::reload(turn_settings settings) {
+  runtime_->core.execute({commands::limit_slots{slots_of_guilds(settings.chat)}, {}});
+  runtime_->settings.set(std::move(settings));
+  message_router_->reload();
 }
 
 bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {

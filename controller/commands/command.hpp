@@ -34,6 +34,7 @@
 #include "controller/commands/find_session_stops.hpp"
 #include "controller/commands/keep_message.hpp"
 #include "controller/commands/leave_turn.hpp"
+#include "controller/commands/limit_slots.hpp"
 #include "controller/commands/note_call_outcome.hpp"
 #include "controller/commands/note_late_report.hpp"
 #include "controller/commands/note_turn_begun.hpp"
@@ -74,7 +75,7 @@ using command_variant =
                  commands::pick_up_turns, commands::acknowledge_stop, commands::start_background,
                  commands::take_message, commands::note_turn_begun, commands::leave_turn, commands::open_model_call,
                  commands::close_model_call, commands::add_cost, commands::store_summary, commands::rewrite_history,
-                 commands::begin_history_change, commands::open_steered_call>;
+                 commands::begin_history_change, commands::open_steered_call, commands::limit_slots>;
 
 /// A class of its own, so that other headers can declare it.
 struct command : command_variant {

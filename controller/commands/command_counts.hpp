@@ -14,7 +14,7 @@ struct command;
 
 class command_counts {
  public:
-  static constexpr std::size_t size = 49; ///< how many commands there are; checked where the variant is known
+  static constexpr std::size_t size = 50; ///< how many commands there are; checked where the variant is known
   using names = std::array<std::string_view, size>;
 
   void count(const command& what);

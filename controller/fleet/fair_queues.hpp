@@ -161,6 +161,14 @@ class fair_queues {
     head_.reset();
   }
 
+  /// Moves all tasks to the end of `to`; none is chosen any more.
+  void empty_into(std::vector<entry>& to, turn_counts& turns) {
+    if (head_) turns.take_back(*head_);
+    for (const auto& [guild, authors] : guilds_)
+      for (const auto& [author, queue] : authors) to.insert(to.end(), queue.entries.begin(), queue.entries.end());
+    *this = {};
+  }
+
   /// Removes what `is_stale`, except the chosen task.
   template <class Test>
   void sweep(Test is_stale) {

@@ -10,9 +10,8 @@ namespace {
 constexpr std::size_t max_drops = 10'000;   // stale heads dropped per call: about a millisecond
 constexpr std::size_t guilds_in_a_drop = 8; // guilds that a choice looks at in the time of one drop
 constexpr std::size_t max_notes = 4096;     // waiting tasks that receive their reason per call
-constexpr const char* no_room =
-    "its guild, or the token that started it, holds as many slots as limits.slots_per_guild "
-    "lets one hold";
+constexpr const char* no_room = "its guild, or the token that started it, holds as many slots as it may "
+                                "(limits.slots_per_guild, or slots of its [[place]])";
 } // namespace
 
 void placement::enqueue(const requirement& need, const operation_id& id) {
@@ -40,6 +39,7 @@ void placement::roster_changed(const member* gone) {
 }
 
 bool placement::place(moment now, const std::function<void(member&, wire::start)>& start) {
+  change_lines();
   wake_rested();
   if (retry_) {
     retry_ = false;
@@ -119,6 +119,21 @@ void placement::wake_rested() {
     q.entries.wake(turns_);
     if (!had_head && q.entries.has_head()) make_ready(q);
   }
+}
+
+void placement::change_lines() {
+  const auto moves = ledger_.moves_of_lines();
+  if (moves == std::exchange(lines_seen_, moves)) return;
+  std::vector<fair_queues::entry> all;
+  for (auto& [need, q] : queues_) {
+    release(q);
+    q.entries.empty_into(all, turns_);
+  }
+  ready_.clear();
+  queues_.clear();
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  for (const auto& one : all)
+    if (const auto* need = ledger_.need_of(one.id)) enqueue(*need, one.id);
 }
 
 void placement::forget(waiting_queue& q) {

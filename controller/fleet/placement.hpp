@@ -5,8 +5,8 @@
 // A large head could wait for ever while small tasks take each slot that becomes free. So a queue whose head was passed
 // over often enough reserves one worker: nothing younger is placed there until the head fits.
 //
-// Tasks of a guild that holds as many slots as it may (`limits.slots_per_guild`) rest until it gives some back: they
-// take no turns, and keep nobody else waiting.
+// Tasks of a guild that holds as many slots as it may (`limits.slots_per_guild`, or `slots` of its `[[place]]`) rest
+// until it gives some back: they take no turns, and keep nobody else waiting.
 //
 // Entries that must no longer start stay in their queue until they reach its head or the queue is swept (amortised O(1)
 // each): a cancel of 100,000 queued tasks costs nothing here.
@@ -77,6 +77,8 @@ class placement {
   /// The guild of its head has no room: the next task is chosen, or none is left.
   void rest(waiting_queue& q);
   void wake_rested();
+  /// Guilds have a limit now and had none, or the reverse: everybody waits anew, in the same order.
+  void change_lines();
   /// It is ready for its next task, or waits for room.
   void go_on(waiting_queue& q);
   void reserve(waiting_queue& q);
@@ -93,7 +95,8 @@ class placement {
   turn_counts turns_;
   std::uint64_t placements_ = 0;
   std::uint64_t roster_version_ = 1;
-  std::uint64_t room_seen_ = 0; ///< `ledger::guild_room` when those that rest were woken last
+  std::uint64_t room_seen_ = 0;  ///< `ledger::guild_room` when those that rest were woken last
+  std::uint64_t lines_seen_ = 0; ///< `ledger::moves_of_lines` when they were changed last
   bool retry_ = false;
   bool notes_due_ = false;
 };

@@ -85,6 +85,9 @@ class live_ledger final : public ledger,
   std::size_t live_count() const override { return operations_.size(); }
   bool may_take_slots(const operation_id& id) override;
   std::uint64_t guild_room() const override { return operations_.guild_room(); }
+  void limit_slots(slots_by_guild of_guilds) override { operations_.limit_slots(std::move(of_guilds)); }
+  std::uint64_t moves_of_lines() const override { return operations_.moves_of_lines(); }
+  const requirement* need_of(const operation_id& id) const override;
   std::uint32_t slots_on(const std::string& worker) const override;
   std::uint64_t live_on(const std::string& worker) const override;
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
@@ -341,7 +344,8 @@ class live_ledger final : public ledger,
 
   std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
   scope_tree scopes_;
-  operation_table operations_{scopes_, settings_.min_containment, settings_.max_slots_per_guild};
+  operation_table operations_{
+      scopes_, settings_.min_containment, {settings_.max_slots_per_guild, settings_.max_slots_of_guilds}};
   cancel_runs runs_{operations_, scopes_};
   external_leases leases_{operations_};
   interner<std::string> workers_; ///< never released: as many as were ever enrolled

@@ -80,9 +80,7 @@ index operation_table::add(const records::operation_record& r) {
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   if (n.kind == quell::kind::task) {
-    auto need = requirement_of(r);
-    if (most_slots_ > 0) need.guild_queue = static_cast<std::uint16_t>(guild_lines_.hold(guild_of(x)));
-    n.need = needs_.hold(need);
+    n.need = needs_.hold(requirement_of(r));
     n.spec = spec_blob(r.task);
   }
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
@@ -104,12 +102,13 @@ index operation_table::add(const records::operation_record& r) {
   return x;
 }
 
-requirement operation_table::requirement_of(const records::operation_record& r) const {
+/// It enters the line of its guild.
+requirement operation_table::requirement_of(const records::operation_record& r) {
   return {r.task.worker,
           r.task.on,
           r.task.slots,
           r.task.least_containment ? r.task.least_containment : least_,
-          queue_of_guild(guild_with(r.via_token_id, r.scope)),
+          shares_.enter(guild_with(r.via_token_id, r.scope)),
           queue_of_author(r.owner.id)};
 }
 
@@ -119,48 +118,31 @@ void operation_table::count_turn(const operation_node& n, std::int64_t change) {
   scopes_.count_turns(n.scope, change);
 }
 
-/// Exact, unlike the line of `requirement_of`: two guilds can meet in one, but not in one limit.
+/// Two guilds can meet in one line of those without a limit, but not in one limit.
 std::string operation_table::guild_of(index x) const { return guild_with(token_of(x), scopes_[nodes_[x].scope].path); }
 
-bool operation_table::may_take_slots(index x) {
-  if (most_slots_ == 0 || slots_of(x) == 0) return true;
-  auto guild = guild_of(x);
-  const auto held = guild_slots_.find(guild);
-  if (held == guild_slots_.end()) return true;
-  const auto first = first_in_guild_.find(guild);
-  if (first != first_in_guild_.end() && first->second != x) return false;
-  if (std::uint64_t{held->second} + slots_of(x) <= most_slots_) return true;
-  first_in_guild_.insert_or_assign(std::move(guild), x);
-  return false;
+void operation_table::limit_slots(slots_by_guild of_guilds) {
+  if (of_guilds == shares_.limits()) return;
+  const auto before = shares_.limit(std::move(of_guilds));
+  if (shares_.is_for_all()) return;
+  for (index x = 0; x < nodes_.end_index(); ++x) {
+    if (nodes_[x].seq == 0 || nodes_[x].need == none) continue;
+    const auto guild = guild_of(x);
+    if (before.contains(guild) != shares_.limits().contains(guild)) move_line(x);
+  }
 }
 
-void operation_table::take_slots(index x) {
-  if (most_slots_ > 0 && slots_of(x) > 0) guild_slots_[guild_of(x)] += slots_of(x);
-}
-
-void operation_table::give_slots_back(index x) {
-  if (most_slots_ == 0 || slots_of(x) == 0) return;
+/// Its guild has a limit now and had none, or the reverse.
+void operation_table::move_line(index x) {
+  operation_node& n = nodes_[x];
   const auto guild = guild_of(x);
-  const auto held = guild_slots_.find(guild);
-  held->second -= slots_of(x);
-  const auto left = held->second;
-  if (left == 0) guild_slots_.erase(held);
-  const auto first = first_in_guild_.find(guild);
-  if (first == first_in_guild_.end() || (left > 0 && std::uint64_t{left} + slots_of(first->second) > most_slots_))
-    return;
-  first_in_guild_.erase(first);
-  ++guild_room_;
-}
-
-/// A task is over.
-void operation_table::leave_line(index x) {
-  if (most_slots_ == 0 || nodes_[x].need == none) return;
-  const auto guild = guild_of(x);
-  guild_lines_.release(guild_lines_.find(guild));
-  const auto first = first_in_guild_.find(guild);
-  if (first == first_in_guild_.end() || first->second != x) return;
-  first_in_guild_.erase(first);
-  ++guild_room_;
+  shares_.leave(guild, x);
+  auto need = needs_[n.need];
+  need.guild_queue = shares_.enter(guild);
+  const index old = std::exchange(n.need, needs_.hold(need));
+  needs_.release(old);
+  if (n.is_held()) shares_.take(guild, slots_of(x));
+  ++moves_of_lines_;
 }
 
 /// Puts it in front of its parent's other children.
@@ -196,7 +178,7 @@ void operation_table::take_from_owner(index x) {
 void operation_table::remove(index x) {
   operation_node& n = nodes_[x];
   assert(n.live_below == 1 && !n.is_held());
-  leave_line(x);
+  if (n.need != none && !shares_.is_off()) shares_.leave(guild_of(x), x);
   for (index at = parent_of(x); at != none; at = parent_of(at)) --nodes_[at].live_below;
   take_from_list(x);
   if (n.as_of < n.seq) --scopes_[n.scope].deferred;
@@ -308,7 +290,7 @@ void operation_table::hold(index x, index worker) {
   w.head = x;
   ++w.live;
   w.slots += slots_of(x);
-  take_slots(x);
+  if (!shares_.is_off()) shares_.take(guild_of(x), slots_of(x));
   scopes_.count_worker(n.scope, worker, 1);
   for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, worker, 1);
 }
@@ -324,7 +306,7 @@ std::optional<freed_slots> operation_table::release(index x) {
   if (n.worker_next != none) nodes_[n.worker_next].worker_previous = n.worker_previous;
   --w.live;
   w.slots -= slots_of(x);
-  give_slots_back(x);
+  if (!shares_.is_off()) shares_.give_back(guild_of(x), slots_of(x));
   scopes_.count_worker(n.scope, n.worker, -1);
   for (index at = parent_of(x); at != none; at = parent_of(at)) count_worker(details(at).workers_below, n.worker, -1);
   return freed_slots{n.worker, slots_of(x)};

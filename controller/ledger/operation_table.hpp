@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "controller/ledger.hpp"
+#include "controller/ledger/guild_shares.hpp"
 #include "controller/ledger/id_index.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/operation.hpp"
@@ -47,9 +48,9 @@ class operation_table {
   using waiting_reason = std::pair<std::string, std::string>; ///< the thing that it waits for, and a sentence
   using supersede_key = std::pair<index, std::string>;        ///< scope and key
 
-  /// `least`: the containment for tasks that name none. `most_slots`: that one guild may hold; 0 = any number.
-  operation_table(scope_tree& scopes, std::optional<containment> least, std::uint32_t most_slots = 0)
-      : scopes_(scopes), least_(least), most_slots_(most_slots) {}
+  /// `least`: the containment for tasks that name none. `shares`: the limits of slots of guilds.
+  operation_table(scope_tree& scopes, std::optional<containment> least, guild_shares shares = {0, {}})
+      : scopes_(scopes), least_(least), shares_(std::move(shares)) {}
   operation_table(const operation_table&) = delete;
   operation_table& operator=(const operation_table&) = delete;
 
@@ -111,12 +112,13 @@ class operation_table {
   std::vector<index> held_by(index worker) const; ///< oldest first
   std::uint64_t live_on(index worker) const;
   std::uint32_t slots_on(index worker) const;
-  /// False if its guild, or the token that takes a guild's place, would hold more than `most_slots` with it; one that
-  /// holds none may take any number. Then it comes first: until there is room for it, or it has ended, the guild's
-  /// others get none, so that small tasks do not keep a large one waiting.
-  bool may_take_slots(index x);
-  /// Grows when one that came first may be asked about again, or has ended.
-  std::uint64_t guild_room() const { return guild_room_; }
+  /// False if its guild, or the token that takes a guild's place, has no room for it (`guild_shares::may_take`).
+  bool may_take_slots(index x) { return shares_.is_off() || shares_.may_take(guild_of(x), x, slots_of(x)); }
+  std::uint64_t guild_room() const { return shares_.room(); }
+  /// Replaces the limits of single guilds.
+  void limit_slots(slots_by_guild of_guilds);
+  /// Grows when live tasks wait in other lines than before (`need_of`).
+  std::uint64_t moves_of_lines() const { return moves_of_lines_; }
 
   // ---- supersede keys
   /// nullptr: no live operation has it.
@@ -152,11 +154,9 @@ class operation_table {
   operation_list& list_of(const operation_node& n) {
     return n.is_stopped() ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   }
-  requirement requirement_of(const records::operation_record& r) const;
+  requirement requirement_of(const records::operation_record& r);
   std::string guild_of(index x) const;
-  void take_slots(index x);
-  void give_slots_back(index x);
-  void leave_line(index x);
+  void move_line(index x);
   void count_turn(const operation_node& n, std::int64_t change);
   void put_below(index x, index parent);
   void put_under_owner(index x);
@@ -175,7 +175,8 @@ class operation_table {
 
   scope_tree& scopes_;
   std::optional<containment> least_;
-  std::uint32_t most_slots_ = 0;
+  guild_shares shares_;
+  std::uint64_t moves_of_lines_ = 0;
   slab<operation_node> nodes_;
   id_index by_id_;
   interner<std::string> owners_;
@@ -186,11 +187,6 @@ class operation_table {
   interner<requirement> needs_;
   interner<waiting_reason> reasons_;
   std::vector<worker_state> worker_states_; ///< by the ledger's index of the worker
-  // With a limit only:
-  std::unordered_map<std::string, std::uint32_t> guild_slots_; ///< held; no zeros
-  std::unordered_map<std::string, index> first_in_guild_;      ///< the task that found no room
-  interner<std::string> guild_lines_; ///< of live tasks; a guild that rests shares its line with no other
-  std::uint64_t guild_room_ = 0;
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<supersede_key, std::vector<index>> superseding_; ///< oldest first
   std::vector<index> exchanges_;

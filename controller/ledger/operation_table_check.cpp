@@ -111,12 +111,17 @@ void operation_table::check_scopes(std::vector<std::string>& broken) const {
 
 void operation_table::check_workers(std::vector<std::string>& broken) const {
   std::map<index, counts_of_worker> below;
-  std::unordered_map<std::string, std::uint32_t> guild_slots;
+  std::unordered_map<std::string, guild_shares::share> shares;
   std::size_t held = 0, listed = 0;
   for (index x = 0; x < nodes_.end_index(); ++x) {
-    if (nodes_[x].seq == 0 || !nodes_[x].is_held()) continue;
+    if (nodes_[x].seq == 0) continue;
+    if (nodes_[x].need != none && shares_.most_of(guild_of(x)) > 0) {
+      guild_shares::share& share = shares[guild_of(x)];
+      ++share.tasks;
+      if (nodes_[x].is_held()) share.held += slots_of(x);
+    }
+    if (!nodes_[x].is_held()) continue;
     ++held;
-    if (most_slots_ > 0 && slots_of(x) > 0) guild_slots[guild_of(x)] += slots_of(x);
     for (index at = parent_of(x); at != none; at = parent_of(at)) ++below[at][nodes_[x].worker];
   }
   for (index w = 0; w < worker_states_.size(); ++w) {
@@ -134,10 +139,14 @@ void operation_table::check_workers(std::vector<std::string>& broken) const {
       broken.push_back("worker " + std::to_string(w) + " miscounts what it holds");
   }
   if (listed != held) broken.push_back("the workers do not list each held operation once");
-  if (guild_slots != guild_slots_) broken.push_back("the slots that guilds hold are miscounted");
-  for (const auto& [guild, x] : first_in_guild_)
-    if (nodes_[x].seq == 0 || guild_of(x) != guild || !guild_slots.contains(guild))
+  if (shares.size() != shares_.all().size()) broken.push_back("the guilds with a limit of slots are miscounted");
+  for (const auto& [guild, share] : shares_.all()) {
+    const auto& counted = shares[guild];
+    if (share.tasks != counted.tasks || share.held != counted.held)
+      broken.push_back("the slots that guild " + guild + " holds are miscounted");
+    if (const index x = share.first; x != none && (nodes_[x].seq == 0 || guild_of(x) != guild || counted.held == 0))
       broken.push_back("guild " + guild + " waits for a task that is not its own");
+  }
   for (index x = 0; x < nodes_.end_index(); ++x) {
     const auto& more = nodes_[x].details;
     if (!is_same_count(more ? more->workers_below : worker_counts{}, below[x]))

@@ -20,6 +20,10 @@ bool live_ledger::may_take_slots(const operation_id& id) {
   return x == none || operations_.may_take_slots(x);
 }
 
+const requirement* live_ledger::need_of(const operation_id& id) const {
+  return is_placeable(id) ? &operations_.need_of(find(id)) : nullptr;
+}
+
 std::optional<wire::start> live_ledger::assign(const operation_id& id, const std::string& worker, moment now) {
   if (!is_placeable(id)) return std::nullopt;
   const index x = find(id);

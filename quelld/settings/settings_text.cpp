@@ -185,6 +185,7 @@ void print(std::ostream& out, const place_settings& p) {
   l.texts("agents", p.agents);
   if (p.channels) l.plain("channels", toml_list(*p.channels));
   if (const auto budget = place_budget_text(p.budget); !budget.empty()) l.plain("budget", budget);
+  if (p.slots > 0) l.plain("slots", std::to_string(p.slots));
 }
 
 } // namespace

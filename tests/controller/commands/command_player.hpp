@@ -257,7 +257,9 @@ class command_player {
   operation_id a_change() { return one_of(changes_); }
 
   void one_step_of_a_turn() {
-    switch (below(30)) {
+    switch (below(31)) {
+    case 30:
+      return give(drawn_limits(below_));
     case 25:
       return give(drawn_model_call(below_, piece(kind::model_call, a_turn()), a_turn()));
     case 26:

@@ -84,6 +84,7 @@ TEST_CASE("a description of a turn's step hides what people, models and tools wr
   CHECK(has(rewrite, "discarded=1 added=1 retracted=0"));
   CHECK(has(describe(command(commands::begin_history_change{id, {*scope_path::parse("team/a")}})),
             "change=" + id.text() + " scopes=1 scope=team/a"));
+  CHECK(describe(command(commands::limit_slots{{{"a/b", 2}}})) == "limit_slots guilds=1");
   CHECK(has(describe(command(commands::stop_local{{id}, stop_cause::timeout})),
             "stop_local operations=1 operation=" + id.text() + " cause="));
 }

@@ -57,6 +57,14 @@ inline commands::acknowledge_stop drawn_acknowledgement(const drawing& below, co
   return what;
 }
 
+/// Of the scopes in which the played tasks are.
+inline commands::limit_slots drawn_limits(const drawing& below) {
+  commands::limit_slots what;
+  for (const char* guild : {"a", "a/b", "d"})
+    if (below(2) == 0) what.of_guilds.emplace(guild, 1 + below(3));
+  return what;
+}
+
 /// `task` is detached from its call, as those of the product are.
 inline commands::start_background drawn_background(const drawing& below, commands::create_operation task,
                                                    const operation_id& call, own_outcome end) {

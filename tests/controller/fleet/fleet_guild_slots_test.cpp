@@ -21,9 +21,8 @@ requirement of_guild(std::uint16_t guild, std::uint8_t author = 0, std::uint32_t
   return need;
 }
 
-const std::string no_room =
-    "its guild, or the token that started it, holds as many slots as limits.slots_per_guild lets "
-    "one hold";
+const std::string no_room = "its guild, or the token that started it, holds as many slots as it may "
+                            "(limits.slots_per_guild, or slots of its [[place]])";
 
 } // namespace
 
@@ -158,4 +157,35 @@ TEST_CASE("whatever comes and ends, no slot stays free for a guild with room, an
       }
     }
   }
+}
+
+TEST_CASE("when guilds change their lines everybody waits on in the new ones, in order, and without what is over") {
+  fleet_world c;
+  c.ledger.most_per_guild = 1;
+  c.worker_joins("w1", 1);
+  const auto running = c.placed(of_guild(7));
+  std::vector<operation_id> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(c.placed(of_guild(7))); // they rest
+  const auto large = c.placed(of_guild(9, 0, 2));                       // fits nowhere
+  for (int i = 1; i < 4; i += 2) c.ledger.tasks.at(waiting[i]).need.guild_queue = 8;
+  c.ledger.tasks.at(waiting[2]).pending = false;
+  ++c.ledger.moves;
+  c.place();
+  CHECK(c.ledger.tasks.at(waiting[1]).detail == "all slots of matching workers are taken");
+  CHECK(c.ledger.tasks.at(waiting[0]).detail == no_room);
+  c.ends(running);
+  std::vector<operation_id> order;
+  for (int i = 0; i < 3; ++i) {
+    c.place();
+    for (const auto& id : waiting)
+      if (c.where(id) && c.ledger.tasks.at(id).live) {
+        order.push_back(id);
+        c.ends(id);
+        break;
+      }
+    c.acknowledges("w1");
+  }
+  // The other line's first task was the next one when the slot became free.
+  CHECK(order == std::vector<operation_id>{waiting[1], waiting[0], waiting[3]});
+  CHECK_FALSE(c.where(large));
 }

@@ -32,7 +32,7 @@ struct ledger_double final : ledger {
   std::map<std::string, std::uint64_t> live;
   std::uint32_t most_per_guild = 0;            ///< 0 = no limit
   std::map<std::uint16_t, std::uint32_t> held; ///< slots, by the guild's line
-  std::uint64_t room = 0;
+  std::uint64_t room = 0, moves = 0;
   std::vector<records::event_record> events;
   std::vector<reconciled_entry> reconciled;
   std::vector<std::pair<std::string, std::uint64_t>> applied;
@@ -112,6 +112,12 @@ struct ledger_double final : ledger {
     return most_per_guild == 0 || t.need.slots == 0 || has == 0 || has + t.need.slots <= most_per_guild;
   }
   std::uint64_t guild_room() const override { return room; }
+  void limit_slots(slots_by_guild) override { throw std::logic_error("not played"); }
+  std::uint64_t moves_of_lines() const override { return moves; }
+  const requirement* need_of(const operation_id& id) const override {
+    const task& t = tasks.at(id);
+    return t.pending ? &t.need : nullptr;
+  }
   void note_waiting(const operation_id& id, std::string what, std::string detail, moment) override {
     task& t = tasks.at(id);
     t.what = std::move(what);

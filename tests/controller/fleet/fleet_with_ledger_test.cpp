@@ -1,6 +1,7 @@
 // The fleet and the real ledger together: the outcome of a cancel, a lost frame, a restart and a silence.
 #include <catch2/catch.hpp>
 
+#include "controller/ledger/quotas.hpp"
 #include "tests/controller/fleet/fleet_world.hpp"
 
 using namespace quell;
@@ -333,4 +334,27 @@ TEST_CASE("whoever holds a token has one limit of slots, however many scopes it 
   for (int i = 0; i < 5; ++i) c.task("bots/g" + std::to_string(i), {}, token);
   c.acknowledges("w1");
   CHECK(w.all<wire::start>().size() == 2);
+}
+
+TEST_CASE("a guild that comes under a limit leaves the line that it shares with another one") {
+  whole_world c;
+  auto& w = c.worker_joins("w1", 3);
+  // Two guilds whose names meet in one line.
+  std::string twin;
+  for (int i = 2; twin.empty(); ++i)
+    if (live::queue_of_guild("chat/g" + std::to_string(i)) == live::queue_of_guild("chat/g1"))
+      twin = "chat/g" + std::to_string(i);
+  std::vector<operation_id> loud;
+  for (int i = 0; i < 5; ++i) loud.push_back(c.task("chat/g1/a"));
+  const auto quiet = c.task(twin + "/a");
+  CHECK(w.all<wire::start>().size() == 3);
+  c.real_ledger->limit_slots({{"chat/g1", 2}});
+  c.runs_and_ends("w1");
+  CHECK(w.all<wire::start>().size() == 4); // g1 holds two still, and its others wait
+  CHECK(w.all<wire::start>().back().operation == quiet);
+  c.runs_and_ends("w1");
+  CHECK(w.all<wire::start>().size() == 4);
+  c.real_ledger->limit_slots({});
+  c.turns();
+  CHECK(w.all<wire::start>().size() == 5);
 }

@@ -267,3 +267,58 @@ TEST_CASE("with a limit of slots each guild waits in a line of its own", "[quota
   }
   CHECK(w.lines.size() == 3'000);
 }
+
+TEST_CASE("a guild's own number of slots holds instead of the limit of all", "[quotas]") {
+  ledger_settings s;
+  s.max_slots_per_guild = 2;
+  s.max_slots_of_guilds = {{"chat/g1", 1}, {"chat/g2", 3}};
+  world w(s);
+  for (const char* guild : {"g1", "g2", "g3"})
+    for (const char* name : {"a", "b", "c", "d"})
+      w.task(std::string(guild) + name, {.scope = in("chat/" + std::string(guild) + "/" + name)});
+  const auto held = [&](const std::string& guild) {
+    int count = 0;
+    for (const char* name : {"a", "b", "c", "d"}) {
+      if (!w.core->may_take_slots(w.id(guild + name))) break;
+      w.runs(guild + name, "w1");
+      ++count;
+    }
+    return count;
+  };
+  CHECK(held("g1") == 1);
+  CHECK(held("g2") == 3);
+  CHECK(held("g3") == 2);
+  w.core->limit_slots({{"chat/g3", 3}});
+  CHECK(w.core->may_take_slots(w.id("g1b")));
+  CHECK_FALSE(w.core->may_take_slots(w.id("g2d"))); // it holds more than it may now
+  CHECK(w.core->may_take_slots(w.id("g3c")));
+  CHECK(broken_invariants(*w.core).empty());
+}
+
+TEST_CASE("a guild gets a limit while its tasks live, and loses it again", "[quotas]") {
+  world w;
+  for (const char* name : {"a", "b", "c"}) w.task(name, {.scope = in("chat/g1/x")});
+  w.task("d", {.scope = in("chat/g2/x")});
+  w.runs("a", "w1");
+  const auto line = [&](const char* name) { return w.core->need_of(w.id(name))->guild_queue; };
+  const auto line_of_b = line("b"), line_of_d = line("d");
+  w.core->limit_slots({{"chat/g1", 1}});
+  CHECK(w.core->moves_of_lines() > 0);
+  CHECK_FALSE(w.core->may_take_slots(w.id("b"))); // the slot that it held before counts
+  CHECK(line("b") != line_of_b);                  // it shares its line with no guild without a limit
+  CHECK(line("b") == line("c"));
+  CHECK(line("d") == line_of_d);
+  CHECK(broken_invariants(*w.core).empty());
+  const auto room = w.core->guild_room(), moves = w.core->moves_of_lines();
+  w.core->limit_slots({{"chat/g1", 2}});
+  CHECK(w.core->guild_room() > room);
+  CHECK(w.core->moves_of_lines() == moves); // it has its line
+  CHECK(w.core->may_take_slots(w.id("b")));
+  w.core->limit_slots({{"chat/g1", 1}});
+  CHECK_FALSE(w.core->may_take_slots(w.id("c")));
+  w.core->limit_slots({});
+  CHECK(w.core->may_take_slots(w.id("c")));
+  CHECK(line("b") == line_of_b);
+  w.exits("a", 0);
+  CHECK(broken_invariants(*w.core).empty());
+}

@@ -51,6 +51,20 @@ TEST_CASE("agents, channels and budgets of places are read, printed and refused"
   CHECK(says(refusal_of(place + "channel = [\"1\"]\n"), "channels"));
 }
 
+TEST_CASE("a guild has a number of slots, and nothing else has one", "[turns][settings]") {
+  const auto place = [](const std::string& scope, const std::string& slots) {
+    return "[[place]]\nscope = \"" + scope + "\"\nslots = " + slots + "\n";
+  };
+  const auto s = settings_of(place("discord/g1", "4") + "[[place]]\nscope = \"discord/g2\"\n");
+  CHECK(s.chat.places[0].slots == 4);
+  CHECK(settings_of(turn_settings_text(s)).chat.places == s.chat.places);
+  CHECK(slots_of_guilds(s.chat) == quell::controller::slots_by_guild{{"discord/g1", 4}});
+  for (const char* scope : {"discord", "discord/g1/c"})
+    CHECK(says(refusal_of(place(scope, "4")), "is a number of a whole guild"));
+  for (const char* slots : {"0", "-1", "\"4\"", "1000001"})
+    CHECK(says(refusal_of(place("discord/g1", slots)), "slots"));
+}
+
 TEST_CASE("languages become their words", "[turns][settings]") {
   const auto s = settings_of("[chat]\nlanguages = [\"de\"]\n[[place]]\nscope = \"discord/g1\"\n"
                              "languages = [\"ru\", \"it\"]\ncancel_words = [\"basta\"]\n");
