@@ -11,29 +11,13 @@
 #include "gateway/recent_instant.hpp"
 #include "gateway/rights.hpp"
 #include "gateway/sealed_secret.hpp"
+#include "gateway/task_confinement.hpp"
 #include "protocol/encoding.hpp"
 #include "protocol/sha256.hpp"
 
 namespace quell::controller::http {
 
 namespace {
-
-/// A task's token creates only below its task and cannot let its children outlive it. A parent that it names must lie
-/// below it: external work that it registered can have its own children.
-awaitable<> confine_to_task(exchange& x, create_order& order) {
-  const auto task = *x.who.task;
-  if (order.on_parent_end == on_parent_end::detach)
-    throw problem{.code = error_code::forbidden,
-                  .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
-  if (!order.parent) order.parent = task;
-  const auto parent = *order.parent;
-  if (parent == task) co_return;
-  const bool below = co_await x.gw.read<bool>([parent, task](store_reader& q) { return q.is_below(parent, task); });
-  if (!below)
-    throw problem{.code = error_code::forbidden,
-                  .detail = "a task's token creates below its own operation " + task.text() +
-                            " only; leave out /parent, or name an operation below it"};
-}
 
 /// Scopes below `quell` are for quell's own work (MCP servers); operations that such work starts inherit its scope.
 void keep_out_of_reserved(const exchange& x, const create_order& order) {
@@ -111,28 +95,6 @@ awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_
   co_return stale;
 }
 
-/// The tighter of two limits; 0 = no limit.
-template <class Number>
-Number tighter(Number a, Number b) {
-  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
-}
-
-/// Operations that a task with a user starts get the same user: its token must not give access to the worker's own
-/// user. Nor does any of them get higher limits than the task itself.
-awaitable<> keep_user(exchange& x, create_order& order) {
-  const auto own = co_await find_row(x.gw, *x.who.task);
-  if (!own) co_return;
-  order.task.memory_bytes = tighter(order.task.memory_bytes, own->task.memory_bytes);
-  order.task.pids = tighter(order.task.pids, own->task.pids);
-  order.task.cpu_millis = tighter(order.task.cpu_millis, own->task.cpu_millis);
-  if (!own->task.user) co_return;
-  if (order.task.user && order.task.user != own->task.user)
-    throw problem{.code = error_code::forbidden,
-                  .detail = "a task that runs as " + *own->task.user +
-                            " starts others as that user only; leave out /task/user"};
-  order.task.user = own->task.user;
-}
-
 /// For the scope in which it is to be: its parent's, if it names none.
 awaitable<> count_bytes(exchange& x, const create_order& order) {
   if (!x.gw.options.bytes) co_return;
@@ -190,7 +152,7 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
             "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
         .headers = {{"Retry-After", "5"}}};
   co_await count_bytes(x, order);
-  if (x.who.task && order.kind == kind::task) co_await keep_user(x, order);
+  if (x.who.task && order.kind == kind::task) co_await keep_confinement(x, order);
   if (order.task.worker) {
     const auto name = *order.task.worker;
     auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };

@@ -134,6 +134,10 @@ operation_id fake_controller::start_operation(const std::string& scope, std::opt
   order.title = std::move(title);
   order.by.owner = {"alice", "Alice"};
   order.task.command = {"sleep", "100"};
+  return start_operation(order);
+}
+
+operation_id fake_controller::start_operation(const create_order& order) {
   const auto id = insert(order);
   change_operation(id, [](live_view& view) {
     view.hot.now = status::running;

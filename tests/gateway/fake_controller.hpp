@@ -23,6 +23,7 @@ class fake_controller : public service {
   // ---- orders of the tests ---------------------------------------------------------------------------------------
   operation_id start_operation(const std::string& scope, std::optional<operation_id> parent = {},
                                std::string title = "work");
+  operation_id start_operation(const create_order& order);
   /// Ends the operation: the row first, then the event.
   void end_operation(const operation_id& id, status how, std::optional<cancel_id> by = {});
   void change_operation(const operation_id& id, const std::function<void(live_view&)>& change);

@@ -261,6 +261,61 @@ TEST_CASE("a task's token sees itself and below, cancels below itself, and creat
   CHECK(world.ask("POST", "/v1/operations", token, "{" + task + R"(,"owner":{"id":"eve"}})").status == 403);
 }
 
+namespace {
+
+create_order running_in(task_spec task, std::optional<operation_id> parent = {}, kind what = kind::task) {
+  create_order order;
+  order.kind = what;
+  order.scope = *scope_path::parse("team/a");
+  order.parent = parent;
+  order.by.owner = {"alice", "Alice"};
+  order.task = std::move(task);
+  return order;
+}
+
+} // namespace
+
+TEST_CASE("what a command in a workspace starts runs in the same workspace, on its worker") {
+  gateway_world world;
+  task_spec own;
+  own.cwd = "workspace:w-team%a~1?exists&quota=4096&in=sub";
+  own.worker = "w1";
+  const auto token = gateway_world::with(mint_task_token(world.controller->start_operation(running_in(own)), task_key));
+  const auto started = [&](const std::string& more) {
+    return world.ask("POST", "/v1/operations", token, R"({"kind":"task","task":{"command":["true"])" + more + "}}");
+  };
+  const auto made = [&] { return world.controller->creates().back().task; };
+  REQUIRE(started("").status == 201);
+  CHECK(made().cwd == own.cwd);
+  CHECK(made().worker == "w1");
+  REQUIRE(started(R"(,"cwd":"/srv","worker":"w1")").status == 201);
+  CHECK(made().cwd == "workspace:w-team%a~1?exists&quota=4096&in=/srv");
+  REQUIRE(started(R"(,"default_cwd":"/workspace/b","default_cwd_host":"h")").status == 201);
+  CHECK(made().cwd == "workspace:w-team%a~1?exists&quota=4096&in=/workspace/b");
+  CHECK(!made().default_cwd);
+  CHECK(started(R"(,"worker":"w2")").code() == "forbidden");
+}
+
+TEST_CASE("what a command of an agent starts runs on the workers of the agent, and a person's where it says") {
+  gateway_world world;
+  task_spec own;
+  own.on = {{"os", "linux"}};
+  const auto call = world.controller->start_operation(running_in({}, {}, kind::tool_call));
+  const auto labelled = [&](std::optional<operation_id> parent, const std::string& on) {
+    const auto task = world.controller->start_operation(running_in(own, parent));
+    return world.ask("POST", "/v1/operations", gateway_world::with(mint_task_token(task, task_key)),
+                     R"({"kind":"task","task":{"command":["true"],"on":)" + on + "}}");
+  };
+  using labels = std::map<std::string, std::string>;
+  REQUIRE(labelled(call, R"({"gpu":"1"})").status == 201);
+  CHECK(world.controller->creates().back().task.on == labels{{"gpu", "1"}, {"os", "linux"}});
+  CHECK(labelled(call, R"({"os":"mac"})").code() == "forbidden");
+  const auto between = world.controller->start_operation(running_in({}, call));
+  CHECK(labelled(between, R"({"os":"mac"})").code() == "forbidden");
+  REQUIRE(labelled({}, R"({"os":"mac"})").status == 201);
+  CHECK(world.controller->creates().back().task.on == labels{{"os", "mac"}});
+}
+
 TEST_CASE("a task's token dies with its operation") {
   gateway_world world;
   const auto mine = world.controller->start_operation("team");
