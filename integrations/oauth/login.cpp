@@ -67,8 +67,9 @@ void account::ask_resource(std::shared_ptr<attempt> of, std::size_t number) {
     const auto& metadata_url = of->demanded.resource_metadata;
     of->urls = metadata_url.empty() ? resource_metadata_urls(*server_) : std::vector{metadata_url};
     if (!metadata_url.empty() && !may_trust(metadata_url, *server_))
-      return give_up(of,
-                     {"login_failed", "the server's metadata " + shown(metadata_url) + " is not reached by https", {}});
+      return give_up(of, coded_fault{error_code::login_failed,
+                                     "the server's metadata " + shown(metadata_url) + " is not reached by https",
+                                     {}});
   }
   if (number >= of->urls.size())
     return give_up(
