@@ -48,7 +48,7 @@ class actor_loop final : public agent_loop {
   }
   void over() override {
     self_->state.is_over = true;
-    self_->state.start.over(false);
+    self_->state.start.over(agent_exit::finished);
     self_->quit();
   }
   void forget(call_number number) { tools_.erase(number); }
@@ -110,7 +110,7 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
         arm(self);
       },
       [self](const call_waits& m) {
-        self->state.it->call_waits(m.call, m.for_human);
+        self->state.it->call_waits(m.call, m.what);
         arm(self);
       },
       [self](const tool_over& m) {
@@ -147,8 +147,8 @@ class actor_handle final : public agent_handle {
               const std::optional<std::string>& input) override {
     caf::anon_send(above_, tell_agent{which_, on_human_decision{call, how, reason, input}});
   }
-  void waits(const operation_id& call, bool for_human) override {
-    caf::anon_send(above_, tell_agent{which_, call_waits{call, for_human}});
+  void waits(const operation_id& call, human_wait what) override {
+    caf::anon_send(above_, tell_agent{which_, call_waits{call, what}});
   }
   void die() override { tell_urgently(leave_now{}); }
 
@@ -169,7 +169,7 @@ agent_actor spawn_agent_actor(caf::scheduled_actor& above, std::shared_ptr<agent
 
 std::shared_ptr<agent_handle> spawn_agent(const supervisor_actor& above, scope_path scope, agent_start start) {
   auto which = std::make_shared<const agent_name>(agent_name{std::move(scope)});
-  auto broke = [over = start.over] { over(true); };
+  auto broke = [over = start.over] { over(agent_exit::died); };
   auto shared = std::make_shared<agent_start>(std::move(start));
   caf::anon_send<caf::message_priority::high>(above, begin_agent{which, [shared] { return shared; }, std::move(broke)});
   return std::make_shared<actor_handle>(above, std::move(which));

@@ -36,10 +36,9 @@ struct on_human_decision {
   std::optional<std::string> input; ///< JSON text: another one than the call's own
 };
 
-/// A running call waits for a human's answer, or has received it.
 struct call_waits {
   operation_id call;
-  bool for_human = false;
+  human_wait what = human_wait::begins;
 };
 
 /// UP: a tool's work is over; carries its only result.

@@ -128,7 +128,7 @@ class commit_gate {
     std::vector<ended_operation> ended;
     std::vector<actor_signal> signals;
     std::vector<external_signal> owner_signals;
-    std::vector<std::function<void(bool durable)>> answers;
+    std::vector<std::function<void(bool is_durable)>> answers;
     std::vector<records::entry> retry; ///< a copy of the batch: for a second try, if it holds only cancels and ends
     std::vector<std::string> keys;     ///< of the rows of a batch that holds creates
     bool creates = false;

@@ -119,7 +119,7 @@ class ledger {
   virtual outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) = 0;
   /// The cancel's intent is durable (or could not be made durable): stamps fenced_ms, emits cancel_fenced, and can
   /// signal and settle at once.
-  virtual void cancel_fenced(const cancel_id& id, bool durable, moment now) = 0;
+  virtual void cancel_fenced(const cancel_id& id, bool is_durable, moment now) = 0;
   /// An admin declares the operation dead (receipt declared, proof none). Faults: operation_not_found, not_cancelling,
   /// already_terminal.
   virtual outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
@@ -159,11 +159,11 @@ class ledger {
   virtual void unproven(const std::string& worker, const wire::task_unproven& m, moment now) = 0;
   /// The worker has applied the stop with this seq (it acknowledged the frame), or has no work that it concerns.
   virtual void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) = 0;
-  /// A new session. `same_life`: the same incarnation as the one that got the work. Sent work that is not in the
+  /// A new session. `is_same_life`: the same incarnation as the one that got the work. Sent work that is not in the
   /// inventory goes back to pending (same life), or ends as worker_lost / killed with the worker's level as proof
   /// (another life: a worker clears the tasks of an earlier one before it says hello). Work in the inventory that must
   /// not live is stopped. Open stops that concern the worker are sent again.
-  virtual void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) = 0;
+  virtual void reconcile(const std::string& worker, const wire::hello& h, bool is_same_life, moment now) = 0;
   /// The worker is silent (or back): wakes the cancels that wait for its acknowledgement.
   virtual void reachability_changed(const std::string& worker, moment now) = 0;
   /// All work on this worker whose dead-by is not after `now` is dead by rule: ends it with lease_expired. Returns the

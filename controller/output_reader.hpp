@@ -62,6 +62,9 @@ class output_reader {
   virtual void forget(std::uint64_t ticket) = 0;
 };
 
+/// A task's stdin after some bytes of input.
+enum class stdin_then : std::uint8_t { open, closed };
+
 /// The same, with what changes it.
 class output_store : public output_reader {
  public:
@@ -70,7 +73,7 @@ class output_store : public output_reader {
   /// Queues input for a task to its worker (bounded). Returns the offset taken so far. Faults: not_found, invalid_field
   /// (no stdin), rate_limited (buffer full: try again later).
   virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
-                                      std::string bytes, bool end) = 0;
+                                      std::string bytes, stdin_then then) = 0;
   /// How much input has been delivered: only input that the worker has handed to the task survives the end of this
   /// process.
   struct input_progress {

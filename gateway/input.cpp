@@ -55,7 +55,8 @@ awaitable<response> post_input(exchange& x) {
   query_reader query(x.req);
   const auto offset = query.number("offset", 0, std::numeric_limits<std::int64_t>::max());
   if (!offset) query.complain("offset", "is missing: say how many bytes were sent before these");
-  const bool end = query.flag("end").value_or(false);
+  const bool is_end = query.flag("end").value_or(false);
+  const auto then = is_end ? stdin_then::closed : stdin_then::open;
   query.finish();
   const auto op = co_await running_task(x, id);
   if (!op.row.task.stdin_open && !op.row.task.pty)
@@ -68,8 +69,8 @@ awaitable<response> post_input(exchange& x) {
   const auto worker = *op.row.hot.worker;
   const auto at = *offset;
   auto body = std::move(x.req.body);
-  auto job = [&output, id, worker, at, end, body = std::move(body)](store_reader&) -> result<result<std::uint64_t>> {
-    return output.input(id, worker, at, body, end);
+  auto job = [&output, id, worker, at, then, body = std::move(body)](store_reader&) -> result<result<std::uint64_t>> {
+    return output.input(id, worker, at, body, then);
   };
   const auto taken = co_await gw.read<result<std::uint64_t>>(job);
   if (!taken) {
@@ -80,7 +81,8 @@ awaitable<response> post_input(exchange& x) {
   const auto reached = co_await handed_over(gw, id, *taken);
   json_writer to;
   to.open_object();
-  to.field("offset", std::min(reached.handed, *taken)).field("end", end && (reached.end_handed || reached.is_closed));
+  to.field("offset", std::min(reached.handed, *taken))
+      .field("end", is_end && (reached.end_handed || reached.is_closed));
   to.close_object();
   co_return json_answer(to.take());
 }

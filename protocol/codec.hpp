@@ -35,7 +35,7 @@ result<envelope> decode(std::string_view bytes);
 std::string encode(const bulk_message& message);
 /// The same bytes as of an `output` with these fields, with one copy of its bytes only.
 std::string encode_output(const operation_id& operation, stream which, std::uint64_t offset, std::string_view bytes,
-                          bool end);
+                          bool is_end);
 result<bulk_message> decode_bulk(std::string_view bytes);
 
 /// The version in the first field of a `hello` of *any* protocol version, so that an unsupported one can be refused

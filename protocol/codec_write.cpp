@@ -133,14 +133,14 @@ std::string encode(const bulk_message& message) {
 }
 
 std::string encode_output(const operation_id& operation, stream which, std::uint64_t offset, std::string_view bytes,
-                          bool end) {
+                          bool is_end) {
   constexpr std::size_t most_other_bytes = 64;
   string_sink sink;
   sink.out.reserve(bytes.size() + most_other_bytes);
   packer to(sink, string_form::bytes);
   to.array(2);
   to.put(output::tag);
-  to(operation, which, offset, bytes, end);
+  to(operation, which, offset, bytes, is_end);
   return std::move(sink.out);
 }
 

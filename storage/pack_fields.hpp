@@ -23,7 +23,7 @@ struct field_packer {
 
  private:
   void put(const std::string& v) { to.text(v); }
-  void put(bool v) { to.flag(v); }
+  void put(bool value) { to.flag(value); }
   void put(std::uint32_t v) { to.number(v); }
   void put(std::uint64_t v) { to.number(v); }
   void put(milliseconds v) { to.integer(v.count()); }
@@ -52,7 +52,7 @@ struct field_unpacker {
 
  private:
   void take(std::string& v) { v = from.text(); }
-  void take(bool& v) { v = from.flag(); }
+  void take(bool& value) { value = from.flag(); }
   void take(std::uint64_t& v) { v = from.number(); }
   void take(std::uint32_t& v) { v = static_cast<std::uint32_t>(from.number()); }
   void take(milliseconds& v) { v = milliseconds{from.integer()}; }

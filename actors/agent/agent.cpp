@@ -86,8 +86,8 @@ void agent::change_input(known_call& call, const std::string& input) {
   port_.input_changed(call.what);
 }
 
-void agent::call_waits(const operation_id& call, bool for_human) {
-  if (const auto number = number_of(call)) turn_.call_waits(*number, for_human, loop_.now());
+void agent::call_waits(const operation_id& call, human_wait what) {
+  if (const auto number = number_of(call)) turn_.call_waits(*number, what, loop_.now());
 }
 
 void agent::tick() { take(turn_.tick(loop_.now())); }

@@ -37,7 +37,7 @@ class agent {
   void human_decided(const operation_id& call, approval_outcome how, const std::string& reason,
                      const std::optional<std::string>& input = std::nullopt);
   /// A running call waits for a human, or has received the human's answer.
-  void call_waits(const operation_id& call, bool for_human);
+  void call_waits(const operation_id& call, human_wait what);
   void tick();
   std::optional<boot_time> next_tick() const { return turn_.next_tick(); }
 

@@ -2,6 +2,7 @@
 // so that its users compile fast.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,11 @@
 #include "actors/agent/ports.hpp"
 
 namespace quell::actors {
+
+enum class agent_exit : std::uint8_t {
+  finished, ///< it and everything below it are over and durable
+  died,     ///< of an error
+};
 
 struct agent_start {
   turn_limits limits;
@@ -24,9 +30,8 @@ struct agent_start {
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
   turn_past past;
-  /// Called once. `is_broken` is false: on the agent's thread, when the agent and everything below it is over and
-  /// durable. True: on its parent's thread, after it died of an error.
-  std::function<void(bool is_broken)> over;
+  /// Called once: on the agent's thread if it has finished, on its parent's if it has died.
+  std::function<void(agent_exit how)> over;
 };
 
 /// The handle of an agent. Any thread; calls after the agent's end do nothing.
@@ -39,8 +44,8 @@ class agent_handle {
   /// `input`: JSON text; an approved call runs with it instead of its own.
   virtual void decide(const operation_id& call, approval_outcome how, const std::string& reason,
                       const std::optional<std::string>& input) = 0;
-  /// A running call waits for a human, or no longer does: the wait does not count towards the call's time limit.
-  virtual void waits(const operation_id& call, bool for_human) = 0;
+  /// A running call waits for a human, or no longer does.
+  virtual void waits(const operation_id& call, human_wait what) = 0;
   /// The process ends: the agent does nothing more and notifies nobody.
   virtual void die() = 0;
 };

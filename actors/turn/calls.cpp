@@ -214,17 +214,18 @@ std::vector<turn_effect> turn::human_decided(call_number number, approval_outcom
   return take();
 }
 
-void turn::call_waits(call_number number, bool for_human, boot_time now) {
+void turn::call_waits(call_number number, human_wait what, boot_time now) {
   call_slot* const s = slot_of(number);
   if (!s || s->state != call_state::running || phase_ == turn_phase::done) return;
-  if (for_human)
+  const bool begins = what == human_wait::begins;
+  if (begins)
     s->progress.reset();
   else if (!s->progress && limits_.progress.count() > 0)
     s->progress = now + limits_.progress;
-  if (for_human && s->deadline) {
+  if (begins && s->deadline) {
     s->left = std::max(*s->deadline - now, std::chrono::nanoseconds{0});
     s->deadline.reset();
-  } else if (!for_human && s->left) {
+  } else if (!begins && s->left) {
     s->deadline = now + *std::exchange(s->left, std::nullopt);
   }
 }

@@ -51,6 +51,9 @@ struct turn_limits {
   milliseconds least_time_left{10'000}; ///< what a call that a restart met has at least left of its time
 };
 
+/// The wait of a running call for a human. It does not count towards the call's time limit.
+enum class human_wait : std::uint8_t { begins, ends };
+
 /// Separates the texts of two answers of one turn, in the published text and in the whole text.
 inline constexpr std::string_view answer_separator = "\n\n";
 
@@ -189,8 +192,8 @@ class turn {
   /// `input`: JSON text; the call runs with it instead of its own, so what it may do is looked up again.
   std::vector<turn_effect> human_decided(call_number number, approval_outcome how, const std::string& reason,
                                          boot_time now, const std::optional<std::string>& input = std::nullopt);
-  /// A running call waits for a human, or no longer does: its time limit is suspended during the wait.
-  void call_waits(call_number number, bool for_human, boot_time now);
+  /// Its time limit is suspended during the wait. A repeat changes nothing.
+  void call_waits(call_number number, human_wait what, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);
   /// A piece of work could not be registered or stored: the turn fails with this fault.
   std::vector<turn_effect> fail(fault why, boot_time now);

@@ -75,7 +75,7 @@ class returning : public std::enable_shared_from_this<returning> {
     void stop_call(const operation_id&, const std::string&) override {}
     void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {
     }
-    void waits(const operation_id&, bool) override {}
+    void waits(const operation_id&, actors::human_wait) override {}
     void die() override {}
 
    private:
@@ -135,8 +135,8 @@ class returning : public std::enable_shared_from_this<returning> {
       start.known = std::move(reported.known);
       start.calls = std::move(reported.calls);
       start.past = std::move(reported.past);
-      const auto over = [self](bool is_broken, const std::shared_ptr<turn_port>& port) {
-        self->finish(end_of_sub_agent(self->runtime_, is_broken, *port));
+      const auto over = [self](actors::agent_exit how, const std::shared_ptr<turn_port>& port) {
+        self->finish(end_of_sub_agent(self->runtime_, how, *port));
       };
       kept_context context(std::move(reported.begins), std::move(reported.summary), std::move(reported.people));
       auto running = start_agent(self->runtime_, *who, std::move(start), over, std::move(context), std::move(plan));

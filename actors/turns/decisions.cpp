@@ -125,7 +125,7 @@ void answer_question(const runtime_ref& runtime, operation_id call, human_answer
 void tell_answered(agent_runtime& runtime, const operation_id& call, const human_answer& given) {
   const auto open = runtime.questions.find(given.question);
   if (!open) return; // its agent has read the end of the call, or was stopped
-  if (const auto agent = runtime.registry.agent_of_call(call)) agent->waits(call, false);
+  if (const auto agent = runtime.registry.agent_of_call(call)) agent->waits(call, actors::human_wait::ends);
   if (open->answered) return open->answered(given);
   runtime.questions.drop(given.question); // the call has ended with this answer, and its agent finds it so
 }

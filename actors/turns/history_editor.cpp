@@ -38,7 +38,7 @@ class summary_handle final : public actors::agent_handle {
   }
   void stop_call(const operation_id&, const std::string&) override {}
   void decide(const operation_id&, approval_outcome, const std::string&, const std::optional<std::string>&) override {}
-  void waits(const operation_id&, bool) override {}
+  void waits(const operation_id&, actors::human_wait) override {}
   void die() override {}
 
  private:

@@ -85,7 +85,8 @@ void piped_task::feed() {
   if (is_over_ || is_feeding_ || worker_.empty() || (unsent_.empty() && !wants_end_)) return;
   const auto piece = unsent_.substr(0, piece_bytes);
   const bool is_last = wants_end_ && piece.size() == unsent_.size();
-  const auto taken = runtime_->output->input(id_, worker_, sent_, piece, is_last);
+  const auto taken =
+      runtime_->output->input(id_, worker_, sent_, piece, is_last ? stdin_then::closed : stdin_then::open);
   if (!taken && !has_code(taken.error(), error_code::rate_limited)) return; // it no longer reads: its end follows
   if (taken) {
     const auto moved = std::min<std::uint64_t>(*taken - std::min(*taken, sent_), unsent_.size());

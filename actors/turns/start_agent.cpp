@@ -60,7 +60,7 @@ agent_context context_below(const agent_context& above, const operation_id& sub_
 }
 
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
-                          std::function<void(bool is_broken, const std::shared_ptr<turn_port>&)> over,
+                          std::function<void(actors::agent_exit, const std::shared_ptr<turn_port>&)> over,
                           kept_context context, resume_plan resumed) {
   running_agent running;
   running.port = std::make_shared<turn_port>(runtime, std::move(who));
@@ -72,7 +72,7 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   start.limits.model_calls = who_runs.is_sub_agent ? who_runs.agent.budget.model_calls : 0;
   start.limits.repetition = who_runs.agent.repetition;
   // Holds the port: an actor that dies lets go of it before its death is reported.
-  start.over = [over = std::move(over), port = running.port](bool is_broken) { over(is_broken, port); };
+  start.over = [over = std::move(over), port = running.port](actors::agent_exit how) { over(how, port); };
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
   running.port->adopt_context(std::move(context));
@@ -103,11 +103,11 @@ void find_tools(const std::shared_ptr<agent_runtime>& runtime, const agent_setti
   });
 }
 
-actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, bool is_broken,
+actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, actors::agent_exit how,
                                   const turn_port& port) {
   const auto end = port.ended();
   runtime->mcp->user_over(port.who().operation);
-  if (is_broken || !end) {
+  if (how == actors::agent_exit::died || !end) {
     runtime->core.execute({commands::end_local{port.who().operation, broken_end()}, {}});
     return {false, runtime->texts->failed(failure_code::interrupted, "the sub-agent broke down")};
   }
@@ -154,8 +154,8 @@ void start_sub_agent(std::shared_ptr<agent_runtime> runtime, const agent_context
       if (!made) return;
       actors::agent_start start;
       start.so_far = {user_message{task}};
-      const auto over = [=](bool is_broken, const std::shared_ptr<turn_port>& port) {
-        done(end_of_sub_agent(runtime, is_broken, *port));
+      const auto over = [=](actors::agent_exit how, const std::shared_ptr<turn_port>& port) {
+        done(end_of_sub_agent(runtime, how, *port));
       };
       runs(start_agent(runtime, *context, std::move(start), over).handle);
     };

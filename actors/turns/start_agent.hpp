@@ -25,13 +25,14 @@ agent_context context_below(const agent_context& above, const operation_id& sub_
                             integrations::model_settings model);
 
 /// Makes `start.port`. `context`: what is known about the conversation that it starts with. `resumed`: after a restart.
-/// `over` runs on the agent's thread, after everything that the agent did is durable.
+/// `over`: see `actors::agent_start::over`.
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
-                          std::function<void(bool is_broken, const std::shared_ptr<turn_port>&)> over,
+                          std::function<void(actors::agent_exit, const std::shared_ptr<turn_port>&)> over,
                           kept_context context = {}, resume_plan resumed = {});
 
 /// The result for its call of a sub-agent that is over.
-actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, bool is_broken, const turn_port& port);
+actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, actors::agent_exit how,
+                                  const turn_port& port);
 
 /// The tools of an agent, including those of MCP servers; a server that does not answer is left out and noted. Every
 /// `user` must be ended with mcp_host::user_over.

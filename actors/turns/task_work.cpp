@@ -132,7 +132,8 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries, mi
     const auto& text = self->what_.stdin_text;
     const auto piece = text.substr(std::min<std::size_t>(from, text.size()), feed_bytes);
     const bool is_last = from + piece.size() >= text.size();
-    const auto taken = self->runtime_->output->input(self->id_, worker, from, piece, is_last);
+    const auto then = is_last ? stdin_then::closed : stdin_then::open;
+    const auto taken = self->runtime_->output->input(self->id_, worker, from, piece, then);
     if (taken && is_last) return;
     if (!taken && (!has_code(taken.error(), error_code::rate_limited) || tries == 0))
       return; // it no longer reads, or has ended

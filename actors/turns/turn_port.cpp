@@ -209,21 +209,21 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
-  end_model_call(id, std::move(failed), usage, false);
+  end_model_call(id, std::move(failed), usage, then::turn_goes_on);
 }
 
 void turn_port::close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
-  end_model_call(id, std::move(failed), usage, !who_.is_sub_agent);
+  end_model_call(id, std::move(failed), usage, who_.is_sub_agent ? then::turn_goes_on : then::turn_ends);
 }
 
 void turn_port::end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage,
-                               bool is_last) {
+                               then next) {
   std::vector<std::pair<std::string, model_usage>> given_up;
   commands::close_model_call step;
   auto& what = step.what;
   what.call = id;
   what.turn = who_.tree->turn();
-  what.is_last = is_last;
+  what.is_last = next == then::turn_ends;
   what.used = {who_.scope, who_.owner.id, who_.agent.name, {}, usage};
   {
     const std::lock_guard lock(guard_);

@@ -111,7 +111,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void expire_approval(const operation_id& call, milliseconds wait);
   void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,
                          std::function<void(const outcome<created>&)> opened);
-  void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, bool is_last);
+  enum class then : std::uint8_t { turn_goes_on, turn_ends };
+  void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, then next);
   void mark_unknown(tool_results& results) const;
   /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
   void add_printed(const operation_id& call, const tool_result& what, std::function<void(const tool_result&)> then);

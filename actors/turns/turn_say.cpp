@@ -52,7 +52,7 @@ void turn_port::ask_question(const operation_id& call, const tool_call& what, co
   const auto waits = [runtime = runtime_, call, refused = std::move(refused)](bool is_requested) {
     if (!is_requested && refused) refused();
     if (!is_requested) return;
-    if (const auto agent = runtime->registry.agent_of_call(call)) agent->waits(call, true);
+    if (const auto agent = runtime->registry.agent_of_call(call)) agent->waits(call, actors::human_wait::begins);
   };
   runtime_->core.execute({commands::ask_question{call,
                                                  {question.id, question_text(question), question.who},
@@ -72,7 +72,7 @@ void turn_port::take_question_back(const operation_id& call, const operation_id&
   runtime_->core.execute(
       {commands::take_back_question{call, question}, [runtime = runtime_, call, done = std::move(done)](bool was_open) {
          if (!was_open) return;
-         if (const auto agent = runtime->registry.agent_of_call(call)) agent->waits(call, false);
+         if (const auto agent = runtime->registry.agent_of_call(call)) agent->waits(call, actors::human_wait::ends);
          done();
        }});
 }

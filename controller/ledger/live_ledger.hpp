@@ -50,7 +50,7 @@ class live_ledger final : public ledger,
   std::optional<boot_time> tick(moment now) override;
   outcome<created> create(const create_order& order, operation_id fresh, moment now) override;
   outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) override;
-  void cancel_fenced(const cancel_id& id, bool durable, moment now) override;
+  void cancel_fenced(const cancel_id& id, bool is_durable, moment now) override;
   outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
                                      moment now) override;
   std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) override;
@@ -65,7 +65,7 @@ class live_ledger final : public ledger,
   void ended(const std::string& worker, const wire::task_ended& m, moment now) override;
   void unproven(const std::string& worker, const wire::task_unproven& m, moment now) override;
   void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) override;
-  void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) override;
+  void reconcile(const std::string& worker, const wire::hello& h, bool is_same_life, moment now) override;
   void reachability_changed(const std::string& worker, moment now) override;
   std::optional<boot_time> lease_expired(const std::string& worker,
                                          const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
@@ -298,7 +298,7 @@ class live_ledger final : public ledger,
 
   // reconcile.cpp
   void take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now);
-  void missing(index x, const wire::hello& h, bool same_life, moment now);
+  void missing(index x, const wire::hello& h, bool is_same_life, moment now);
   void resend_stops(index worker, moment now);
   void put_back(index x, moment now);
   void note_late(const operation_id& id, const wire::task_ended& m);

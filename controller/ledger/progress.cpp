@@ -14,13 +14,13 @@ double live_ledger::since_received(const cancel_run& run, moment now) const {
 
 bool live_ledger::is_reachable(index worker) const { return !ask_ || ask_(workers_[worker]).reachable; }
 
-void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
+void live_ledger::cancel_fenced(const cancel_id& id, bool is_durable, moment now) {
   cancel_run* open = runs_.find(id);
   if (open == nullptr) return;
   cancel_run& run = *open;
   if (run.is_fenced) return; // a cancel that joined it calls this again
   run.is_fenced = true;
-  run.record.durable = durable;
+  run.record.durable = is_durable;
   run.record.report.fenced_ms = since_received(run, now);
   runs_.touch(run);
   write_event(event_type::cancel_fenced, run, now);

@@ -8,7 +8,7 @@
 
 namespace quell::controller::live {
 
-void live_ledger::reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) {
+void live_ledger::reconcile(const std::string& worker, const wire::hello& h, bool is_same_life, moment now) {
   const index w = worker_index(worker);
   for (const wire::task_ended& result : h.results) {
     adopt(result.operation, w);
@@ -24,7 +24,7 @@ void live_ledger::reconcile(const std::string& worker, const wire::hello& h, boo
       expected.insert(operations_[x].id);
       take_inventory(x, *item->second, h, now);
     } else {
-      missing(x, h, same_life, now);
+      missing(x, h, is_same_life, now);
     }
   }
   resend_stops(w, now);
@@ -44,9 +44,9 @@ void live_ledger::take_inventory(index x, const wire::inventory_item& item, cons
   begin(x, item.started_at, now);
 }
 
-void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment now) {
+void live_ledger::missing(index x, const wire::hello& h, bool is_same_life, moment now) {
   if (operations_[x].phase == phase::in_doubt) return not_there(x);
-  const bool may_have_run = operations_[x].has_begun() || !same_life;
+  const bool may_have_run = operations_[x].has_begun() || !is_same_life;
   if (may_have_run) {
     // The level at its start counts, not the worker's present one.
     const auto level = operations_[x].details ? operations_[x].details->level : std::nullopt;
@@ -57,8 +57,8 @@ void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment 
                   "be found",
                   now);
     lose(x, proof_of(level.value_or(h.level)), receipt::killed,
-         same_life ? "its worker knows nothing of it any more"
-                   : "its worker was restarted; nothing of it is left there",
+         is_same_life ? "its worker knows nothing of it any more"
+                      : "its worker was restarted; nothing of it is left there",
          now);
     return;
   }

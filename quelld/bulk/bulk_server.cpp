@@ -163,7 +163,7 @@ void bulk_server::welcome(const peer& from, const std::string& worker) {
 }
 
 result<std::uint64_t> bulk_server::input(const operation_id& id, const std::string& worker, std::uint64_t offset,
-                                         std::string bytes, bool end) {
+                                         std::string bytes, stdin_then then) {
   std::lock_guard lock(mutex_);
   const auto route = route_by_worker_.find(worker);
   if (route == route_by_worker_.end() || files_.worker_of(id) != worker)
@@ -185,8 +185,9 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   bytes.erase(0, std::min<std::uint64_t>(f.sent - offset, bytes.size()));
   if (f.pending.size() + bytes.size() > feed_window_bytes)
     return failure(error_code::rate_limited, "the task is slow to read its input; send the same bytes again later");
-  f.ended = f.ended || end;
-  if (!bytes.empty() || end) send_input(route->second, id, f.sent, bytes, f.ended);
+  const bool closes = then == stdin_then::closed;
+  f.ended = f.ended || closes;
+  if (!bytes.empty() || closes) send_input(route->second, id, f.sent, bytes, f.ended);
   f.sent += bytes.size();
   f.pending += bytes;
   return f.sent;
@@ -201,11 +202,11 @@ output_store::input_progress bulk_server::input_reached(const operation_id& id, 
 }
 
 void bulk_server::send_input(const std::string& route, const operation_id& id, std::uint64_t offset,
-                             std::string_view bytes, bool end) {
+                             std::string_view bytes, bool is_end) {
   do {
     const auto piece = bytes.substr(0, input_piece_bytes);
     bytes.remove_prefix(piece.size());
-    send(route, wire::input{id, offset, std::string(piece), end && bytes.empty()});
+    send(route, wire::input{id, offset, std::string(piece), is_end && bytes.empty()});
     offset += piece.size();
   } while (!bytes.empty());
 }

@@ -51,7 +51,7 @@ class bulk_server final : public output_store {
   void forget(std::uint64_t ticket) override { files_.forget(ticket); }
   void drop(const operation_id& id) override { files_.drop(id); }
   result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
-                              std::string bytes, bool end) override;
+                              std::string bytes, stdin_then then) override;
   input_progress input_reached(const operation_id& id, std::uint64_t taken) override;
 
  private:
@@ -79,7 +79,7 @@ class bulk_server final : public output_store {
   void on_hello(const peer& from, const session_id& session);
   void welcome(const peer& from, const std::string& worker);
   void send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes,
-                  bool end);
+                  bool is_end);
   void send(const std::string& route, const wire::bulk_message& m);
   std::optional<std::string> worker_on(const std::string& route);
 

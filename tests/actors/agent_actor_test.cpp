@@ -69,7 +69,7 @@ TEST_CASE("a throw in any handler of an agent ends that agent alone, and its end
       {"call_cancelled", [](agent_actor_world& w) { w.first().stop_call(w.port->calls.at(0), "enough"); }},
       {"on_human_decision",
        [](agent_actor_world& w) { w.first().decide(w.port->calls.at(1), approval_outcome::approved, {}, {}); }},
-      {"call_waits", [](agent_actor_world& w) { w.first().waits(w.port->calls.at(0), true); }},
+      {"call_waits", [](agent_actor_world& w) { w.first().waits(w.port->calls.at(0), human_wait::begins); }},
       {"turn_ticked", [](agent_actor_world& w) { w.passes(std::chrono::seconds{200}); }},
       {"tool_over", [](agent_actor_world& w) { w.port->last_work->finish(); }},
   };

@@ -180,7 +180,7 @@ class agent_actor_world {
       return now;
     };
     start.so_far = {user_message{"do it"}};
-    start.over = std::move(over);
+    start.over = [over = std::move(over)](agent_exit how) { over(how == agent_exit::died); };
     return spawn_agent(supervisor_, scope_path::parse(scope).value(), std::move(start));
   }
   bool step() { return scheduler_.try_run_once(); }

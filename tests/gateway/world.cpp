@@ -152,9 +152,9 @@ void memory_output::forget(std::uint64_t ticket) {
 }
 
 result<std::uint64_t> memory_output::input(const operation_id&, const std::string& worker, std::uint64_t offset,
-                                           std::string bytes, bool end) {
+                                           std::string bytes, stdin_then then) {
   const std::lock_guard lock(mutex_);
-  inputs_.push_back(worker + " " + std::to_string(offset) + " " + bytes + (end ? " end" : ""));
+  inputs_.push_back(worker + " " + std::to_string(offset) + " " + bytes + (then == stdin_then::closed ? " end" : ""));
   return offset + bytes.size();
 }
 

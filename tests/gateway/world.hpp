@@ -32,7 +32,7 @@ class memory_output : public output_store {
                       std::function<void()> wake) override;
   void forget(std::uint64_t ticket) override;
   result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
-                              std::string bytes, bool end) override;
+                              std::string bytes, stdin_then then) override;
   void drop(const operation_id&) override {}
   input_progress input_reached(const operation_id&, std::uint64_t taken) override { return {taken, true, false}; }
 

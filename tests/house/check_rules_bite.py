@@ -49,6 +49,7 @@ BREAKS = [
     ("actors/x.hpp", '#pragma once\nstruct call_line;', "plain names: call_line"),
     ("storage/x.hpp", '#pragma once\nvoid write(const std::string& text, bool quietly);', "a flag as a bool parameter: quietly"),
     ("cli/x.hpp", '#pragma once\nvoid start(\n    bool gently = false, int more = 0);', "a flag as a bool parameter: gently"),
+    ("integrations/x.hpp", '#pragma once\nvoid answer(const std::string& text, bool for_all);', "a flag as a bool parameter: for_all"),
     ("worker/x.hpp", 'int a;', "no #pragma once"),
     ("worker/x.cpp", "\n" * 401, "lines"),
 ]

@@ -127,6 +127,6 @@ MAX_LINES = 400
 
 # A bool parameter of a header states a fact; a flag that changes what a function does is an enum, so that its call can be read. A fact says
 # so by its first word, or is one of these words; so is the name of a plain value.
-BOOL_FACT = r"(is|was|were|are|has|had|did|may|can|needs|wants|sees|uses|owns?|comes|begins|by|for|mentions|tasks)_\w+"
-BOOL_FACTS = frozenset("ok end durable same_life value otherwise v".split())
+BOOL_FACT = r"(is|was|were|are|has|had|did|may|can|needs|wants|sees|uses|owns?|comes|begins|by|mentions|tasks)_\w+"
+BOOL_FACTS = frozenset("ok value otherwise".split())
 BOOL_WHY = "`find(path, true)` does not say what it does: write an enum, or, if the parameter states a fact, begin its name with is_, was_, has_, may_ or can_"

@@ -147,7 +147,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   }
   void over() override {
     is_over_ = true;
-    start_.over(false);
+    start_.over(actors::agent_exit::finished);
     mail_->close();
   }
 
@@ -187,7 +187,8 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     later(life_, 0, [self = shared_from_this(), over = std::move(start_.over)]() mutable {
       self->it_.reset();
       self->start_ = {};
-      later(self->life_, self->life_->deaths.between(2, 80) * us, [over = std::move(over)] { over(true); });
+      later(self->life_, self->life_->deaths.between(2, 80) * us,
+            [over = std::move(over)] { over(actors::agent_exit::died); });
     });
     return true;
   }
@@ -232,8 +233,8 @@ class virtual_handle final : public agent_handle {
               const std::optional<std::string>& input) override {
     to_->take([=](agent& it) { it.human_decided(call, how, reason, input); });
   }
-  void waits(const operation_id& call, bool for_human) override {
-    to_->take([call, for_human](agent& it) { it.call_waits(call, for_human); });
+  void waits(const operation_id& call, human_wait what) override {
+    to_->take([call, what](agent& it) { it.call_waits(call, what); });
   }
   void die() override { to_->die(); }
 

@@ -58,14 +58,14 @@ class played_output_store final : public output_store {
     for (auto& [id, t] : tasks_) t.watchers.erase(ticket);
   }
   result<std::uint64_t> input(const operation_id& id, const std::string&, std::uint64_t offset, std::string bytes,
-                              bool end) override {
+                              controller::stdin_then then) override {
     auto* t = find(id);
     const auto taken = offset + bytes.size();
     if (!t || t->taken != offset) return taken;
     t->taken = taken;
     if (t->name == played_ear)
       hear(id, *t, offset, bytes);
-    else if (t->words += bytes; end)
+    else if (t->words += bytes; then == controller::stdin_then::closed)
       speak(id, *t);
     return taken;
   }

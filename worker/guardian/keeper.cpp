@@ -112,8 +112,8 @@ class keeper {
       return;
     }
     // A separate /proc, visible to this namespace only.
-    const bool for_root = ::geteuid() == 0 && (!orders_.changes_user || orders_.uid == 0);
-    if (!orders_.confinement->mount_proc(for_root)) fail(start_step::mount, errno);
+    const bool is_root = ::geteuid() == 0 && (!orders_.changes_user || orders_.uid == 0);
+    if (!orders_.confinement->mount_proc(is_root)) fail(start_step::mount, errno);
   }
 
   /// An init has nothing to do until its leader executes: a stop before the go kills both. So it lends the leader its

@@ -206,14 +206,14 @@ bool sandbox::cover_one(const pending& one) const {
   return ::chdir("/") == 0 && covered;
 }
 
-bool sandbox::mount_proc(bool for_root) const {
+bool sandbox::mount_proc(bool is_root) const {
   // Mounts of the host still propagate here (slave). A copy of the guardian's own mounts is that already.
   if (!own_mounts_ && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) return false;
   // A user who can unmount ours would see the host's /proc below it.
   if (own_mounts_ && ::umount2("/proc", MNT_DETACH) < 0 && errno != EINVAL) return false;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) return false;
   reach_proc_through(-1);
-  if (!options_.on || !for_root) return true;
+  if (!options_.on || !is_root) return true;
   return std::all_of(machine_files.begin(), machine_files.end(), make_read_only);
 }
 

@@ -46,9 +46,9 @@ class sandbox {
   bool on() const { return options_.on; }
 
   // For a keeper's or a leader's process. On failure errno says why.
-  /// Mounts the namespace's own /proc and detaches the old one; `for_root`: files by which its root could change the
-  /// machine are read-only.
-  bool mount_proc(bool for_root) const;
+  /// Mounts the namespace's own /proc and detaches the old one; `is_root`: it is for a task of root,
+  /// so files by which root could change the machine are read-only.
+  bool mount_proc(bool is_root) const;
   /// Before the change of user: drops the capabilities that must never come back. The guardian has dropped them for
   /// every task, but a user namespace made since (`own_namespace`) has brought them back.
   bool drop_bounding(bool own_namespace) const;

@@ -110,7 +110,8 @@ class bot final : public std::enable_shared_from_this<bot> {
   void ask(const interaction& i);
   void order_stop(const interaction& i);
   void order_approval(const interaction& i);
-  void answer(const std::string& id, const std::string& text, bool for_all);
+  enum class readers : std::uint8_t { the_asker, everybody };
+  void answer(const std::string& id, const std::string& text, readers of);
   void defer_what_takes_long(boot_time now);
 
   const discord_settings settings_;

@@ -53,9 +53,9 @@ void bot::ask(const interaction& i) {
     const auto self = weak.lock();
     if (!self) return;
     self->run([bot = self.get(), i, what = std::move(what)] {
-      if (!what) return bot->answer(i.id, "⚠️ " + what.error().detail, false);
-      if (what->what == decided::cancel) return bot->answer(i.id, "🛑 Stopping.", false);
-      bot->answer(i.id, quoted(i.by.name.empty() ? "Someone" : i.by.name, i.text), true);
+      if (!what) return bot->answer(i.id, "⚠️ " + what.error().detail, readers::the_asker);
+      if (what->what == decided::cancel) return bot->answer(i.id, "🛑 Stopping.", readers::the_asker);
+      bot->answer(i.id, quoted(i.by.name.empty() ? "Someone" : i.by.name, i.text), readers::everybody);
     });
   });
 }
@@ -80,7 +80,7 @@ void bot::order_stop(const interaction& i) {
   host_.stop(std::move(order), [weak = weak_from_this(), id = i.id, place](result<stop_answer> what) {
     if (const auto self = weak.lock())
       self->run([bot = self.get(), id, place, what = std::move(what)] {
-        bot->answer(id, words_of(what), false);
+        bot->answer(id, words_of(what), readers::the_asker);
         if (place && what && what->operations > 0) bot->outbox_.stopping(*place, what->cancel, web_loop::now());
       });
   });
@@ -93,17 +93,17 @@ void bot::order_approval(const interaction& i) {
                   if (const auto self = weak.lock())
                     self->run([bot = self.get(), id, is_yes, what] {
                       bot->answer(id, what ? (is_yes ? "Approved." : "Denied.") : "⚠️ " + what.error().detail,
-                                  false);
+                                  readers::the_asker);
                     });
                 });
 }
 
-void bot::answer(const std::string& id, const std::string& text, bool for_all) {
+void bot::answer(const std::string& id, const std::string& text, readers of) {
   const auto at = open_.find(id);
   if (at == open_.end()) return;
   const auto open = std::move(at->second);
   open_.erase(at);
-  if (open.done) return open.done(json_answer(for_all ? public_message(text) : private_message(text)));
+  if (open.done) return open.done(json_answer(of == readers::everybody ? public_message(text) : private_message(text)));
   if (open.application.empty() || open.token.empty()) return;
   auto request = request_to(answer_later(open.application, open.token, text));
   request.headers.erase(request.headers.begin()); // the token in the path is the authorisation

@@ -127,10 +127,10 @@ TEST_CASE("a call that runs says so after 5 s and every 5 s, until it has its re
   w.pass(11s); // one late tick
   CHECK(w.progress.size() == 2);
   CHECK(w.progress.back() == std::pair<call_number, milliseconds>{1, 16s});
-  w.waits(1, true);
+  w.waits(1, human_wait::begins);
   w.pass(100s);
   CHECK(w.progress.size() == 2);
-  w.waits(1, false);
+  w.waits(1, human_wait::ends);
   w.pass(5s);
   CHECK(w.progress.size() == 3);
   w.ends(1);
@@ -145,22 +145,22 @@ TEST_CASE("the time that a human takes is not the call's", "[turn]") {
   w.calls({"slow", "fast"});
   w.finishes();
   w.pass(100s);
-  w.waits(1, true);
-  w.waits(1, true);          // a repeat
-  CHECK(w.it().next_tick()); // the tick of the other call
+  w.waits(1, human_wait::begins);
+  w.waits(1, human_wait::begins); // a repeat
+  CHECK(w.it().next_tick());      // the tick of the other call
   w.ends(2);
   CHECK_FALSE(w.it().next_tick());
   w.pass(10'000s);
   CHECK(w.stopped.empty());
-  w.waits(1, false);
-  w.waits(1, false);
+  w.waits(1, human_wait::ends);
+  w.waits(1, human_wait::ends);
   w.pass(19s);
   CHECK(w.stopped.empty());
   w.pass(1s);
   CHECK(w.result(1).result == "\"timeout slow\"");
   CHECK(w.stopped == std::vector<call_number>{1});
-  w.waits(1, true); // late: the call has its result
-  w.waits(7, true); // no such call
+  w.waits(1, human_wait::begins); // late: the call has its result
+  w.waits(7, human_wait::begins); // no such call
   CHECK(w.broken_rule().empty());
 }
 

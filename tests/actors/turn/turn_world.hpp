@@ -65,7 +65,7 @@ class turn_world {
   }
   void decide(call_number n, bool yes) { decide(n, approved_or_denied(yes)); }
   void decide(call_number n, approval_outcome how) { perform(turn_.human_decided(n, how, "no", now_)); }
-  void waits(call_number n, bool for_human) { turn_.call_waits(n, for_human, now_); }
+  void waits(call_number n, human_wait what) { turn_.call_waits(n, what, now_); }
   void stop(abort_reason why = abort_reason::user) { perform(turn_.stop(why, now_)); }
   void pass(std::chrono::nanoseconds t) {
     now_ = now_ + t;
