@@ -35,6 +35,7 @@ class line_chat_session : public service_session {
   std::string to_send() override { return std::exchange(out_, {}); }
   std::vector<received_message> take_received() override { return std::exchange(received_, {}); }
   std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
+  std::vector<message_change> take_changes() override { return std::exchange(changes_, {}); }
   void drop(const operation_id& turn, boot_time now) override;
   std::optional<disconnect_request> disconnect_wanted() override { return std::exchange(disconnect_, std::nullopt); }
   std::optional<boot_time> due() const override { return due_; }
@@ -75,6 +76,7 @@ class line_chat_session : public service_session {
   std::string text_of(const action& a);
 
   std::string out_;
+  std::vector<message_change> changes_; ///< that people made to their messages, if the service tells
   std::optional<disconnect_request> disconnect_;
   std::optional<boot_time> due_;
   bool is_leaving_ = false; ///< disconnected: this connection receives and sends nothing more

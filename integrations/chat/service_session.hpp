@@ -79,7 +79,7 @@ class service_session {
   virtual std::string to_send() = 0;
   virtual std::vector<received_message> take_received() = 0;
   virtual std::vector<approval_word> approvals() = 0;
-  virtual std::vector<message_change> take_changes() { return {}; }
+  virtual std::vector<message_change> take_changes() = 0;
   /// A request to disconnect; returned once.
   virtual std::optional<disconnect_request> disconnect_wanted() = 0;
   /// The latest time for the next `tick`; nullopt: none needed.

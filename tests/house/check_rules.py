@@ -70,8 +70,23 @@ def broken_flags(source: Source):
             yield code.count("\n", 0, found.start(1)) + 1, f"a flag as a bool parameter: {name}", rules.BOOL_WHY
 
 
+def broken_interfaces(source: Source):
+    if source.room in ("tests", "benchmarks"):
+        return
+    code = "\n".join(source.code)
+    for found in re.finditer(r"\bvirtual\b", code):
+        depth = 0
+        for end in range(found.end(), len(code)):
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            if depth == 0 and code[end] in ";{":
+                break
+        function = " ".join(code[found.start():end].split())
+        if "~" not in function and not function.endswith("= 0"):
+            yield code.count("\n", 0, found.start()) + 1, f"a virtual function with a body: {function}", rules.INTERFACE_WHY
+
+
 def check(source: Source, root: pathlib.Path | None):
-    for broken in (broken_includes(source, root), broken_words(source), broken_flags(source), broken_shape(source)):
+    for broken in (broken_includes(source, root), broken_words(source), broken_flags(source), broken_interfaces(source), broken_shape(source)):
         for line, what, why in broken:
             yield f"{source.path}:{line}: {what}\n    why: {why}"
 

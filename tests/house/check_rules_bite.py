@@ -49,6 +49,8 @@ BREAKS = [
     ("actors/x.hpp", '#pragma once\nstruct call_line;', "plain names: call_line"),
     ("storage/x.hpp", '#pragma once\nvoid write(const std::string& text, bool quietly);', "a flag as a bool parameter: quietly"),
     ("cli/x.hpp", '#pragma once\nvoid start(\n    bool gently = false, int more = 0);', "a flag as a bool parameter: gently"),
+    ("gateway/x.hpp", '#pragma once\nstruct x { virtual int size(set of = {}) { return 0; } };', "a virtual function with a body: virtual int size"),
+    ("storage/x.hpp", '#pragma once\nstruct x { virtual void run(\n    int how) const; };', "a virtual function with a body: virtual void run"),
     ("integrations/x.hpp", '#pragma once\nvoid answer(const std::string& text, bool for_all);', "a flag as a bool parameter: for_all"),
     ("worker/x.hpp", 'int a;', "no #pragma once"),
     ("worker/x.cpp", "\n" * 401, "lines"),
@@ -68,6 +70,7 @@ KEEPS = [
     ("controller/x.cpp", 'auto at = record.last_heard_at; patient p; int bookmark = 0, wished = 1, asks = 2;'),
     ("storage/x.hpp", '#pragma once\nbool quietly = true; void ended(bool was_cut, bool ok); std::function<void(bool)> f; void take(flags, bool(int));'),
     ("storage/x.cpp", 'static void write(const std::string& text, bool quietly) {}'),
+    ("storage/x.hpp", '#pragma once\nstruct x { virtual ~x() = default; virtual void a(set of = {}, std::function<void()> f = {}) = 0; };'),
     ("tests/x.cpp", '#include "tests/patience.hpp"\nint unsaid = QUELL_TEST_PATIENCE;'),
 ]
 

@@ -130,3 +130,5 @@ MAX_LINES = 400
 BOOL_FACT = r"(is|was|were|are|has|had|did|may|can|needs|wants|sees|uses|owns?|comes|begins|by|mentions|tasks)_\w+"
 BOOL_FACTS = frozenset("ok value otherwise".split())
 BOOL_WHY = "`find(path, true)` does not say what it does: write an enum, or, if the parameter states a fact, begin its name with is_, was_, has_, may_ or can_"
+
+INTERFACE_WHY = "an interface has no default bodies: an implementation that forgets a function must not compile"

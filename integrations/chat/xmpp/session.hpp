@@ -27,7 +27,6 @@ class session : public line_chat_session {
   void lost(const std::string& why, boot_time now) override;
   void tick(boot_time now) override;
 
-  std::vector<message_change> take_changes() override { return std::exchange(changes_, {}); }
   std::string farewell() override;
   std::string state() const override;
 
@@ -111,7 +110,6 @@ class session : public line_chat_session {
   /// The newest requests, by what can name them: the sender with an id of the message or of the room.
   std::map<std::string, std::string, std::less<>> requests_;
   std::deque<std::string> request_names_;
-  std::vector<message_change> changes_;
 };
 
 } // namespace quell::integrations::chat::xmpp
