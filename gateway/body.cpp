@@ -5,34 +5,13 @@
 
 #include "controller/json/instant.hpp"
 #include "gateway/json_reader.hpp"
+#include "protocol/json_nesting.hpp"
 #include "protocol/sha256.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
 
 namespace {
-
-/// The deepest nesting of brackets outside strings, in one pass, so that a hostile body costs no stack.
-std::size_t nesting(std::string_view text) {
-  std::size_t depth = 0, deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return deepest;
-}
 
 /// The position of the first byte that is not valid UTF-8.
 std::size_t first_bad_byte(std::string_view text) {
@@ -87,7 +66,7 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_mem
   if (!is_utf8(text))
     return bad(error_code::bad_json,
                "the body is not UTF-8 at " + position(text, first_bad_byte(text)) + "; send the JSON as UTF-8");
-  if (nesting(text) > max_json_depth)
+  if (json_nesting(text) > max_json_depth)
     return bad(error_code::bad_json,
                "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
   auto body = read_json_text(text);

@@ -3,11 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/json_nesting.hpp"
+
 namespace quell::controller::http {
 
 void put_json_or_text(json_writer& to, const std::string& text) {
-  if (nlohmann::json::accept(text))
-    to.raw(text);
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; // the parser skips it; inside a document it is no JSON
+  std::string_view value = text;
+  if (value.starts_with(byte_order_mark)) value.remove_prefix(byte_order_mark.size());
+  if (json_nesting(value) <= most_json_levels && nlohmann::json::accept(value))
+    to.raw(value);
   else
     to.put(text);
 }

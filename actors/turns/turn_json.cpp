@@ -6,6 +6,7 @@
 
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/result_json.hpp"
+#include "protocol/json_nesting.hpp"
 
 namespace quell::controller::turns {
 
@@ -26,7 +27,9 @@ json without_hidden(const std::string& block) {
   return shown;
 }
 
+/// Text that nests too deeply stays text: copying and writing it as a value would overflow the stack.
 json json_or_text(const std::string& text) {
+  if (json_nesting(text) > most_json_levels) return json(text);
   auto value = json::parse(text, nullptr, false);
   return value.is_discarded() ? json(text) : value;
 }

@@ -3,29 +3,10 @@
 
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/json_nesting.hpp"
 
 namespace quell::integrations {
 namespace {
-
-// The library parses any depth, but writes and compares recursively: a deep value would overflow the stack later.
-bool too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > limits::json_depth) return true;
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
 
 /// The value of four hex digits at `at`, or -1.
 int hex4(std::string_view text, std::size_t at) {
@@ -65,7 +46,8 @@ const json nothing;
 } // namespace
 
 std::optional<json> parse_json(std::string_view text) {
-  if (too_deep(text)) return std::nullopt;
+  // The library parses any depth, but writes and compares recursively: a deep value would overflow the stack later.
+  if (json_nesting(text) > limits::json_depth) return std::nullopt;
   json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) value = json::parse(without_lone_surrogates(repaired(text)), nullptr, false);
   if (value.is_discarded()) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "controller/cluster_json.hpp"
 #include "gateway/cancel_json.hpp"
+#include "gateway/json_or_text.hpp"
 #include "gateway/problem.hpp"
 
 using namespace quell;
@@ -311,4 +312,19 @@ TEST_CASE("instants go both ways, and what is none is refused") {
     INFO(bad);
     CHECK_FALSE(parse_instant(bad));
   }
+}
+
+TEST_CASE("what a model wrote as an input is JSON in an answer, whatever it is") {
+  const auto shown = [](const std::string& text) {
+    json_writer to;
+    put_json_or_text(to, text);
+    return to.take();
+  };
+  CHECK(shown(R"({"a":1})") == R"({"a":1})");
+  CHECK(shown("{oops") == R"("{oops")");
+  // The parser skips a byte order mark; inside a document it would make all of it invalid.
+  CHECK(shown("\xEF\xBB\xBF{}") == "{}");
+  CHECK(json::accept(shown("\xEF\xBB\xBF")));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  CHECK(shown(deep) == '"' + deep + '"');
 }

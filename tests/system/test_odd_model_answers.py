@@ -1,4 +1,4 @@
-"""Models whose answers are unusual, but mean something: counts of tokens beyond any sum, and contents that are lists of parts."""
+"""Models whose answers are unusual: counts of tokens beyond any sum, contents that are lists of parts, and inputs that no parser likes."""
 import pytest
 
 from harness.recorded_cluster import RecordedCluster
@@ -42,3 +42,29 @@ def test_a_content_of_parts_is_the_answer(world):
     assert c.ended(turn)["turn"]["text"] == "Hello there"
     assert [m["text"] for m in c.of_turn("v/parts", turn)] == ["parts", "Hello there"]
     c.check_scope("v/parts")
+
+
+@pytest.mark.parametrize("tool", ["exec", "write", "no_such_tool"])
+def test_an_input_that_nests_without_end_ends_its_call_and_nothing_else(world, tool):
+    c = world
+    levels = 200_000  # a value of so many levels overflows the stack of whoever copies or writes it
+    c.model.plan["deep"] = [[(tool, "[" * levels + "]" * levels)], [(tool, '{"command":' * levels + "1" + "}" * levels)]]
+    pid = c.controller.pid
+    turn = c.say(f"v/{tool}", "deep", agent="rec")
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    assert [r["ok"] for r in c.results(f"v/{tool}", turn)] == [False, False]
+    assert c.controller.poll() is None and c.controller.pid == pid
+    c.restart()
+    c.next_message_is_taken(f"v/{tool}", agent="rec")
+    c.check_scope(f"v/{tool}")
+
+
+def test_a_byte_order_mark_before_an_input_breaks_no_list_of_messages(world):
+    c = world
+    c.model.plan["mark"] = [[("exec", '\ufeff{"command": "echo marked"}')]]
+    turn = c.say("v/mark", "mark", agent="rec")
+    assert c.ended(turn)["status"] == "completed"
+    [call] = [m["tool_calls"] for m in c.of_turn("v/mark", turn) if m["tool_calls"]][0]
+    assert call["input"] == {"command": "echo marked"}, call
+    assert c.events(turn, "tool_start")[0]["data"]["input"] == call["input"]
+    c.check_scope("v/mark")

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/result_json.hpp"
+#include "actors/turns/turn_json.hpp"
 #include "protocol/utf8.hpp"
 
 using namespace quell;
@@ -66,6 +67,12 @@ TEST_CASE("a result that fits is passed on, and one of 50 MB is cut to JSON that
   CHECK(r["result"].get<std::string>().starts_with("{\"ok\":true"));
   CHECK(r["result"].get<std::string>().ends_with("the end\"}"));
   CHECK(json::parse(bounded_result(big, most_result_bytes, false))["ok"] == false);
+}
+
+TEST_CASE("an input that nests without end is shown as text", "[turns][results]") {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  CHECK(json::parse(call_block({"c1", "exec", deep}, true, 1s, {}))["input"] == deep);
+  CHECK(json::parse(call_block({"c1", "exec", "[[1]]"}, true, 1s, {}))["input"] == json::parse("[[1]]"));
 }
 
 TEST_CASE("whatever comes in, JSON within the limit comes out", "[turns][results]") {

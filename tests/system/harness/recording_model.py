@@ -17,8 +17,8 @@ def said(message):
 
 
 class RecordingModel:
-    """`plan[user text]` = the successive answers to that message, each a text, a list of calls `(name, input)`, or `{"content",
-    "usage"}` as they are sent. Without a plan, and after its end, the answer is "done"."""
+    """`plan[user text]` = the successive answers to that message, each a text, a list of calls `(name, input)` (an input that
+    is a text is sent as it is), or `{"content", "usage"}` as they are sent. Without a plan, and after its end, the answer is "done"."""
 
     def __init__(self):
         self.plan, self.requests = {}, []
@@ -65,7 +65,8 @@ class Handler(BaseHTTPRequestHandler):
         else:
             end = "tool_calls"
             delta = {"tool_calls": [{"index": i, "id": f"c{len(self.model.requests)}-{i}", "type": "function",
-                                     "function": {"name": name, "arguments": json.dumps(input)}} for i, (name, input) in enumerate(said)]}
+                                     "function": {"name": name, "arguments": input if isinstance(input, str) else json.dumps(input)}}
+                                    for i, (name, input) in enumerate(said)]}
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
