@@ -94,10 +94,17 @@ void keep_usable_thinking(conversation& history, const std::string& model, bool 
 }
 
 /// Anthropic refuses a request with thinking if the answer whose calls were just answered came without: after a
-/// restart, or from another model. Such a request goes without thinking.
+/// restart, or from another model. Such a request goes without thinking. What steers the turn stands behind the
+/// results.
 bool may_think(const conversation& history, const std::string& model) {
-  if (history.size() < 2 || !std::holds_alternative<tool_results>(history.back())) return true;
-  const auto* last = std::get_if<assistant_message>(&history[history.size() - 2]);
+  auto end = history.size();
+  const auto steers = [](const conversation_entry& entry) {
+    const auto* stated = std::get_if<user_message>(&entry);
+    return stated && stated->steers;
+  };
+  while (end > 0 && steers(history[end - 1])) --end;
+  if (end < 2 || !std::holds_alternative<tool_results>(history[end - 1])) return true;
+  const auto* last = std::get_if<assistant_message>(&history[end - 2]);
   return last && std::any_of(last->thinking.begin(), last->thinking.end(),
                              [&](const thinking_block& one) { return one.model == model; });
 }

@@ -105,7 +105,7 @@ class orderer {
       before->text += text;
       before->files.insert(before->files.end(), files.begin(), files.end());
     } else
-      out.emplace_back(user_message{std::move(text), files});
+      out.emplace_back(user_message{std::move(text), files, steers});
     last_was_note_ = note_comes;
   }
 

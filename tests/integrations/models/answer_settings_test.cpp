@@ -146,6 +146,16 @@ TEST_CASE("Anthropic gets signed thinking back with the results of its calls, an
   CHECK(next.contains("thinking"));
   CHECK(next.dump().find("sig==") == std::string::npos);
 
+  // What steers the turn comes behind the results, and is of the same turn.
+  auto steered = with_results({sealed});
+  steered.messages.emplace_back(user_message{"in French", {}, true});
+  const json with_words = body_of(model(provider::anthropic, how), steered);
+  CHECK(with_words.contains("thinking"));
+  CHECK(with_words["messages"][1]["content"][0] == *parse_json(sealed.block));
+  steered = with_results({});
+  steered.messages.emplace_back(user_message{"in French", {}, true});
+  CHECK_FALSE(body_of(model(provider::anthropic, how), steered).contains("thinking"));
+
   // A model that does not think any more gets none, either.
   CHECK(body_of(model(provider::anthropic), with_results({sealed})).dump().find("sig==") == std::string::npos);
   how = {};
