@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/json_text.hpp"
+#include "actors/turns/kept_decision.hpp"
 #include "actors/turns/predecessor.hpp"
 #include "actors/turns/project_memory.hpp"
 #include "actors/turns/summary.hpp"
@@ -167,14 +168,15 @@ class background_work final : public actors::tool_work {
 };
 
 /// Ends before this time stand in the note of an earlier turn: the creation of the last one, which comes before its
-/// note is read. So two turns that waited together can hear of one end, and no end is left out.
+/// note is read. So two turns that waited together can hear of one end, and no end is left out. An edited message that
+/// nobody has answered has no turn.
 wall_time noted_until(const std::vector<records::kept_message>& kept, const operation_id& turn, store_reader& store) {
   wall_time summarised{};
   std::optional<operation_id> before;
   for (const auto& m : kept) {
     if (is_summary(m.message))
       summarised = std::max(summarised, m.message.at);
-    else if (m.message.turn && m.message.turn != turn && !m.message.discarded)
+    else if (m.message.turn && m.message.turn != turn && !m.message.discarded && !origin_in(m.message.decision))
       before = m.message.turn;
   }
   if (!before) return summarised;

@@ -105,3 +105,18 @@ def test_a_command_that_ends_while_the_answer_is_written_is_told_at_the_next_mes
     assert world.ended(world.say("room", "begin", agent="hand"))["status"] == "completed"
     until(lambda: not processes.marked(m), "the command to be over")
     assert any("Ended since" in line and task[0] in line for line in told(world, "and now?"))
+
+
+def test_an_edited_message_makes_no_old_end_new(world):
+    m = marker()
+    world.model.plan["begin"] = [[wait_for_over(m)]]
+    turn = world.say("room", "begin", agent="hand")
+    assert world.ended(turn)["status"] == "completed"
+    task = world.results("room", turn)[0]["result"]["result"]["task"]
+    let_it_end(world, task)
+    assert any("Ended since" in line and task in line for line in told(world, "and now?"))
+    told(world, "anything else?")
+    message = [r for r in world.messages("room") if r["text"] == "anything else?"][0]["message"]
+    edit = world.api("POST", "/v1/history", {"scope": "room", "action": "edit", "id": message, "text": "nothing else?"})
+    assert edit.status == 200, edit.body
+    assert not any("Ended since" in line for line in told(world, "good")[-2:]), "it was told before the edited message"
