@@ -328,10 +328,10 @@ turn_stream::callbacks chat_room::callbacks(spoken& one) {
     refresh();
   };
   c.event = [this, &one](const json& event) {
-    const auto type = text_of(event, "type");
+    const auto type = type_of(event);
     const auto& data = member(event, "data");
-    if (type == "acknowledgement") note(printable(acknowledgement_text(data)), color::bold);
-    if (type == "cancel_settled") note(stop_line(stop_summary(data), s_.term.characters));
+    if (type == event_type::acknowledgement) note(printable(acknowledgement_text(data)), color::bold);
+    if (type == event_type::cancel_settled) note(stop_line(stop_summary(data), s_.term.characters));
     one.story->take(event, one.stream->turn());
     refresh();
   };

@@ -48,6 +48,10 @@ std::int64_t whole_number(const nlohmann::json& value) {
 
 std::int64_t number_of(const nlohmann::json& object, const char* name) { return whole_number(member(object, name)); }
 
+event_type type_of(const nlohmann::json& event) {
+  return event_type_of(text_of(event, "type")).value_or(event_type::unlisted);
+}
+
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name) {
   return parse_instant(text_of(object, name));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/event_type.hpp"
 #include "protocol/printable.hpp"
 #include "protocol/time.hpp"
 
@@ -20,6 +21,8 @@ std::string text_of(const nlohmann::json& object, const char* name);
 std::int64_t whole_number(const nlohmann::json& value);
 /// `whole_number` of a member.
 std::int64_t number_of(const nlohmann::json& object, const char* name);
+/// The type of an event; `unlisted` if this program does not know it.
+event_type type_of(const nlohmann::json& event);
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name);
 /// One line; never throws: bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::json& value);

@@ -52,7 +52,7 @@ void ordered_follower::take(const stream_event& event) {
   const auto document = nlohmann::json::parse(event.data, nullptr, false);
   const auto& data = member(document, "data");
   const std::string name = text_of(data, "stream");
-  if (has_gap_ || event.type != "output" || (name != "stdout" && name != "stderr")) return;
+  if (has_gap_ || event_type_of(event.type) != event_type::output || (name != "stdout" && name != "stderr")) return;
   const std::size_t stream = name == "stdout" ? 0 : 1;
   std::string bytes = member(data, "base64").is_string() ? from_base64(text_of(data, "base64")) : text_of(data, "text");
   auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));

@@ -92,7 +92,9 @@ turn_story::listener printed_turn::listener() {
 void printed_turn::decided(const json& decision) {
   const auto what = text_of(decision, "decision"), turn = text_of(member(decision, "turn"), "id");
   if (s_.json())
-    s_.print_line({{"type", "message_decided"}, {"operation", turn.empty() ? json() : json(turn)}, {"data", decision}});
+    s_.print_line({{"type", text_of(event_type::message_decided)},
+                   {"operation", turn.empty() ? json() : json(turn)},
+                   {"data", decision}});
   if (what == "ignored") aside("the message was ignored: " + printable(text_of(decision, "why")));
   if (what == "cancel") {
     const auto& cancel = member(decision, "cancel");
@@ -106,11 +108,11 @@ void printed_turn::decided(const json& decision) {
 
 /// Handles the events after a message that ordered a stop: a sentence, and the report.
 void printed_turn::after_stop(const json& event) {
-  const auto type = text_of(event, "type");
+  const auto type = type_of(event);
   const auto& data = member(event, "data");
-  if (type == "acknowledgement" && !s_.json()) text(acknowledgement_text(data) + "\n");
-  if (type == "acknowledgement") is_reacted_ = member(data, "reaction").is_string();
-  if (type != "cancel_settled") return;
+  if (type == event_type::acknowledgement && !s_.json()) text(acknowledgement_text(data) + "\n");
+  if (type == event_type::acknowledgement) is_reacted_ = member(data, "reaction").is_string();
+  if (type != event_type::cancel_settled) return;
   const bool is_proven = member(member(data, "report"), "proven") == true;
   // The sentences that follow report it themselves; nothing follows a reaction.
   if (is_reacted_ && !is_proven) text("⚠️ " + stop_summary(data) + "\n");

@@ -84,7 +84,7 @@ void turn_story::tool_running(const json& event) {
       std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.key == key_of(event); });
   if (found == tools_.end()) return;
   const auto& data = member(event, "data");
-  const bool is_output = text_of(event, "type") == "tool_output";
+  const bool is_output = type_of(event) == event_type::tool_output;
   const auto text = is_output ? text_of(data, "text") : text_of(data, "last_line");
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -126,7 +126,7 @@ void turn_story::approval(const json& event) {
                                          : text_of(data, "operation");
   const auto found =
       std::find_if(approvals_.begin(), approvals_.end(), [&](const auto& open) { return open.key() == id; });
-  if (text_of(event, "type") == "approval_required") {
+  if (type_of(event) == event_type::approval_required) {
     if (found != approvals_.end()) return;
     open_approval open{text_of(data, "operation"), call_text(text_of(data, "name"), member(data, "input")),
                        one_line(text_of(data, "rule"))};
@@ -151,29 +151,31 @@ void turn_story::approval(const json& event) {
 }
 
 void turn_story::take(const json& event, const std::string& turn) {
-  const auto type = text_of(event, "type"), operation = text_of(event, "operation");
+  const auto type = type_of(event);
+  const auto operation = text_of(event, "operation");
   const auto& data = member(event, "data");
   const bool is_ours = operation == turn;
-  if (type == "operation_created") return created(data, turn);
-  if (type == "tool_start") return tool_start(event);
-  if (type == "tool_output" || type == "tool_progress") return tool_running(event);
-  if (type == "tool_result") return tool_result(event);
-  if (type == "approval_required" || type == "approval_resolved") return approval(event);
-  if (type == "operation_cancelling" || type == "operation_cancelled" || type == "operation_failed")
+  if (type == event_type::operation_created) return created(data, turn);
+  if (type == event_type::tool_start) return tool_start(event);
+  if (type == event_type::tool_output || type == event_type::tool_progress) return tool_running(event);
+  if (type == event_type::tool_result) return tool_result(event);
+  if (type == event_type::approval_required || type == event_type::approval_resolved) return approval(event);
+  if (type == event_type::operation_cancelling || type == event_type::operation_cancelled ||
+      type == event_type::operation_failed)
     // A stop closes the question, even if no event says so.
     std::erase_if(approvals_, [&](const auto& open) { return open.operation == operation; });
   if (!is_ours) return;
-  if (type == "text_delta") say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
-  if (type == "turn_resumed") resumed(static_cast<std::uint64_t>(number_of(data, "offset")));
+  if (type == event_type::text_delta) say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if (type == event_type::turn_resumed) resumed(static_cast<std::uint64_t>(number_of(data, "offset")));
   if (const auto words = model_words(event); !words.empty() && to_.noted) to_.noted(words);
-  if ((type == "turn_start" || type == "operation_started") && !started_) {
+  if ((type == event_type::turn_start || type == event_type::operation_started) && !started_) {
     started_ = true;
     if (to_.started) to_.started();
   }
-  if (type == "turn_complete") over_ = true;
-  if (const auto turn = text_of(data, "steered"); type == "turn_complete" && !turn.empty() && to_.noted)
+  if (type == event_type::turn_complete) over_ = true;
+  if (const auto turn = text_of(data, "steered"); type == event_type::turn_complete && !turn.empty() && to_.noted)
     to_.noted("turn " + short_id(printable(turn)) + ", which runs, is told of it");
-  if (type == "turn_abort" && !over_) {
+  if (type == event_type::turn_abort && !over_) {
     over_ = true;
     auto reason = text_of(data, "reason");
     if (const auto& left = member(data, "still_running"); left.is_array() && !left.empty())

@@ -28,10 +28,6 @@ bool is_transient(const problem& p) {
   return p.status == 0 || p.status == 429 || p.status == 502 || p.status == 503 || p.status == 504;
 }
 
-bool is_terminal_event(const std::string& type) {
-  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
-}
-
 } // namespace
 
 bool is_later_event(const std::string& id, const std::string& than) {
@@ -117,7 +113,8 @@ void turn_stream::take(const stream_event& e) {
     if (owns_ && !last_id_.empty() && !is_later_event(e.id, last_id_)) return; // told before
     last_id_ = e.id;
   }
-  if (e.type == "message_decided") {
+  const auto type = event_type_of(e.type).value_or(event_type::unlisted);
+  if (type == event_type::message_decided) {
     if (decided_) return;
     decided_ = true;
     turn_ = text_of(member(data, "turn"), "id");
@@ -129,7 +126,7 @@ void turn_stream::take(const stream_event& e) {
     return;
   }
   if (callbacks_.event) callbacks_.event(data);
-  if (!turn_.empty() && is_terminal_event(e.type) && text_of(data, "operation") == turn_) finish(member(data, "data"));
+  if (!turn_.empty() && ends_operation(type) && text_of(data, "operation") == turn_) finish(member(data, "data"));
 }
 
 void turn_stream::closed(const http_end& end) {

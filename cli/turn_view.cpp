@@ -70,23 +70,23 @@ std::string usage_text(const json& usage) {
 }
 
 std::string model_words(const json& event) {
-  const auto type = text_of(event, "type");
+  const auto type = type_of(event);
   const auto& data = member(event, "data");
   const auto model = printable(text_of(data, "model"));
   const auto why = [&] {
     return ": " + cut_columns(one_line(text_of(data, "reason")), most_reason, character_set::ascii);
   };
-  if (type == "model_queued") {
+  if (type == event_type::model_queued) {
     const auto ahead = number_of(data, "ahead");
     return "waiting for model " + model + (ahead > 0 ? ", behind " + std::to_string(ahead) + " others" : "");
   }
-  if (type == "model_asked")
+  if (type == event_type::model_asked)
     return "model " + model + " is asked, after " + duration_text(milliseconds{number_of(data, "waited_ms")});
-  if (type == "model_retry")
+  if (type == event_type::model_retry)
     return "model " + model + " is asked again in " + duration_text(milliseconds{number_of(data, "wait_ms")}) + why();
-  if (type == "history_compacted")
+  if (type == event_type::history_compacted)
     return std::to_string(number_of(data, "messages")) + " older messages gave way to a summary";
-  if (type == "model_fallback")
+  if (type == event_type::model_fallback)
     return "model " + printable(text_of(data, "to")) + " is asked in place of " + printable(text_of(data, "from")) +
            why();
   return {};
@@ -181,36 +181,36 @@ std::string acknowledgement_text(const json& data) {
 }
 
 std::string event_words(const json& event) {
-  const auto type = text_of(event, "type");
+  const auto type = type_of(event);
   const auto& data = member(event, "data");
   std::string out;
-  if (type == "turn_start") out = text_of(data, "agent") + " with " + text_of(data, "model");
-  if (type == "text_delta") out = one_line(text_of(data, "text"));
-  if (type == "tool_start" || type == "approval_required")
+  if (type == event_type::turn_start) out = text_of(data, "agent") + " with " + text_of(data, "model");
+  if (type == event_type::text_delta) out = one_line(text_of(data, "text"));
+  if (type == event_type::tool_start || type == event_type::approval_required)
     out = call_text(text_of(data, "name"), member(data, "input"));
-  if (type == "approval_required") out += "  (rule " + text_of(data, "rule") + ")";
-  if (type == "tool_progress")
+  if (type == event_type::approval_required) out += "  (rule " + text_of(data, "rule") + ")";
+  if (type == event_type::tool_progress)
     out = text_of(data, "name") + "  " + duration_text(milliseconds{number_of(data, "elapsed_ms")}) + "  " +
           one_line(text_of(data, "last_line"));
-  if (type == "tool_output") out = text_of(data, "name") + "  " + one_line(text_of(data, "text"));
-  if (type == "tool_timeout")
+  if (type == event_type::tool_output) out = text_of(data, "name") + "  " + one_line(text_of(data, "text"));
+  if (type == event_type::tool_timeout)
     out = text_of(data, "name") + "  after " + duration_text(milliseconds{number_of(data, "timeout_ms")});
-  if (type == "tool_result")
+  if (type == event_type::tool_result)
     out = text_of(data, "name") + "  " + duration_text(milliseconds{number_of(data, "duration_ms")}) + "  " +
           outcome_text(data);
-  if (type == "turn_abort") out = text_of(data, "reason");
-  if (type == "thinking_delta") out = one_line(text_of(data, "text"));
-  if (type.starts_with("model_")) out = model_words(event);
-  if (type == "turn_complete") {
+  if (type == event_type::turn_abort) out = text_of(data, "reason");
+  if (type == event_type::thinking_delta) out = one_line(text_of(data, "text"));
+  if (auto words = model_words(event); !words.empty()) out = std::move(words);
+  if (type == event_type::turn_complete) {
     out = usage_text(member(data, "usage"));
     if (const auto why = stop_reason_words(data); !why.empty()) out = why + (out.empty() ? "" : "; " + out);
   }
-  if (type == "approval_resolved") {
+  if (type == event_type::approval_resolved) {
     out = text_of(data, "decision") + " by " + person(member(data, "by"));
     if (const auto reason = text_of(data, "reason"); !reason.empty()) out += ": " + reason;
   }
-  if (type == "message_decided") out = text_of(data, "decision") + ", " + text_of(data, "why");
-  if (type == "acknowledgement") out = text_of(data, "text") + text_of(data, "reaction");
+  if (type == event_type::message_decided) out = text_of(data, "decision") + ", " + text_of(data, "why");
+  if (type == event_type::acknowledgement) out = text_of(data, "text") + text_of(data, "reaction");
   return out.empty() ? out : "  " + cut(printable(out), 200, character_set::ascii);
 }
 

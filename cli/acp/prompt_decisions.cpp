@@ -22,12 +22,12 @@ bool will_pass(const problem& p) { return may_pass(p) && !has_code(p, error_code
 void prompt::show(const json& event) {
   if (is_over_) return;
   for (auto& update : updates_->take(event)) tell_.update(std::move(update));
-  const auto type = text_of(event, "type");
-  if (type == "approval_resolved") {
+  const auto type = type_of(event);
+  if (type == event_type::approval_resolved) {
     const auto& data = member(event, "data");
     return tell_.take_back(question_key(text_of(data, "operation"), text_of(data, "question")));
   }
-  if (type != "approval_required" || is_cancelled_) return;
+  if (type != event_type::approval_required || is_cancelled_) return;
   auto q = updates_->question(event, editor_);
   if (questions_.insert(q.key()).second) ask(std::move(q));
 }

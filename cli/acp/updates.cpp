@@ -161,34 +161,36 @@ human_decision decision_in(const human_question& q, const json& result) {
 }
 
 std::vector<json> turn_updates::take(const json& event) {
-  const auto type = text_of(event, "type");
+  const auto type = type_of(event);
   const auto& data = member(event, "data");
-  if (type == "approval_required") {
+  if (type == event_type::approval_required) {
     const auto id = text_of(data, "operation");
     if (!member(data, "question").is_null() || !pending_.emplace(id, true).second) return {};
     return {call_shown(id, text_of(data, "name"), member(data, "input"), "pending")};
   }
-  if (type == "tool_start") {
+  if (type == event_type::tool_start) {
     const auto id = text_of(data, "operation");
     if (!calls_.emplace(call_key(event), id).second) return {};
     if (pending_.contains(id))
       return {{{"sessionUpdate", "tool_call_update"}, {"toolCallId", id}, {"status", "in_progress"}}};
     return {call_shown(id, text_of(data, "name"), member(data, "input"), "in_progress")};
   }
-  if (type == "tool_result") {
+  if (type == event_type::tool_result) {
     const auto known = calls_.find(call_key(event));
     if (known == calls_.end()) return {}; // it never began: a denial or a stop, which its own update tells
     return {call_ended(known->second, member(data, "ok") == true, member(data, "result"))};
   }
-  if ((type == "operation_cancelled" || type == "operation_failed") && pending_.contains(text_of(event, "operation")))
+  if ((type == event_type::operation_cancelled || type == event_type::operation_failed) &&
+      pending_.contains(text_of(event, "operation")))
     return {{{"sessionUpdate", "tool_call_update"}, {"toolCallId", text_of(event, "operation")}, {"status", "failed"}}};
-  if (type == "acknowledgement" && !text_of(data, "text").empty())
+  if (type == event_type::acknowledgement && !text_of(data, "text").empty())
     return {chunk("agent_message_chunk", text_of(data, "text"))};
   if (text_of(event, "operation") != turn_) return {};
-  if (type == "text_delta")
+  if (type == event_type::text_delta)
     return text_update(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
-  if (type == "thinking_delta") return {chunk("agent_thought_chunk", text_of(data, "text"))};
-  if (type == "turn_resumed") { // what was shown cannot be taken back: the replacement begins a paragraph of its own
+  if (type == event_type::thinking_delta) return {chunk("agent_thought_chunk", text_of(data, "text"))};
+  if (type == event_type::turn_resumed) {
+    // What was shown cannot be taken back: the replacement begins a paragraph of its own.
     const auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));
     if (offset >= shown_) return {};
     shown_ = offset;

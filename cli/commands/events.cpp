@@ -46,9 +46,9 @@ void show(const session& s, const json& event) {
   const auto& data = member(event, "data");
   if (text_of(event, "type").starts_with("operation_"))
     line += "  " + operation_name(data);
-  else if (text_of(event, "type") == "audit")
+  else if (type_of(event) == event_type::audit)
     line += "  " + audit_words(data);
-  else if (text_of(event, "type") == "output")
+  else if (type_of(event) == event_type::output)
     line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.characters);
   else
     line += event_words(event);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "integrations/chat/webhook/signature.hpp"
+#include "protocol/event_type.hpp"
 #include "protocol/sha256.hpp"
 #include "quelld/chat/sections.hpp"
 #include "quelld/settings/settings_read.hpp"
@@ -65,7 +66,7 @@ void read_outgoing(section_reader& from, chat_settings& to) {
   for (const auto& type : w.types)
     if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
       keys.wrong("types", "has \"" + type + "\", which is not an event type");
-    else if (type == "output")
+    else if (event_type_of(type) == event_type::output)
       keys.wrong("types", "has output, which is not a stored event; read it with GET /v1/operations/{id}/output");
   w.key = key_of(from);
   w.ca_file = keys.text("ca_file", 4096);

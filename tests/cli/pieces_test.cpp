@@ -5,9 +5,11 @@
 #include "cli/backoff.hpp"
 #include "cli/cancel_request.hpp"
 #include "cli/event_stream.hpp"
+#include "cli/fields.hpp"
 #include "cli/log_range.hpp"
 #include "cli/output_line.hpp"
 #include "cli/short_id.hpp"
+#include "cli/turn_view.hpp"
 #include "cli/url.hpp"
 #include "protocol/base64.hpp"
 
@@ -108,4 +110,16 @@ TEST_CASE("each named operation is one cancel with an id of its own, and a dry r
   CHECK_FALSE(dry.at(0).contains("id"));
   o.owner = "alice";
   CHECK(cancel_requests(o, {}, fresh).size() == 1);
+}
+
+TEST_CASE("an event of a type that this program does not know is read as that, and has no words") {
+  using nlohmann::json;
+  const json data{{"text", "rain"}};
+  CHECK(type_of({{"type", "text_delta"}, {"data", data}}) == event_type::text_delta);
+  CHECK(event_words({{"type", "text_delta"}, {"data", data}}) == "  rain");
+  for (const json& strange :
+       {json{{"type", "weather"}, {"data", data}}, json{{"type", 7}}, json{{"data", data}}, json()}) {
+    CHECK(type_of(strange) == event_type::unlisted);
+    CHECK(event_words(strange).empty());
+  }
 }

@@ -4,7 +4,7 @@ docs/api.md lists the types of events of protocol/event_type.hpp and the codes o
 protocol/failure_code.hpp, which stand nowhere else in the source; gateway/openapi.json and `quell help errors` list the codes
 of protocol/error_code.hpp. The exit codes of cli/exit_code.hpp stand in `quell help errors` and in the man page. No list has
 one more, none has one less. No command returns a bare number instead of an exit code.
-The product writes and compares the codes of CODES by their names, never as texts.
+The product writes and compares the codes of CODES and the types of events by their names, never as texts.
 
 usage: check_surface_texts.py ROOT [--write]   (--write: the lists in docs/api.md)
 """
@@ -21,7 +21,7 @@ CODES = (("protocol/failure_code.hpp", "failure_code"), ("protocol/error_code.hp
 TEXTS_STAND_IN = ("worker/tools/", "worker/relay_gate.cpp", "integrations/models/history.cpp")
 # Places of a code: it is given to an error, a fault or a result, or compared with the code of one.
 WRITTEN_CODE = re.compile(r'(?:operation_error\{|\berror\s*=\s*\{|\bfault(?:\s\w+)?\{|\bfailed\(|\bfailed\{\{|\bfailed_text\(|\bfailure\(|\blocal_problem\(|'
-                          r'\brefused?\(\{?|\bend\(\{|\breturn \{\{?|\berror_code\s*=|\bcode\s*[=!]=|\\?"code\\?":)\s*\\?"(?P<code>\w+)\\?"')
+                          r'\brefused?\(\{?|\bend\(\{|\bgive_up\(\w+,\s*\{|\breturn \{\{?|\berror_code\s*=|\bcode\s*[=!]=|\\?"code\\?":)\s*\\?"(?P<code>\w+)\\?"')
 
 
 def texts_of(root: pathlib.Path, header: str, enum: str) -> list[str]:
@@ -73,6 +73,26 @@ def written_codes(root: pathlib.Path) -> list[str]:
                     line = source.count("\n", 0, found.start("code")) + 1
                     wrong.append(f'{path.relative_to(root)}:{line}: "{found["code"]}": write {enum}::{found["code"]}\n'
                                  "    why: a misspelled code compiles, and nobody who asks for the right one finds it")
+    return wrong
+
+
+# Services that people write in have event types of their own, with the same texts.
+TYPES_STAND_IN = "integrations/"
+WRITTEN_TYPE = re.compile(r'(?:\btype|"type"\))\s*[=!]=\s*"(?P<type>\w+)"')
+
+
+def written_types(root: pathlib.Path) -> list[str]:
+    types = set(texts_of(root, "protocol/event_type.hpp", "event_type"))
+    wrong = []
+    for room in OWN_CODES_IN:
+        for path in sorted((root / room).rglob("*.[ch]pp")):
+            name = path.relative_to(root).as_posix()
+            source = path.read_text(encoding="utf-8")
+            for found in WRITTEN_TYPE.finditer(source):
+                if found["type"] in types and not name.startswith(TYPES_STAND_IN):
+                    line = source.count("\n", 0, found.start("type")) + 1
+                    wrong.append(f'{name}:{line}: "{found["type"]}": compare with event_type::{found["type"]}\n'
+                                 "    why: a misspelled type compiles, and its events are passed over")
     return wrong
 
 
@@ -130,7 +150,7 @@ def wrong_exit_codes(root: pathlib.Path) -> list[str]:
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     write = "--write" in sys.argv[2:]
-    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root) + wrong_exit_codes(root) + written_codes(root)
+    wrong = wrong_event_types(root, write) + wrong_failure_codes(root, write) + wrong_error_codes(root) + wrong_exit_codes(root) + written_codes(root) + written_types(root)
     for line in wrong:
         print(line)
     return 1 if wrong else 0
