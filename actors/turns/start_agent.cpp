@@ -108,7 +108,8 @@ actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime,
   const auto end = port.ended();
   runtime->mcp->user_over(port.who().operation);
   if (how == actors::agent_exit::died || !end) {
-    runtime->core.execute({commands::end_local{port.who().operation, broken_end()}, {}});
+    using reach = commands::end_local::reach;
+    runtime->core.execute({commands::end_local{port.who().operation, broken_end(), reach::with_its_calls}, {}});
     return {false, runtime->texts->failed(failure_code::interrupted, "the sub-agent broke down")};
   }
   if (end->aborted == actors::abort_reason::user) return {false, runtime->texts->cancelled(), true, end->usage};

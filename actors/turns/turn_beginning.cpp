@@ -174,9 +174,9 @@ void real_turn_scheduler::give_up(const queued& next, const std::string& why, co
   if (next.resumes)
     runtime_->background_reads->run(
         [this, turn = next.turn](store_reader& store) { recover_texts(*runtime_, turn, store); });
-  // This end stops the work of an agent that broke down; without an agent nobody would be notified.
+  // This end stops the work of an agent that broke down, and ends its calls; without an agent nobody would be notified.
   using reach = commands::end_local::reach;
-  const auto what = is_on_its_way(next.turn) ? reach::with_all_below : reach::itself;
+  const auto what = is_on_its_way(next.turn) ? reach::with_all_below : reach::with_its_calls;
   runtime_->core.execute(
       {commands::end_local{next.turn, how, what}, [this, next](bool) { leave(next.turn, next.scope); }});
 }

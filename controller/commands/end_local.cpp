@@ -12,7 +12,10 @@ end_local::answer apply(const end_local& command, const context& with) {
   if (command.last_answer) with.operations.actors()->add_message(*command.last_answer, with.now);
   if (command.what == end_local::reach::with_all_below)
     resumed_of(with.operations).interrupt_below(command.id, with.now);
-  return with.operations.actors()->finish_local(command.id, command.end, with.now);
+  const bool has_this_end = with.operations.actors()->finish_local(command.id, command.end, with.now);
+  if (command.what == end_local::reach::with_its_calls)
+    resumed_of(with.operations).end_calls_of_dead(command.id, with.now);
+  return has_this_end;
 }
 
 std::string describe(const end_local& command) {

@@ -115,6 +115,7 @@ class live_ledger final : public ledger,
   std::vector<operation_id> interrupted() override;
   bool resume(const operation_id& id) override;
   void interrupt_below(const operation_id& id, moment now) override;
+  void end_calls_of_dead(const operation_id& id, moment now) override;
   tree_cost used_by(const operation_id& turn) const override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;
@@ -259,6 +260,7 @@ class live_ledger final : public ledger,
   void interrupt(index x, moment now);
   /// Whether somebody outside of quell can go on with it although its actor is gone.
   bool works_elsewhere(index x) const;
+  bool is_unasked(index x) const;
   bool goes_on(index turn);
   bool only_waits(index x) const;
   bool spawned_and_waits(index call) const;

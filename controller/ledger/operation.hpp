@@ -45,7 +45,7 @@ struct operation_details {
   std::int32_t pid = 0;
   output_counts output;
   bool is_unasked = false;      ///< a call that was stopped while a human was asked whether it may run: nobody has it
-  bool works_elsewhere = false; ///< a call of an earlier life at a server or a remote agent: it may go on there
+  bool works_elsewhere = false; ///< a call at a server or a remote agent whose actor is gone: it may go on there
   std::string result;
   milliseconds timeout{0};
   std::optional<milliseconds> lease;
@@ -105,6 +105,7 @@ struct operation_node {
   std::uint8_t waits = 0;   ///< of a turn: starts of quelld since it last had an agent, in which it only waited
   bool detached : 1 = false;
   bool was_approved : 1 = false; ///< a human was asked and is not asked again
+  bool is_of_server : 1 = false; ///< a call of a tool of a server or a remote agent
 
   /// details->stop is set; the operation is in its scope's list of stopping ones.
   bool is_stopped() const { return is_stopped_; }

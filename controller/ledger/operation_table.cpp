@@ -5,6 +5,7 @@
 #include <cassert>
 #include <set>
 
+#include "controller/done_elsewhere.hpp"
 #include "controller/ledger/sentences.hpp"
 
 namespace quell::controller::live {
@@ -73,6 +74,7 @@ index operation_table::add(const records::operation_record& r) {
   if (n.kind == quell::kind::exchange) exchanges_.push_back(x);
   n.on_parent_end = r.on_parent_end;
   n.detached = r.detached;
+  n.is_of_server = n.kind == quell::kind::tool_call && is_done_elsewhere(r.name);
   n.owner = owners_.hold(r.owner.id);
   put_under_owner(x);
   n.token = tokens_.hold(r.via_token_id);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "controller/done_elsewhere.hpp"
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
@@ -76,8 +75,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
   const bool is_unasked = hot.now == status::paused && !question_in(hot); // a human was asked whether it may run
-  if (n.kind == quell::kind::tool_call && hot.started_at && !is_unasked && is_done_elsewhere(r.name))
-    details(x).works_elsewhere = true;
+  if (n.is_of_server && hot.started_at && !is_unasked) details(x).works_elsewhere = true;
   if (n.now == status::paused) operations_.wait_for(x, approval_reason());
   const bool has_details = hot.stop || hot.exit || hot.error || hot.self_status || hot.level || hot.deadline_at ||
                            hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();

@@ -128,6 +128,27 @@ void live_ledger::interrupt_below(const operation_id& id, moment now) {
   }
 }
 
+/// All of them are under the stop that the end of `id`, or a stop before it, has given them.
+void live_ledger::end_calls_of_dead(const operation_id& id, moment now) {
+  const index top = find(id);
+  if (top == none) return;
+  std::vector<std::pair<std::uint64_t, index>> calls;
+  for (index c = operations_[top].first_child; c != none; c = operations_[c].next_sibling)
+    if (operations_[c].kind == quell::kind::tool_call || operations_[c].kind == quell::kind::model_call)
+      calls.emplace_back(operations_[c].seq, c);
+  for (const auto& [seq, x] : calls) {
+    if (!is_same(x, seq) || operations_[x].is_over() || !operations_[x].has_begun()) continue;
+    if (operations_[x].is_of_server && !is_unasked(x)) details(x).works_elsewhere = true;
+    interrupt(x, now);
+  }
+}
+
+/// A human is asked whether it may run, or was when its stop came: nobody has it.
+bool live_ledger::is_unasked(index x) const {
+  const operation_node& n = operations_[x];
+  return n.is_stopped() ? n.details->is_unasked : n.now == status::paused && !asks(x);
+}
+
 bool live_ledger::works_elsewhere(index x) const {
   const auto& d = operations_[x].details;
   return d && d->works_elsewhere;
@@ -137,7 +158,7 @@ bool live_ledger::works_elsewhere(index x) const {
 void live_ledger::interrupt(index x, moment now) {
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped()) set_stop(x, *stop, announce::no, now);
-    if (works_elsewhere(x)) // its actor died with the process; what somebody else does for it did not
+    if (works_elsewhere(x)) // its actor is gone; what somebody else does for it is not
       end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     else
       end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);

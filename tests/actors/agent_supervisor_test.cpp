@@ -1,10 +1,13 @@
 // The parent of all agents: notices of deaths that are late, doubled, foreign or earlier than the announcement of the
 // agent, and what a death does to a turn.
 #include <catch2/catch.hpp>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "actors/turns/start_agent.hpp"
 #include "controller/ledger.hpp"
+#include "controller/resumed_agents.hpp"
 #include "tests/actors/agent_actor_world.hpp"
 #include "tests/actors/large_allocations.hpp"
 
@@ -29,7 +32,21 @@ struct turn_in_ledger {
     REQUIRE(core->view(turn, now)->hot.now == status::running);
     core->take();
   }
-  void dies() { core->actors()->finish_local(turn, controller::turns::broken_end(), now); }
+  /// A call of the turn that has begun.
+  operation_id call(const std::string& tool) {
+    controller::create_order order;
+    order.by.owner = {"mia", "Mia"};
+    order.kind = kind::tool_call;
+    order.parent = turn;
+    order.name = tool;
+    const auto made = core->create(order, operation_id::fresh(), now)->id;
+    core->take();
+    return made;
+  }
+  void dies() {
+    core->actors()->finish_local(turn, controller::turns::broken_end(), now);
+    controller::resumed_of(*core).end_calls_of_dead(turn, now);
+  }
 };
 
 } // namespace
@@ -58,6 +75,30 @@ TEST_CASE("an agent that dies ends its turn as interrupted, once") {
   REQUIRE(rows.back().error);
   CHECK(has_code(*rows.back().error, failure_code::interrupted));
   CHECK(aborts == std::vector<std::string>{R"({"reason":"interrupted"})"});
+}
+
+TEST_CASE("the calls of an agent that dies are over with it, and no later answer or exit changes that") {
+  turn_in_ledger l;
+  const auto here = l.call("read"), elsewhere = l.call("mcp__files__read");
+  agent_actor_world w;
+  w.port->tools_wait = true;
+  w.when_over = [&](bool broken) {
+    if (broken) l.dies();
+  };
+  w.begin();
+  w.run();
+  w.exits(w.agent_address(), caf::sec::runtime_error);
+  w.run();
+  std::map<operation_id, records::operation_hot> rows;
+  for (const auto& e : l.core->take().journal)
+    if (const auto* row = std::get_if<records::update_operation>(&e)) rows[row->id] = row->hot;
+  for (const auto& [id, how] : {std::pair(here, receipt::killed), std::pair(elsewhere, receipt::unconfirmed)}) {
+    REQUIRE(is_terminal(rows.at(id).now)); // and no time has passed
+    REQUIRE(rows.at(id).stop);
+    CHECK(rows.at(id).stop->how == how);
+    CHECK_FALSE(l.core->actors()->finish_local(id, {}, l.now));
+  }
+  CHECK(l.core->take().journal.empty());
 }
 
 TEST_CASE("an agent that died in its first step is reported all the same") {

@@ -38,6 +38,9 @@ void turn_truth::committed(const std::vector<records::entry>& rows) {
     }
   }
   check_calls(rows);
+  for (const auto& e : rows)
+    if (const auto* u = std::get_if<records::update_operation>(&e); u && !world_.failed())
+      check_calls_of_dead(u->id, u->hot);
 }
 
 void turn_truth::put(const records::message_record& m) {
@@ -87,6 +90,20 @@ void turn_truth::check_end_of_dead(const operation_id& id, const records::operat
   if (hot.now != status::failed || !hot.error || !has_code(*hot.error, failure_code::interrupted))
     world_.violate("death of an actor", world_.label(id) + " is " + std::string(name_of(hot.now)) +
                                             (hot.error ? ", " + hot.error->code : "") + ", and its actor had thrown");
+}
+
+/// Its calls end with it, in the same transaction, because nobody is left who would answer their stop.
+void turn_truth::check_calls_of_dead(const operation_id& id, const records::operation_hot& hot) {
+  const auto at = dead_.find(id);
+  if (at == dead_.end() || at->second == actors::turn_phase::done || world_.truth.writes_failed()) return;
+  const auto is_over = [](const records::operation_hot& row) { return row.self_status || is_terminal(row.now); };
+  if (!is_over(hot)) return;
+  for (const auto& [call, truth] : calls_) {
+    const auto* row = world_.truth.record_of(call);
+    if (row && row->parent == id && row->hot.started_at && !is_over(row->hot))
+      return world_.violate("death of an actor", world_.label(id) + " is over, its actor had thrown, and its call " +
+                                                     world_.label(call) + " waits for an answer");
+  }
 }
 
 std::string turn_truth::left_by_its_actor() const {

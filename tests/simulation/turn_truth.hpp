@@ -75,6 +75,7 @@ class turn_truth {
   void check_calls(const std::vector<records::entry>& rows);
   void check_new_operation(const records::operation_record& r);
   void check_end_of_dead(const operation_id& id, const records::operation_hot& hot);
+  void check_calls_of_dead(const operation_id& id, const records::operation_hot& hot);
   void check_turn_start(const operation_id& turn);
   void check_shown(const records::event_record& e);
   void check_resolved(const records::event_record& e);

@@ -56,6 +56,12 @@ class actors_world : public world {
     resumed_of(*core).interrupt_below(id(name), now);
     turn_ends(name, false);
   }
+  /// Its actor has thrown.
+  void actor_dies(const std::string& name) {
+    turn_ends(name, false);
+    resumed_of(*core).end_calls_of_dead(id(name), now);
+    take();
+  }
   bool begin(const std::string& name) { return did(core->actors()->start_local(id(name), now).has_value()); }
   bool pause(const std::string& name) { return did(begin(name) && core->actors()->pause(id(name), now)); }
   bool decide(const std::string& name, bool yes) {

@@ -228,6 +228,87 @@ TEST_CASE("a stopped call that somebody else works on is not proven dead by a cr
     }
 }
 
+TEST_CASE("the calls of an agent that died end with it, with proof only if they were nowhere else") {
+  const bool is_stopped_before = GENERATE(true, false);
+  CAPTURE(is_stopped_before);
+  actors_world w;
+  w.turn("turn");
+  for (const auto* tool : {"mcp__files__delete", "a2a__clerk", "exec", "mcp__files__asked", "later"}) {
+    REQUIRE(w.call(tool, "turn"));
+    if (std::string(tool) == "mcp__files__asked")
+      REQUIRE(w.pause(tool));
+    else if (std::string(tool) != "later")
+      REQUIRE(w.begin(tool));
+  }
+  REQUIRE(w.agent("model", "turn", kind::model_call));
+  if (is_stopped_before) w.cancels("turn");
+  w.actor_dies("turn"); // no time passes
+  for (const auto* tool : {"mcp__files__delete", "a2a__clerk", "exec", "mcp__files__asked", "later", "model", "turn"})
+    ends_once(w, tool);
+  for (const auto* tool : {"mcp__files__delete", "a2a__clerk"}) {
+    REQUIRE(w.row(tool).stop);
+    CHECK(w.row(tool).stop->how == receipt::unconfirmed);
+    CHECK(w.row(tool).stop->evidence == proof::none);
+  }
+  for (const auto* tool : {"exec", "mcp__files__asked", "model"}) {
+    REQUIRE(w.row(tool).stop);
+    CHECK(w.row(tool).stop->how == receipt::killed);
+    CHECK(w.row(tool).stop->evidence == proof::internal);
+  }
+  CHECK(w.row("later").stop->how == receipt::never_started);
+  const auto was = w.row("exec");
+  CHECK_FALSE(w.ends("exec")); // its answer was on the way
+  CHECK(w.row("exec") == was);
+  CHECK(w.result("exec") != done_result);
+}
+
+TEST_CASE("a call of an agent that died is over with its task, and a sub-agent answers for its own calls") {
+  actors_world w;
+  w.turn("turn");
+  for (const auto* tool : {"exec", "spawn"}) {
+    REQUIRE(w.call(tool, "turn"));
+    REQUIRE(w.begin(tool));
+  }
+  w.child("task", "exec");
+  w.runs("task", "w1");
+  REQUIRE(w.agent("agent", "spawn"));
+  REQUIRE(w.call("read", "agent"));
+  REQUIRE(w.begin("read"));
+  w.actor_dies("turn");
+  w.roll_out();
+  for (const auto* name : {"turn", "exec", "task", "spawn", "agent", "read"}) CHECK_FALSE(is_terminal(w.row(name).now));
+  w.ends("read");
+  w.turn_ends("agent", false);
+  ends_once(w, "spawn");
+  CHECK_FALSE(is_terminal(w.row("turn").now));
+  w.dies("task");
+  for (const auto* name : {"task", "exec", "turn"}) ends_once(w, name);
+}
+
+TEST_CASE("a restart and a death know where a call is about which a human was asked") {
+  const bool is_approved = GENERATE(true, false), crashes = GENERATE(true, false);
+  CAPTURE(is_approved, crashes);
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("mcp__files__delete", "turn"));
+  REQUIRE(w.pause("mcp__files__delete"));
+  if (crashes) w.restart();
+  if (is_approved) REQUIRE(w.decide("mcp__files__delete", true));
+  w.actor_dies("turn");
+  ends_once(w, "mcp__files__delete");
+  CHECK((w.row("mcp__files__delete").stop->how == receipt::unconfirmed) == is_approved);
+}
+
+TEST_CASE("a call of a server that ends here after a stop keeps the proof that its actor gives") {
+  actors_world w;
+  w.turn("turn");
+  REQUIRE(w.call("mcp__files__delete", "turn"));
+  REQUIRE(w.begin("mcp__files__delete"));
+  w.cancels("turn");
+  w.ends("mcp__files__delete");
+  CHECK(w.row("mcp__files__delete").stop->how == receipt::cooperative);
+}
+
 TEST_CASE("a call that was stopped while a human was asked whether it may run is nowhere") {
   const bool crashes = GENERATE(false, true);
   actors_world w;
