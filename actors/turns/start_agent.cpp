@@ -104,10 +104,11 @@ void find_tools(const std::shared_ptr<agent_runtime>& runtime, const agent_setti
 }
 
 actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, actors::agent_exit how,
-                                  const turn_port& port) {
+                                  turn_port& port) {
   const auto end = port.ended();
   runtime->mcp->user_over(port.who().operation);
   if (how == actors::agent_exit::died || !end) {
+    port.close_left_model_call();
     using reach = commands::end_local::reach;
     runtime->core.execute({commands::end_local{port.who().operation, broken_end(), reach::with_its_calls}, {}});
     return {false, runtime->texts->failed(failure_code::interrupted, "the sub-agent broke down")};

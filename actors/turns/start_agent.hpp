@@ -32,7 +32,7 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
 
 /// The result for its call of a sub-agent that is over.
 actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, actors::agent_exit how,
-                                  const turn_port& port);
+                                  turn_port& port);
 
 /// The tools of an agent, including those of MCP servers; a server that does not answer is left out and noted. Every
 /// `user` must be ended with mcp_host::user_over.

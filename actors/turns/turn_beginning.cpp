@@ -154,8 +154,11 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
     start.known = std::move(for_model.known);
     start.calls = std::move(for_model.calls);
     start.past = std::move(for_model.past);
-    const auto over = [this, next](actors::agent_exit how, const std::shared_ptr<turn_port>&) {
-      if (how == actors::agent_exit::died) give_up(next, "its actor broke down", broken_end());
+    const auto over = [this, next](actors::agent_exit how, const std::shared_ptr<turn_port>& port) {
+      if (how == actors::agent_exit::died) {
+        port->close_left_model_call();
+        give_up(next, "its actor broke down", broken_end());
+      }
       leave(next.turn, next.scope);
     };
     kept_context context(std::move(for_model.begins), std::move(for_model.summary), std::move(for_model.people));

@@ -54,6 +54,9 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void give_place_back();
   /// The use of a sub-agent or a summary counts for this agent, too, if it ends before this one.
   void add_usage_below(const model_usage& used);
+  /// Its agent has died: ends the model call that it has asked and left open. The use that was expected of it counts,
+  /// as after a restart, because nobody will say more.
+  void close_left_model_call(); // expected_request.cpp
   // For the work of calls:
   std::string failed_text(const std::string& code, const std::string& message) const;
   std::string failed_text(failure_code code, const std::string& message) const {
@@ -138,6 +141,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::vector<user_message> steering_;    ///< stored with the newest model call, and not told yet
   std::string expected_;                  ///< use of the next model call; the agent's thread
   std::optional<operation_id> open_call_; ///< the open model call
+  std::string expected_of_open_;          ///< its expected use
+  bool is_asked_ = false;                 ///< its request was made
   std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up; said already
   struct begun_call {
     operation_id call;

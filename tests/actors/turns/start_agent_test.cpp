@@ -1,10 +1,12 @@
-// The report of an agent's end.
+// The report of an agent's end, and the model call that a dead one leaves.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "actors/turns/start_agent.hpp"
+#include "controller/commands/command.hpp"
+#include "tests/actors/turns/played_models.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -20,7 +22,71 @@ struct no_agent final : actors::agent_handle {
   void die() override {}
 };
 
+/// A sub-agent's port, before a core that opens each model call and keeps its end.
+struct port_world {
+  std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
+  std::shared_ptr<turn_port> port;
+  std::vector<model_call_end> ends;
+
+  port_world() {
+    runtime->core.now = [] { return moment{}; };
+    runtime->core.is_low = [] { return false; };
+    runtime->core.execute = [this](command_request&& what) {
+      std::move(what).hand_to([this](const auto& given, const auto& reply) {
+        using given_command = std::decay_t<decltype(given)>;
+        if constexpr (std::is_same_v<given_command, commands::open_model_call>)
+          reply.done(created{given.id});
+        else if constexpr (std::is_same_v<given_command, commands::close_model_call>)
+          ends.push_back(given.what);
+      });
+    };
+    agent_context who;
+    who.operation = operation_id::fresh();
+    who.is_sub_agent = true;
+    who.scope = *scope_path::parse("team");
+    who.model = testing::played_model("small", 10'000);
+    who.tree = std::make_shared<turn_tree>(operation_id::fresh(), costs::tree_limits{}, 1);
+    port = std::make_shared<turn_port>(runtime, std::move(who));
+  }
+  operation_id opens() {
+    const conversation asked{user_message{testing::long_text(500)}};
+    std::optional<operation_id> call;
+    port->expect_request(asked);
+    port->open_model_call(1, [&call](const result<operation_id>& opened) { call = opened.value(); });
+    return call.value();
+  }
+  void asks() {
+    port->ask_model(
+        {user_message{"Hi"}}, [](const auto&) {}, [](const model_event&) {});
+  }
+};
+
 } // namespace
+
+TEST_CASE("a model call that a dead agent had asked and left open counts with its expected use", "[turns]") {
+  port_world w;
+  const auto call = w.opens();
+  w.asks();
+  w.port->close_left_model_call();
+  w.port->close_left_model_call();
+  REQUIRE(w.ends.size() == 1);
+  CHECK(w.ends[0].call == call);
+  CHECK(w.ends[0].used.usage.input_tokens >= 500);
+  REQUIRE(w.ends[0].end.error);
+  CHECK(has_code(*w.ends[0].end.error, failure_code::interrupted));
+}
+
+TEST_CASE("a model call of a dead agent counts once if it had ended, and not at all if it was never asked", "[turns]") {
+  const bool was_asked = GENERATE(true, false);
+  port_world w;
+  const auto call = w.opens();
+  if (was_asked) {
+    w.asks();
+    w.port->close_model_call(call, {}, model_usage{20, 3});
+  }
+  w.port->close_left_model_call();
+  CHECK(w.ends.size() == (was_asked ? 1U : 0U));
+}
 
 TEST_CASE("the death of an agent is reported, though nothing but the report is left of it", "[turns]") {
   const auto runtime = std::make_shared<agent_runtime>();
