@@ -40,9 +40,22 @@ code_point first_of(std::string_view text) {
   return {value, length};
 }
 
+/// Signs that are written or left out as the writer likes: the vowels of Arabic and Hebrew, and the stroke that draws
+/// an Arabic word out. A hamza is part of its letter.
+bool is_optional(char32_t c) {
+  return c == 0x640 || (c >= 0x64B && c <= 0x652) || c == 0x670 || (c >= 0x5B0 && c <= 0x5BD) || c == 0x5BF ||
+         c == 0x5C1 || c == 0x5C2 || c == 0x5C7;
+}
+
+/// Turkish has two letters i, of which other languages write one as a capital: "İPTAL" is "iptal", "BIRAK" is "bırak".
+void append_letter(std::u32string& word, char32_t c) {
+  if (is_optional(c) || (c == 0x307 && word.ends_with(U'i'))) return;
+  word += c == 0x131 ? U'i' : c;
+}
+
 /// Appends `c` as letters that compare equal whatever their case, width, font and composition: "É" is "e" and an
 /// accent, "Ｓ" and "𝐒" are "s", both final and other sigmas are one letter. Marks that nobody sees (zero width,
-/// direction, variation) add nothing.
+/// direction, variation) add nothing, nor do optional signs.
 void append_folded(std::u32string& word, char32_t c) {
   if (c < 0x80) {
     word += c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -59,7 +72,7 @@ void append_folded(std::u32string& word, char32_t c) {
     return;
   }
   for (utf8proc_ssize_t i = 0; i < std::min<utf8proc_ssize_t>(count, std::ssize(letters)); ++i)
-    word += static_cast<char32_t>(letters[static_cast<std::size_t>(i)]);
+    append_letter(word, static_cast<char32_t>(letters[static_cast<std::size_t>(i)]));
 }
 
 /// Several accents of one letter compare equal in any order.
