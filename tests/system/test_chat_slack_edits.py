@@ -99,3 +99,18 @@ def test_a_message_that_waits_for_the_past_is_not_begun_after_such_an_edit(world
     slack.say(c, "<@UBOT> goodbye", ts=last)
     slack.see(lambda all: all and all[-1]["text"] == "You said goodbye.", "the answer to what came after", thread=last, seconds=60)
     assert asked(c) == ["one", "goodbye"]
+
+
+@pytest.mark.parametrize("edits, answered", [(["<@UBOT> new"], ["new"]), (["<@UBOT> first", "<@UBOT> second"], ["second"]), (["not for you"], []), (["stop"], [])],
+                         ids=["other words", "two edits", "the mention goes", "a word to stop"])
+def test_an_edit_that_comes_before_its_message_counts(world, edits, answered):
+    """Slack brings a message again, whose delivery was lost, after a minute, and an edit at once."""
+    slack, c = world
+    ts = slack.fresh()
+    stamps = [slack.fresh() for _ in edits]
+    for text, stamp in reversed(list(zip(edits, stamps))):
+        slack.edit(c, ts, text, stamp=stamp)
+    slack.say(c, "<@UBOT> old", ts=ts)
+    last = slack.say(c, "<@UBOT> hello")
+    slack.see(lambda all: all and all[-1]["text"] == "You said hello.", "the next answer", thread=last)
+    assert asked(c) == [*answered, "hello"]

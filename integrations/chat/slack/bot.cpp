@@ -183,12 +183,14 @@ void bot::take_message(message m, const answer& done, delivery how) {
     }
     return answer_when_kept(done);
   }
+  const bool begins = m.what != message::news::posted || follow_early(first, m);
   const auto what = classify(m);
   if (!what || !is_admitted(m.team, m.user)) {
     leave_out_held(first);
     return done({200, ""});
   }
   if (m.what == message::news::edited && change_refused(first, m, what->is_cancel)) return done({200, ""});
+  if (m.what == message::news::edited) keep_early(first, m, *what);
   const bool is_new = m.what == message::news::posted;
   const auto key = first + (is_new ? "" : "/" + m.stamp);
   if (events_.contains(key)) return done({200, ""});
@@ -201,7 +203,7 @@ void bot::take_message(message m, const answer& done, delivery how) {
   };
   // An edit that took the mention away still concerns the turn of the first form.
   const bool is_for_another = !what->is_meant && !what->is_cancel;
-  if (is_for_another && is_new) return ignored();
+  if ((is_for_another && is_new) || !begins) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
   if (what->is_cancel) stop_refused(what->where, m.ts, posted_at(m));
   if (holds(m, *what, done)) return;

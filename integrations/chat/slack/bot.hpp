@@ -9,6 +9,7 @@
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/recent_set.hpp"
 #include "integrations/chat/refused_deliveries.hpp"
+#include "integrations/chat/slack/early_edits.hpp"
 #include "integrations/chat/slack/held_messages.hpp"
 #include "integrations/chat/slack/history.hpp"
 #include "integrations/chat/slack/read.hpp"
@@ -62,6 +63,10 @@ class bot final : public web_connector {
   bool change_refused(const std::string& key, message& m, bool is_cancel);
   /// The same for what was changed while quelld had not decided yet, and then it was refused.
   void change_again(const std::string& key, message change);
+  /// Keeps an edit of the message `key` if Slack can still bring that.
+  void keep_early(const std::string& key, const message& m, const classified& what);
+  /// A message that comes behind its edit gets its newest form. False: it does not begin.
+  bool follow_early(const std::string& key, message& m) const;
   /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
   /// reply.
   void tell(incoming_message s, const std::string& channel, const std::string& answers,
@@ -124,6 +129,7 @@ class bot final : public web_connector {
   unsigned introductions_ = 0;
   recent_set events_{20'000};                               ///< ids of finished deliveries
   refused_deliveries refused_;                              ///< by the same ids
+  early_edits early_;                                       ///< by the same ids
   std::map<std::string, std::optional<message>> undecided_; ///< by the same ids: the latest edit or deletion
   recent_set signatures_{20'000};                           ///< of commands and buttons: a copy of one has no effect
   recent_set threads_{20'000};         ///< scopes in which the bot speaks: every message there is for it

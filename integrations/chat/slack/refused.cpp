@@ -1,4 +1,5 @@
-// Messages that quelld could not take for the moment: what is said about them before Slack brings them again.
+// Messages that quelld could not take for the moment, or that come behind their edits: what is said about them before
+// Slack brings them.
 #include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/slack/bot.hpp"
 
@@ -47,6 +48,21 @@ bool bot::change_refused(const std::string& key, message& m, bool is_cancel) {
     return false;
   }
   return false;
+}
+
+void bot::keep_early(const std::string& key, const message& m, const classified& what) {
+  if (events_.contains(key) || undecided_.contains(key)) return; // it has come
+  const auto then = change_of_refused(settings_.changes, false, what.is_cancel);
+  if (then != refused_change::none) early_.put(key, {m, then == refused_change::ask});
+}
+
+bool bot::follow_early(const std::string& key, message& m) const {
+  const auto known = early_.find(key);
+  if (!known || known->newest.stamp <= m.stamp) return true;
+  if (!known->is_asked) return false;
+  m = known->newest;
+  m.what = message::news::posted;
+  return true;
 }
 
 void bot::change_again(const std::string& key, message change) {
