@@ -26,15 +26,15 @@ void turn_port::expect_request(const conversation& messages) {
 }
 
 void turn_port::close_left_model_call() {
-  std::optional<operation_id> asked;
+  std::optional<operation_id> left;
   model_usage used;
   {
     const std::lock_guard lock(guard_);
-    if (is_asked_) asked = open_call_;
+    if (is_requested_) left = open_call_;
     if (const auto expected = costs::read_expected(expected_of_open_)) used = expected->usage;
     for (const auto& [model, spent] : spent_elsewhere_) used += spent;
   }
-  if (asked) close_last_model_call(*asked, failure_of(failure_code::interrupted, "its actor broke down"), used);
+  if (left) close_last_model_call(*left, failure_of(failure_code::interrupted, "its actor broke down"), used);
 }
 
 } // namespace quell::controller::turns

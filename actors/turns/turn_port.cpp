@@ -123,7 +123,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
     const std::lock_guard lock(guard_);
     open_call_ = id;
     expected_of_open_ = order.kind_data;
-    is_asked_ = false;
+    is_requested_ = false;
     spent_elsewhere_.clear();
   }
   commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
@@ -204,7 +204,7 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
   {
     const std::lock_guard lock(guard_);
     requested_model_ = who_.model.name;
-    is_asked_ = true;
+    is_requested_ = true;
     request.agent = agent_;
     request.messages = kept_.view(std::move(messages), who_.operation);
   }

@@ -142,7 +142,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::string expected_;                  ///< use of the next model call; the agent's thread
   std::optional<operation_id> open_call_; ///< the open model call
   std::string expected_of_open_;          ///< its expected use
-  bool is_asked_ = false;                 ///< its request was made
+  bool is_requested_ = false;             ///< its request was made
   std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up; said already
   struct begun_call {
     operation_id call;

@@ -49,9 +49,9 @@ struct port_world {
     port = std::make_shared<turn_port>(runtime, std::move(who));
   }
   operation_id opens() {
-    const conversation asked{user_message{testing::long_text(500)}};
+    const conversation request{user_message{testing::long_text(500)}};
     std::optional<operation_id> call;
-    port->expect_request(asked);
+    port->expect_request(request);
     port->open_model_call(1, [&call](const result<operation_id>& opened) { call = opened.value(); });
     return call.value();
   }
@@ -77,15 +77,15 @@ TEST_CASE("a model call that a dead agent had asked and left open counts with it
 }
 
 TEST_CASE("a model call of a dead agent counts once if it had ended, and not at all if it was never asked", "[turns]") {
-  const bool was_asked = GENERATE(true, false);
+  const bool was_requested = GENERATE(true, false);
   port_world w;
   const auto call = w.opens();
-  if (was_asked) {
+  if (was_requested) {
     w.asks();
     w.port->close_model_call(call, {}, model_usage{20, 3});
   }
   w.port->close_left_model_call();
-  CHECK(w.ends.size() == (was_asked ? 1U : 0U));
+  CHECK(w.ends.size() == (was_requested ? 1U : 0U));
 }
 
 TEST_CASE("the death of an agent is reported, though nothing but the report is left of it", "[turns]") {
