@@ -13,6 +13,7 @@
 #include "controller/commands/end_externals.hpp"
 #include "controller/commands/enrol_worker.hpp"
 #include "controller/commands/find_session_stops.hpp"
+#include "controller/commands/limit_slots.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/remove_worker.hpp"
 #include "controller/commands/renew_externals.hpp"
@@ -74,7 +75,7 @@ void clients::fill(create_order& o, random_stream& r) {
   const auto& plan = world_.plan;
   o.by.role = o.by.task ? role::task : role::operator_;
   o.by.owner.id = o.by.owner.name = r.pick(owners);
-  o.by.token_name = o.by.token_id = "token-of-" + o.by.owner.id;
+  o.by.token_name = o.by.token_id = (plan.guilds.by_scope ? "service:of-" : "token-of-") + o.by.owner.id;
   o.kind = r.chance(30) ? kind::external : kind::task;
   if (r.chance(300)) o.grace = milliseconds{r.chance(200) ? 0 : r.long_tailed(1, 6000)};
   if (r.chance(80)) o.timeout = milliseconds{r.long_tailed(20, 8000)};
@@ -349,6 +350,19 @@ void clients::enrol(std::size_t worker) {
         c.execute({commands::enrol_worker{world_.name(worker), world_.workers[worker]->key(), {}}, {}}, now);
       },
       20);
+}
+
+/// A reload; quelld reads the file also when it starts.
+void clients::limit_slots(const scheduled& s) {
+  const auto limits = draw_limits(s.salt);
+  const auto number = world_.truth.limits_changed(limits);
+  world_.controller.ask([this, limits, number](commit_gate& c, moment now) {
+    c.execute({commands::limit_slots{limits},
+               [this, number](const commands::nothing&) {
+                 if (world_.controller.answers()) world_.truth.limits_hold(number);
+               }},
+              now);
+  });
 }
 
 void clients::declare(const scheduled& s) {

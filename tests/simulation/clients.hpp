@@ -37,6 +37,7 @@ class clients {
   void remove(const scheduled& s);
   void enrol(std::size_t worker);
   void declare(const scheduled& s);
+  void limit_slots(const scheduled& s);
 
   unsigned depth_of(const operation_id& id) const;
   std::uint64_t request_count() const { return requested_.size(); }

@@ -43,6 +43,8 @@ void controller_host::start() {
   s.ledger.worker_lease = world_.plan.lease;
   s.ledger.longest_lease = world_.plan.handover;
   s.ledger.leaves_per_step = 20;
+  s.ledger.max_slots_per_guild = world_.plan.guilds.of_each;
+  s.ledger.max_slots_of_guilds = world_.truth.configured_limits();
   s.fleet.heartbeat = world_.plan.heartbeat;
   s.fleet.lease = world_.plan.lease;
   s.fleet.handover_lease = world_.plan.handover;

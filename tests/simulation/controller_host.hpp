@@ -39,6 +39,8 @@ class controller_host final : public controller::commit_gate_edges {
   bool is_up() const { return gate_ != nullptr && !dying_; }
   bool quiet() const { return gate_ && gate_->quiet() && !gate_->dirty(); }
   controller::commit_gate* gate() { return gate_.get(); }
+  /// It gives no work any more.
+  bool hands_over() const { return leaving_; }
   std::uint64_t lives() const { return lives_; }
   moment now() const;
   /// An answer to a client is about to leave; false if the process has died by then.

@@ -63,7 +63,28 @@ constexpr fault_kind fault_kinds[] = {
     {trouble::broken_disk, act::broken_disk, 1, 10 * ms, 3 * seconds},
 };
 
+/// Limits of slots, in some scenarios without speech: what is said waits for tasks.
+guild_limits draw_guilds(std::uint64_t seed) {
+  guild_limits g;
+  random_stream r(seed, 18);
+  const bool talks = mix(seed, 14) % 5 < 2 && mix(seed, 15) % 5 < 2;
+  if (talks || !r.chance(200)) return g;
+  g.of_each = r.chance(700) ? static_cast<std::uint32_t>(r.between(1, 4)) : 0;
+  g.by_scope = r.chance(600);
+  g.changes = r.chance(500);
+  g.of_some = draw_limits(r.next());
+  return g;
+}
+
 } // namespace
+
+controller::slots_by_guild draw_limits(std::uint64_t salt) {
+  random_stream r(salt);
+  controller::slots_by_guild all;
+  for (const char* guild : {"team/a", "team/ab", "team/b", "den/x"})
+    if (const auto slots = static_cast<std::uint32_t>(r.between(1, 4)); r.chance(500)) all.emplace(guild, slots);
+  return all;
+}
 
 scenario make_scenario(std::uint64_t seed, const cuts& without) {
   random_stream r(seed, 1);
@@ -151,6 +172,11 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
       add(s.far > 0 ? act::cut_up : act::partition, at + late + tight.between(1, 120) * ms, silent, second);
     }
   }
+  if (!without.guilds_off) s.guilds = draw_guilds(seed);
+  if (s.guilds.changes) {
+    random_stream reloads(seed, 19);
+    for (auto n = reloads.between(1, 4); n > 0; --n) add(act::limit_slots, moment_in(reloads), 0, reloads);
+  }
   std::stable_sort(s.schedule.begin(), s.schedule.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   for (const auto& e : s.schedule) s.active = std::max(s.active, e.at);
   return s;
@@ -167,8 +193,9 @@ std::string describe(const scheduled& s) {
 std::string describe(const scenario& s) {
   std::string text = "seed " + std::to_string(s.seed) + ": " + std::to_string(s.workers) + " workers, lease " +
                      std::to_string(s.lease.count()) + " ms, " + (s.far > 0 ? "far, " : "") +
-                     (s.chats ? "with chats, " : "") + (s.voice ? "with voice, " : "") + "active " +
-                     std::to_string(s.active / ms) + " ms; troubles:";
+                     (s.chats ? "with chats, " : "") + (s.voice ? "with voice, " : "") +
+                     (s.guilds.any() ? "limits of guilds, " : "") + "active " + std::to_string(s.active / ms) +
+                     " ms; troubles:";
   for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t)
     if (s.has(static_cast<trouble>(t))) text += " " + std::string(trouble_names[t]);
   text += "\n";

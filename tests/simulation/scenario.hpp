@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/slot_limits.hpp"
 #include "protocol/time.hpp"
 #include "tests/simulation/events.hpp"
 
@@ -74,6 +75,7 @@ enum class act : std::uint8_t {
   slow_disk,
   full_disk,
   broken_disk,
+  limit_slots,
   count_
 };
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(act::count_)> act_names{
@@ -86,7 +88,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(act::coun
     "hand over",      "crash worker",  "leave worker",
     "kill guardian",  "freeze worker", "reboot machine",
     "step wall",      "slow disk",     "full disk",
-    "broken disk"};
+    "broken disk",    "limit slots"};
 
 struct scheduled {
   int number = 0;
@@ -101,8 +103,19 @@ struct scheduled {
 struct cuts {
   std::uint32_t troubles_off = 0; ///< bit per `trouble`
   std::set<int> dropped;          ///< schedule entries by number
-  bool chats_off = false, voice_off = false;
+  bool chats_off = false, voice_off = false, guilds_off = false;
 };
+
+/// How many slots guilds may hold, as a configuration says it.
+struct guild_limits {
+  std::uint32_t of_each = 0; ///< 0 = no limit
+  controller::slots_by_guild of_some;
+  bool changes = false;  ///< reloads replace `of_some`
+  bool by_scope = false; ///< clients are chat services, so that a guild is the start of a scope; else it is a token
+  bool any() const { return of_each > 0 || !of_some.empty() || changes; }
+};
+/// The numbers of places, as another configuration could have them.
+controller::slots_by_guild draw_limits(std::uint64_t salt);
 
 struct scenario {
   std::uint64_t seed = 0;
@@ -116,6 +129,7 @@ struct scenario {
   std::vector<scheduled> schedule;
   bool chats = false; ///< people write to agents, too (chatters.hpp)
   bool voice = false; ///< and talk to them (voice_callers.hpp)
+  guild_limits guilds;
 
   bool has(trouble t) const { return (troubles >> static_cast<unsigned>(t) & 1U) != 0; }
 };

@@ -18,6 +18,7 @@ class shrinker {
   cuts run() {
     if (cuts silent = best_; !std::exchange(silent.chats_off, true)) take_if_it_fails(silent);
     if (cuts silent = best_; !std::exchange(silent.voice_off, true)) take_if_it_fails(silent);
+    if (cuts open = best_; !std::exchange(open.guilds_off, true)) take_if_it_fails(open);
     for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t) {
       if (!make_scenario(seed_, best_).has(static_cast<trouble>(t))) continue;
       cuts smaller = best_;

@@ -34,11 +34,12 @@ void aborted(int) {
   ::_exit(1);
 }
 
-constexpr const char *chats_word = "chats", *voice_word = "voice";
+constexpr const char *chats_word = "chats", *voice_word = "voice", *guilds_word = "guilds";
 
-const char* usage = "sim --seed N [--seeds COUNT] [--seeds-file FILE] [--replay] [--off TROUBLE,…|chats|voice] [--drop "
-                    "NUMBER,…] [--no-shrink]\n"
-                    "    [--keep-going] [--quiet]\n";
+const char* usage =
+    "sim --seed N [--seeds COUNT] [--seeds-file FILE] [--replay] [--off TROUBLE,…|chats|voice|guilds] [--drop "
+    "NUMBER,…] [--no-shrink]\n"
+    "    [--keep-going] [--quiet]\n";
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> words;
@@ -71,7 +72,8 @@ bool read(int argc, char** argv, arguments& a) {
       for (const auto& word : words_of(value())) {
         a.without.chats_off = a.without.chats_off || word == chats_word;
         a.without.voice_off = a.without.voice_off || word == voice_word;
-        if (word == chats_word || word == voice_word) continue;
+        a.without.guilds_off = a.without.guilds_off || word == guilds_word;
+        if (word == chats_word || word == voice_word || word == guilds_word) continue;
         const auto* at = std::find(trouble_names.begin(), trouble_names.end(), word);
         if (at == trouble_names.end()) return false;
         a.without.troubles_off |= 1U << (at - trouble_names.begin());
@@ -89,6 +91,7 @@ std::string command_line(std::uint64_t seed, const cuts& without) {
     if ((without.troubles_off >> t & 1U) != 0) off += (off.empty() ? "" : ",") + std::string(trouble_names[t]);
   if (without.chats_off) off += (off.empty() ? "" : ",") + std::string(chats_word);
   if (without.voice_off) off += (off.empty() ? "" : ",") + std::string(voice_word);
+  if (without.guilds_off) off += (off.empty() ? "" : ",") + std::string(guilds_word);
   for (const int n : without.dropped) dropped += (dropped.empty() ? "" : ",") + std::to_string(n);
   if (!off.empty()) line += " --off " + off;
   if (!dropped.empty()) line += " --drop " + dropped;
@@ -141,10 +144,16 @@ int main(int argc, char** argv) {
   std::vector<std::pair<std::uint64_t, cuts>> all;
   for (const auto seed : seeds) {
     all.emplace_back(seed, a.without);
-    // Kept seeds found their faults without chats.
-    if (a.seeds_file.empty() || !make_scenario(seed, a.without).chats) continue;
+    if (a.seeds_file.empty()) continue;
+    // Kept seeds found their faults without chats, and without limits of guilds.
+    const auto with_all = make_scenario(seed, a.without);
+    if (with_all.guilds.any()) {
+      all.emplace_back(seed, a.without);
+      all.back().second.guilds_off = true;
+    }
+    if (!with_all.chats) continue;
     all.emplace_back(seed, a.without);
-    all.back().second.chats_off = true;
+    all.back().second.chats_off = all.back().second.guilds_off = true;
   }
   for (const auto& [seed, without] : all) {
     const auto out = play(seed, without, false);

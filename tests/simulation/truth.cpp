@@ -8,7 +8,7 @@
 
 namespace quell::simulation {
 
-oracle::oracle(world& w) : world_(w), workers_(w.plan.workers) {}
+oracle::oracle(world& w) : world_(w), workers_(w.plan.workers), limits_{w.plan.guilds.of_some} {}
 
 oracle::row* oracle::find(const operation_id& id) {
   const auto at = by_id_.find(id);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "controller/commit_gate.hpp"
+#include "controller/slot_limits.hpp"
 #include "storage/committer.hpp"
 #include "tests/simulation/events.hpp"
 
@@ -48,6 +50,11 @@ class oracle {
   void declared(const operation_id& id);
   void worker_declared(std::size_t worker);
   void worker_stopped_by_order(std::size_t worker) { workers_[worker].ordered_away = true; }
+  /// The configuration has other numbers of slots, and quelld is about to be told, if it runs.
+  /// Returns the number of this change.
+  std::uint64_t limits_changed(controller::slots_by_guild of_guilds);
+  /// Everything is on disk that was decided before this change.
+  void limits_hold(std::uint64_t number);
 
   // ---- the workers and their processes
   void worker_started(std::size_t worker);
@@ -79,6 +86,7 @@ class oracle {
   /// An operation that this cancel covers and that has processes that could run.
   std::optional<operation_id> living_below(const cancel_id& id) const;
   bool writes_failed() const { return writes_failed_; }
+  const controller::slots_by_guild& configured_limits() const { return limits_.back(); }
   bool stands(const operation_id& id) const { return by_id_.contains(id); }
   bool is_over(const operation_id& id) const;
   bool was_answered(const operation_id& id) const { return answered_.contains(id); }
@@ -159,6 +167,19 @@ class oracle {
   bool is_reported(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const;
   void lease_leaves(const std::string& worker, milliseconds length, const char* what);
 
+  // truth_guilds.cpp
+  struct guild_use {
+    std::uint64_t slots = 0, tasks = 0; ///< of tasks that hold any
+  };
+  std::string guild_of(const row& r) const;
+  std::uint32_t limit_of(const std::string& guild, const controller::slots_by_guild& places) const;
+  std::uint32_t most_of(const std::string& guild) const;
+  void check_use(const std::map<std::string, guild_use>& use, const char* where);
+  std::map<std::string, guild_use> use_on_disk() const;
+  void check_guilds();
+  void check_guild_processes();
+  void check_held_back(controller::commit_gate& core);
+
   world& world_;
   std::vector<row> rows_; ///< by seq
   std::unordered_map<operation_id, std::size_t> by_id_;
@@ -179,6 +200,10 @@ class oracle {
   std::unordered_set<operation_id> answered_, declared_;
   std::vector<worker_truth> workers_;
   bool writes_failed_ = false;
+  std::uint64_t limits_number_ = 0;
+  std::deque<controller::slots_by_guild> limits_; ///< by which tasks on disk can have been placed; the newest last
+  std::map<std::string, std::uint64_t> too_many_; ///< what guilds held beyond their limit when that came
+  std::map<operation_id, instant> held_back_;     ///< since when
 };
 
 } // namespace quell::simulation

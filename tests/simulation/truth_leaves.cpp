@@ -165,6 +165,7 @@ void oracle::controller_turned(commit_gate& core) {
   if (++controller_turns_ % turns_per_check == 0)
     if (const auto broken = broken_invariants(core.operations()); !broken.empty())
       return world_.violate("tables", broken.front());
+  if (controller_turns_ % turns_per_check == 0) check_held_back(core);
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (workers_[w].used == 0) continue;
     const auto held = core.operations().slots_on(world_.name(w));

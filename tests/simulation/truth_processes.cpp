@@ -110,6 +110,7 @@ void oracle::executed(std::size_t worker, const operation_id& id, std::uint32_t 
   w.used += slots;
   if (w.used > world_.workers[worker]->slots())
     world_.violate("capacity", world_.name(worker) + " runs more than it has slots for");
+  check_guild_processes();
 }
 
 void oracle::process_born(std::size_t worker, const operation_id& id) {

@@ -15,6 +15,8 @@ void oracle::controller_started() {
   }
   stops_left_.clear();
   welcomed_.clear();
+  limits_hold(limits_number_);
+  held_back_.clear();
 }
 
 /// True if one of these stops belongs to this cancel, covers the operation and is early enough.

@@ -47,6 +47,7 @@ void oracle::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows)
     if (const auto* u = std::get_if<records::update_operation>(&e); u && is_terminal(u->hot.now) && !world_.failed())
       check_chain(*find(u->id));
+  check_guilds();
   if (world_.plan.chats && !world_.failed()) world_.turns.committed(rows);
   if (world_.plan.voice && !world_.failed()) world_.voices.committed(rows);
 }

@@ -110,6 +110,8 @@ void world::perform(const scheduled& s) {
   case act::broken_disk:
     disk.broken(true);
     return later(s.lasts, [this] { disk.broken(false); });
+  case act::limit_slots:
+    return people.limit_slots(s);
   case act::count_:
     return;
   }
