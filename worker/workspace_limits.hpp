@@ -43,6 +43,15 @@ inline bool is_far_beyond(const workspace_use& used, std::uint64_t quota) {
   return is_far_beyond(used.bytes, quota) || used.entries > most_entries(quota) + leeway_entries;
 }
 
+/// Where counting ends.
+inline std::uint64_t most_counted(std::uint64_t quota) { return 2 * most_entries(quota); }
+
+/// The bytes with which a workspace counts for its guild. Where counting ended early, nobody knows how many bytes are
+/// behind the files that were counted: it counts as its whole quota. `quota` 0: it has none.
+inline std::uint64_t charged_bytes(const workspace_use& used, std::uint64_t quota) {
+  return quota > 0 && used.entries > most_counted(quota) ? std::max(used.bytes, quota) : used.bytes;
+}
+
 /// The start of the names of all workspaces of one guild (the first two segments of a scope), as `workspace_name` gives
 /// them: `w-discord%g1` of `w-discord%g1%c1~MARK`.
 inline std::string_view guild_of_workspace(std::string_view name) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "protocol/failure_code.hpp"
-#include "worker/remove_tree.hpp"
+#include "worker/guild_bytes.hpp"
 #include "worker/workspace_limits.hpp"
 
 namespace quell::worker {
@@ -26,13 +26,13 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds longest_pause = 10min, shortest_pause = 200ms;
+constexpr std::chrono::milliseconds longest_pause = 10min;
 constexpr std::uint64_t bytes_of_entry = 512;
 constexpr int most_levels = 200;
 
 // A running task is looked at this often, but measuring takes at most a twentieth of the thread's time.
 constexpr auto look_every = 2s;
-constexpr int rest_factor = 20;
+constexpr int rest_factor = workspace_turns::rest_factor;
 
 void add_use(int folder, int levels, std::uint64_t most_counted, workspace_use& sum) { // takes the descriptor
   DIR* entries = ::fdopendir(folder);
@@ -96,7 +96,11 @@ workspace_use use_below(const std::string& path, std::uint64_t most_counted) {
   return all;
 }
 
-result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root, std::uint64_t most_of_guild) {
+workspaces::workspaces(std::string root, std::uint64_t most_of_guild)
+    : root_(std::move(root)), most_of_guild_(most_of_guild), of_guilds_(std::make_unique<guild_bytes>()) {}
+
+result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root, std::uint64_t most_of_guild,
+                                                     removed_trees::emptying empties) {
   std::error_code error;
   fs::create_directories(root, error);
   const auto real = fs::weakly_canonical(root, error).string();
@@ -108,6 +112,7 @@ result<std::unique_ptr<workspaces>> workspaces::open(const std::string& root, st
   std::unique_ptr<workspaces> out(new workspaces(real, most_of_guild));
   for (const char* own : {"/.removed", "/.probe", "/.probe/files", "/.probe/tmp"})
     if (auto made = make_folder(real + own, 0700, {}); !made) return bad(made.error().detail);
+  out->removed_ = std::make_unique<removed_trees>(real + "/.removed", std::move(empties));
   out->thread_ = std::thread([self = out.get()] { self->run(); });
   return out;
 }
@@ -124,7 +129,8 @@ workspaces::~workspaces() {
 void workspaces::remove_unused() {
   {
     const std::lock_guard lock(guard_);
-    removes_unused_ = look_again_ = true;
+    removes_unused_ = true;
+    turns_.sweep_at(std::chrono::steady_clock::now());
   }
   wake_.notify_all();
 }
@@ -172,13 +178,14 @@ result<std::optional<workspace_request>> workspaces::begin(const operation_id& t
   }
   auto& entry = entries_[place.name];
   const auto since = std::chrono::steady_clock::now();
-  const bool is_up_to_date = !to_measure_.contains(place.name) && measuring_ != place.name;
+  const bool is_up_to_date = !turns_.is_to_be_measured(place.name) && measuring_ != place.name;
   const auto guild = guild_of_workspace(place.name);
-  const auto of_guild = bytes_of_guild(guild);
+  const auto of_guild = of_guilds_->of(guild);
   const bool is_guild_full = most_of_guild_ > 0 && of_guild >= most_of_guild_;
   const bool has_room = entry.is_measured ? !is_full(entry.used, place.quota_bytes) : !place.must_exist;
-  if (entry.live++ == 0) entry.look_at = since + look_every;
+  entry.tasks.insert(task);
   if (!place.remove) entry.quota = place.quota_bytes;
+  if (!turns_.is_looked_at(place.name) && measuring_ != place.name) look_again(place.name, entry, since + look_every);
   tasks_.emplace(task, inside{place.name, is_up_to_date && has_room, place.remove, since});
   if (is_watched(entry)) wake_.notify_all();
   ::utimensat(AT_FDCWD, (path(place.name) + "/keep").c_str(), nullptr, 0);
@@ -207,13 +214,14 @@ void workspaces::leave(const operation_id& task) {
   const auto name = at->second.name;
   tasks_.erase(at);
   auto& entry = entries_[name];
-  --entry.live;
+  entry.tasks.erase(task);
   ::utimensat(AT_FDCWD, (path(name) + "/keep").c_str(), nullptr, 0);
-  look_again_ = true;
-  if (entry.live == 0 && entry.doomed)
+  if (entry.tasks.empty()) turns_.look_no_more(name);
+  if (removes_unused_) turns_.sweep_at(std::chrono::steady_clock::now());
+  if (entry.tasks.empty() && entry.doomed)
     remove(name);
   else
-    to_measure_.insert(name);
+    turns_.measure_soon(name);
 }
 
 void workspaces::ended(const operation_id& task) {
@@ -232,14 +240,17 @@ void workspaces::all_ended() {
   wake_.notify_all();
 }
 
-/// Under the lock; the thread deletes it.
+/// Under the lock; another thread deletes it.
 void workspaces::remove(const std::string& name) {
-  entries_.erase(name);
-  to_measure_.erase(name);
+  if (const auto at = entries_.find(name); at != entries_.end()) {
+    of_guilds_->change(guild_of_workspace(name), at->second.charged, 0);
+    entries_.erase(at);
+  }
+  turns_.forget(name);
   const auto gone = root_ + "/.removed/" + std::to_string(::getpid()) + "-" + std::to_string(++removals_) + "-" + name;
   if (::rename(path(name).c_str(), gone.c_str()) < 0 && errno != ENOENT)
     spdlog::warn("workspace {} cannot be removed: {}", name, std::strerror(errno));
-  has_removed_ = true;
+  removed_->has_more();
 }
 
 std::chrono::milliseconds workspaces::sweep() {
@@ -250,7 +261,7 @@ std::chrono::milliseconds workspaces::sweep() {
     if (const auto name = e.path().filename().string(); name.front() != '.') names.push_back(name);
   for (const auto& name : names) {
     const std::lock_guard lock(guard_);
-    if (const auto at = entries_.find(name); at != entries_.end() && at->second.live > 0) continue;
+    if (const auto at = entries_.find(name); at != entries_.end() && !at->second.tasks.empty()) continue;
     struct stat is {};
     const auto keep = kept_for(path(name));
     if (keep.count() == 0 || ::stat((path(name) + "/keep").c_str(), &is) < 0) continue;
@@ -264,7 +275,7 @@ std::chrono::milliseconds workspaces::sweep() {
     spdlog::info("workspace {} is removed: it was not used for {} s", name, keep.count() / 1000);
     remove(name);
   }
-  return std::max<std::chrono::milliseconds>(next, shortest_pause);
+  return next;
 }
 
 void workspaces::measure_all() {
@@ -272,76 +283,59 @@ void workspaces::measure_all() {
   for (const auto& e : fs::directory_iterator(root_, error))
     if (const auto name = e.path().filename().string(); name.front() != '.') {
       const std::lock_guard lock(guard_);
-      to_measure_.insert(name);
+      turns_.measure_soon(name);
     }
 }
 
-std::optional<std::pair<workspaces::steady_time, std::string>> workspaces::next_look() const {
-  std::optional<std::pair<steady_time, std::string>> next;
-  for (const auto& [name, one] : entries_)
-    if (one.live > 0 && is_watched(one) && (!next || one.look_at < next->first)) next.emplace(one.look_at, name);
-  return next;
+void workspaces::look_again(const std::string& name, const entry& one, steady_time at) {
+  if (!one.tasks.empty() && is_watched(one)) turns_.look_at(name, at);
 }
 
-std::uint64_t workspaces::bytes_of_guild(std::string_view guild) const {
-  std::uint64_t sum = 0;
-  if (most_of_guild_ == 0) return sum;
-  for (auto at = entries_.lower_bound(std::string(guild)); at != entries_.end() && at->first.starts_with(guild); ++at)
-    if (guild_of_workspace(at->first) == guild) sum = std::min(endless, sum + at->second.used.bytes);
-  return sum;
-}
-
-/// Those whose tasks end again and again, and those in which tasks run, take turns. "" = none but perhaps the latter.
-std::string workspaces::next_to_measure() {
-  if (to_measure_.empty()) return {};
-  const auto look = next_look();
-  looks_first_ = !looks_first_ && look && look->first <= std::chrono::steady_clock::now();
-  if (looks_first_) return look->second;
-  auto at = to_measure_.upper_bound(measured_last_);
-  if (at == to_measure_.end()) at = to_measure_.begin();
-  return measured_last_ = *at;
+void workspaces::note_use(const std::string& name, entry& of, const workspace_use& used, std::uint64_t quota) {
+  of.used = used;
+  const auto before = std::exchange(of.charged, charged_bytes(used, quota));
+  of_guilds_->change(guild_of_workspace(name), before, of.charged);
 }
 
 void workspaces::measure(const std::string& name, std::unique_lock<std::mutex>& lock) {
-  const std::string which = name; // `name` can be an element of what changes here
-  to_measure_.erase(which);
-  measuring_ = which;
-  const auto known = entries_.find(which);
+  measuring_ = name;
+  const auto known = entries_.find(name);
   const auto quota = known == entries_.end() ? 0 : known->second.quota;
   lock.unlock();
   const auto begun = std::chrono::steady_clock::now();
-  const auto used = use_below(path(which), quota > 0 ? 2 * most_entries(quota) : ~0ULL);
+  const auto used = use_below(path(name), quota > 0 ? most_counted(quota) : ~0ULL);
   const auto over = std::chrono::steady_clock::now();
   lock.lock();
   // Under the lock: a removal in between would come back as bytes that nobody measures again.
-  const bool is_there = ::access(path(which).c_str(), F_OK) == 0;
+  const bool is_there = ::access(path(name).c_str(), F_OK) == 0;
   measuring_.clear();
-  const auto look_at = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
+  const auto next = over + std::max<std::chrono::steady_clock::duration>(look_every, rest_factor * (over - begun));
   if (!is_there) {
     // Somebody can have deleted it under a task.
-    if (const auto at = entries_.find(which); at != entries_.end()) {
-      at->second.used = {};
-      at->second.look_at = look_at;
+    if (const auto at = entries_.find(name); at != entries_.end()) {
+      note_use(name, at->second, {}, 0);
+      look_again(name, at->second, next);
     }
     return;
   }
-  auto& entry = entries_[which];
-  entry.used = used;
+  auto& entry = entries_[name];
+  note_use(name, entry, used, quota);
   entry.is_measured = true;
-  entry.look_at = look_at;
-  look_for_filling(which, entry, begun);
+  look_again(name, entry, next);
+  look_for_filling(name, entry, begun);
 }
 
 /// Nobody knows which task has written what. One that began in a full workspace is let be unless that grows on. Where a
 /// guild holds too much, only the workspaces that grow are looked at.
 void workspaces::look_for_filling(const std::string& name, const entry& now, steady_time from) {
-  if (now.live == 0 || !is_watched(now)) return;
+  if (now.tasks.empty() || !is_watched(now)) return;
   const bool is_beyond = now.quota > 0 && is_far_beyond(now.used, now.quota);
   const auto guild = guild_of_workspace(name);
-  const auto of_guild = bytes_of_guild(guild);
+  const auto of_guild = of_guilds_->of(guild);
   const bool is_guild_beyond = most_of_guild_ > 0 && is_far_beyond(of_guild, most_of_guild_);
-  for (auto& [task, one] : tasks_) {
-    if (one.name != name || one.is_reported || one.since > from) continue;
+  for (const auto& task : now.tasks) {
+    auto& one = tasks_.at(task);
+    if (one.is_reported || one.since > from) continue;
     const bool is_first = !std::exchange(one.first, one.first.value_or(now.used)).has_value();
     const bool has_grown = !is_first && (now.used.bytes > one.first->bytes + leeway_bytes ||
                                          now.used.entries > one.first->entries + leeway_entries);
@@ -363,28 +357,27 @@ std::vector<workspaces::filling> workspaces::take_filling() {
 void workspaces::run() {
   measure_all();
   std::unique_lock lock(guard_);
-  auto look_at = std::chrono::steady_clock::now();
   while (!is_over_) {
-    if (std::exchange(has_removed_, false)) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto turn = turns_.next(begun);
+    switch (turn.what) {
+    case workspace_turns::turn::kind::sweep: {
       lock.unlock();
-      if (!empty_folder(root_ + "/.removed"))
-        spdlog::warn("a removed workspace cannot be deleted; delete what is in {}/.removed", root_);
+      const auto pause = sweep();
+      const auto over = std::chrono::steady_clock::now();
       lock.lock();
-    } else if (const auto name = next_to_measure(); !name.empty()) {
-      measure(name, lock);
-    } else if (const auto look = next_look(); look && look->first <= std::chrono::steady_clock::now()) {
-      measure(look->second, lock);
-    } else if (!removes_unused_) {
-      if (look)
-        wake_.wait_until(lock, look->first);
+      turns_.swept(begun, over, over + pause);
+      break;
+    }
+    case workspace_turns::turn::kind::measure:
+      measure(turn.name, lock);
+      break;
+    case workspace_turns::turn::kind::wait:
+      if (turn.until)
+        wake_.wait_until(lock, *turn.until);
       else
         wake_.wait(lock);
-    } else if (std::exchange(look_again_, false) || std::chrono::steady_clock::now() >= look_at) {
-      lock.unlock();
-      look_at = std::chrono::steady_clock::now() + sweep();
-      lock.lock();
-    } else {
-      wake_.wait_until(lock, look ? std::min(look->first, look_at) : look_at);
+      break;
     }
   }
 }

@@ -8,7 +8,8 @@
 //   .probe/      for the guardian
 //
 // A directory is removed by a rename under the same lock under which a task enters, so it is never removed while a task
-// is in it, and a task that starts afterwards finds it gone. Measuring and deleting happen on a thread of its own.
+// is in it, and a task that starts afterwards finds it gone. Measuring and looking for what was not used for long take
+// turns on one thread (workspace_turns.hpp); deleting happens on another one.
 //
 // A workspace with a quota is measured after each task, and every few seconds while one runs: tasks that fill it beyond
 // its quota are named to the session loop, which ends them. A task that only tidies up in a full one is let be. The
@@ -24,7 +25,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -33,6 +33,9 @@
 #include "protocol/time.hpp"
 #include "protocol/workspace_place.hpp"
 #include "worker/guardian/client.hpp"
+#include "worker/remove_tree.hpp"
+#include "worker/removed_trees.hpp"
+#include "worker/workspace_turns.hpp"
 
 namespace quell::worker {
 
@@ -45,11 +48,14 @@ struct workspace_use {
 /// The most entries of a workspace with this quota: one for each 4 KiB of it, and at least 1,024.
 std::uint64_t most_entries(std::uint64_t quota_bytes);
 
+class guild_bytes;
+
 class workspaces {
  public:
   /// Makes `root` (0700) and clears what an earlier life was removing. Fault `bad_config`. `most_of_guild`: bytes that
-  /// the workspaces of one guild may hold together; 0 = no limit.
-  static result<std::unique_ptr<workspaces>> open(const std::string& root, std::uint64_t most_of_guild = 0);
+  /// the workspaces of one guild may hold together; 0 = no limit. `empties` deletes what was removed.
+  static result<std::unique_ptr<workspaces>> open(const std::string& root, std::uint64_t most_of_guild = 0,
+                                                  removed_trees::emptying empties = empty_folder);
   ~workspaces();
 
   /// From now on removes what was not used for long. Call it when no process of an earlier life is left.
@@ -77,12 +83,12 @@ class workspaces {
  private:
   using steady_time = std::chrono::steady_clock::time_point;
   struct entry {
-    int live = 0;             ///< tasks in it
-    bool doomed = false;      ///< remove it when none is left
-    bool is_measured = false; ///< `used` is known
-    workspace_use used{};     ///< as measured last
-    std::uint64_t quota = 0;  ///< of the task that began last; 0 = none
-    steady_time look_at{};    ///< measure it again, if a task is in it
+    std::set<operation_id> tasks; ///< in it
+    bool doomed = false;          ///< remove it when none is left
+    bool is_measured = false;     ///< `used` is known
+    workspace_use used{};         ///< as measured last
+    std::uint64_t charged = 0;    ///< bytes that its guild holds with it
+    std::uint64_t quota = 0;      ///< of the task that began last; 0 = none
   };
   struct inside {
     std::string name;
@@ -91,7 +97,7 @@ class workspaces {
     steady_time since{};
     std::optional<workspace_use> first{}; ///< the first that was measured since it began; if it had no room
   };
-  workspaces(std::string root, std::uint64_t most_of_guild) : root_(std::move(root)), most_of_guild_(most_of_guild) {}
+  workspaces(std::string root, std::uint64_t most_of_guild);
   result<void> make(const workspace_place& place, const std::optional<task_account>& as) const;
   bool set_keep(const std::string& name, milliseconds keep) const;
   void leave(const operation_id& task);
@@ -100,34 +106,33 @@ class workspaces {
   /// Removes what was not used for long; returns when to look again.
   std::chrono::milliseconds sweep();
   void measure_all();
-  std::string next_to_measure();
   /// Under `lock`, which it gives up while it measures.
   void measure(const std::string& name, std::unique_lock<std::mutex>& lock);
   /// `from`: when measuring began.
   void look_for_filling(const std::string& name, const entry& now, steady_time from);
-  /// When the next workspace with a task is to be measured, and which one.
-  std::optional<std::pair<steady_time, std::string>> next_look() const;
+  /// It holds this now.
+  void note_use(const std::string& name, entry& of, const workspace_use& used, std::uint64_t quota);
+  /// Plans the next look, if there must be one.
+  void look_again(const std::string& name, const entry& one, steady_time at);
   std::string path(const std::string& name) const { return root_ + "/" + name; }
 
   /// It is measured while tasks are in it.
   bool is_watched(const entry& one) const { return one.quota > 0 || most_of_guild_ > 0; }
-  /// As measured last; 0 without a limit. Under the lock.
-  std::uint64_t bytes_of_guild(std::string_view guild) const;
 
   const std::string root_;
   const std::uint64_t most_of_guild_;
   std::mutex guard_;
   std::condition_variable wake_;
   std::map<std::string, entry> entries_; ///< those with tasks, or a known size
+  const std::unique_ptr<guild_bytes> of_guilds_;
   std::map<operation_id, inside> tasks_;
-  std::set<std::string> to_measure_;
-  std::string measuring_;     ///< "" = none
-  std::string measured_last_; ///< of `to_measure_`
-  bool looks_first_ = false;  ///< what was measured last had a task in it
+  workspace_turns turns_;
+  std::string measuring_; ///< "" = none
   std::vector<filling> filling_;
   std::atomic<bool> has_filling_ = false;
-  bool has_removed_ = true, is_over_ = false, look_again_ = false, removes_unused_ = false;
+  bool is_over_ = false, removes_unused_ = false;
   std::uint64_t removals_ = 0;
+  std::unique_ptr<removed_trees> removed_;
   std::thread thread_;
 };
 

@@ -6,11 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tests/patience.hpp"
+#include "worker/workspace_limits.hpp"
 
 using namespace quell;
 using namespace quell::worker;
@@ -26,9 +31,9 @@ struct world {
     fs::remove_all(directory);
     open();
   }
-  void open(std::uint64_t most_of_guild = 0) {
+  void open(std::uint64_t most_of_guild = 0, removed_trees::emptying empties = empty_folder) {
     spaces.reset();
-    auto opened = workspaces::open(directory, most_of_guild);
+    auto opened = workspaces::open(directory, most_of_guild, std::move(empties));
     REQUIRE(opened);
     spaces = std::move(*opened);
     spaces->remove_unused();
@@ -269,6 +274,70 @@ TEST_CASE("where a guild holds too much, tasks whose workspace grows are ended",
   for (const auto& task : {still, grows, other}) w.spaces->ended(task);
   for (auto& one : w.spaces->take_filling()) named.push_back(std::move(one));
   CHECK(named.size() == 1);
+}
+
+TEST_CASE("a flood of empty files does not hide bytes from the sum of its guild", "[workspaces]") {
+  world w;
+  w.open(6 << 20);
+  auto floods = w.place("w-g1~1");
+  floods.quota_bytes = 8 << 20;
+  const auto fills = w.enters(floods);
+  const auto folder = w.directory + "/w-g1~1/files/";
+  std::ofstream(folder + "0") << "x";
+  for (std::uint64_t i = 0; i <= most_counted(floods.quota_bytes); ++i)
+    REQUIRE(::symlink("0", (folder + "empty" + std::to_string(i)).c_str()) == 0);
+  w.spaces->ended(fills);
+  CHECK(w.until([&] {
+    const auto task = operation_id::fresh();
+    const auto entered = w.spaces->begin(task, w.place("w-g1~2"), {});
+    const bool is_full = entered && *entered && (*entered)->file_limit == 0;
+    w.spaces->ended(task);
+    return is_full;
+  }));
+}
+
+TEST_CASE("a workspace is measured, and another one removed, while a removed one is being deleted", "[workspaces]") {
+  struct {
+    std::mutex guard;
+    std::condition_variable wake;
+    bool may_end = false, has_begun = false;
+    void open() {
+      const std::lock_guard lock(guard);
+      may_end = true;
+      wake.notify_all();
+    }
+  } gate;
+  world w;
+  const std::shared_ptr<void> at_end(nullptr, [&](void*) { gate.open(); }); // also if a check throws
+  w.open(0, [&](const std::string& folder) {
+    std::unique_lock lock(gate.guard);
+    gate.has_begun = gate.has_begun || !fs::is_empty(folder);
+    gate.wake.wait(lock, [&] { return gate.may_end || !gate.has_begun; });
+    return empty_folder(folder);
+  });
+  auto gone = w.place("a"), full = w.place("b"), unused = w.place("c");
+  gone.remove = true;
+  w.spaces->ended(w.enters(w.place("a")));
+  w.spaces->ended(w.enters(gone));
+  CHECK(w.until([&] {
+    const std::lock_guard lock(gate.guard);
+    return gate.has_begun;
+  }));
+  full.quota_bytes = 100'000;
+  unused.keep = milliseconds{1};
+  const auto fills = w.enters(full);
+  w.spaces->ended(w.enters(unused));
+  std::ofstream(w.directory + "/b/files/x") << std::string(3'000'000, 'x');
+  std::size_t named = 0;
+  CHECK(w.until([&] {
+    named += w.spaces->take_filling().size();
+    return named > 0;
+  }));
+  CHECK(w.until([&] { return !w.is_there("c"); }));
+  CHECK_FALSE(fs::is_empty(w.directory + "/.removed"));
+  gate.open();
+  w.spaces->ended(fills);
+  CHECK(w.until([&] { return fs::is_empty(w.directory + "/.removed"); }));
 }
 
 TEST_CASE("links are not followed and endless trees count as full", "[workspaces]") {
