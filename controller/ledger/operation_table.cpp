@@ -138,7 +138,7 @@ void operation_table::limit_slots(slots_by_guild of_guilds) {
 void operation_table::move_line(index x) {
   operation_node& n = nodes_[x];
   const auto guild = guild_of(x);
-  shares_.leave(guild, x);
+  if (shares_.most_of(guild) == 0) shares_.leave(guild, x);
   auto need = needs_[n.need];
   need.guild_queue = shares_.enter(guild);
   const index old = std::exchange(n.need, needs_.hold(need));
