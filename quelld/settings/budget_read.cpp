@@ -11,7 +11,7 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr double most_cost = 1e9;
-constexpr std::uint32_t most_tokens = 4'000'000'000;
+constexpr std::uint32_t most_tokens = 4'000'000'000, most_slots = 1'000'000;
 constexpr std::chrono::hours a_day{24};
 
 /// Absent: no limit.
@@ -50,16 +50,18 @@ agent_budget read_agent_budget(toml_table& t, const std::string& place, file_tro
   return b;
 }
 
-costs::tree_limits read_place_budget(toml_table& t, const std::string& place, file_trouble& trouble) {
-  costs::tree_limits b;
+void read_place_limits(toml_table& t, place_settings& into, file_trouble& trouble) {
+  if (t.has("slots")) into.slots = t.number("slots", 1, 1, most_slots);
+  if (into.slots > 0 && into.scope.depth() != 2)
+    t.wrong("slots", "is a number of a whole guild: its scope has two segments, such as \"discord/GUILD\"");
   const auto* table = t.table("budget");
-  if (!table) return b;
-  toml_table inner(*table, place + ": budget", trouble);
+  if (!table) return;
+  toml_table inner(*table, "[[place]] \"" + into.scope.text() + "\": budget", trouble);
+  auto& b = into.budget;
   if (inner.has("model_calls")) b.model_calls = inner.number("model_calls", 1, 1, 10'000);
   b.cost_nanos = cost_limit(inner);
   b.tokens = token_limit(inner);
   inner.end();
-  return b;
 }
 
 std::string place_budget_text(const costs::tree_limits& b) {

@@ -11,8 +11,8 @@ namespace quell::controller::turns {
 
 /// `[[agents]] budget = { … }`
 agent_budget read_agent_budget(toml_table& t, const std::string& place, file_trouble& trouble);
-/// `[[place]] budget = { max_cost, max_tokens, model_calls }`, of each turn there.
-costs::tree_limits read_place_budget(toml_table& t, const std::string& place, file_trouble& trouble);
+/// `[[place]] budget = { max_cost, max_tokens, model_calls }`, of each turn there, and `slots`.
+void read_place_limits(toml_table& t, place_settings& into, file_trouble& trouble);
 /// `[[agents]] repetition = { warn, stop, within }` or `"off"`.
 actors::repetition_limits read_repetition(toml_table& t, const std::string& place, file_trouble& trouble);
 /// A table of `[[budgets]]`.

@@ -24,7 +24,7 @@ constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents =
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
                       command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
                       most_phrases = 512, most_languages = 16, most_approvers = 1024, most_place_agents = 64,
-                      most_channels = 1024, most_slots = 1'000'000;
+                      most_channels = 1024;
 
 std::string name_of(toml_table& t, const std::string& section, std::size_t most = name_bytes) {
   const auto name = t.text("name", 4096);
@@ -304,10 +304,7 @@ void read_place(toml_table& t, turn_settings& s, file_trouble& trouble) {
   if (t.has("agents") && p.agents.empty())
     t.wrong("agents", "names none: leave it out, or close it with channels = []");
   if (t.has("channels")) p.channels = read_channels(t, p.scope);
-  p.budget = read_place_budget(t, "[[place]] \"" + text + "\"", trouble);
-  if (t.has("slots")) p.slots = t.number("slots", 1, 1, most_slots);
-  if (p.slots > 0 && p.scope.depth() != 2)
-    t.wrong("slots", "is a number of a whole guild: its scope has two segments, such as \"discord/GUILD\"");
+  read_place_limits(t, p, trouble);
   t.end();
   s.chat.places.push_back(std::move(p));
 }
