@@ -48,7 +48,7 @@ void keep_worker(const task_spec& own, task_spec& made) {
                           "/task/on");
 }
 
-/// What runs beside the workspace could write where other conversations read.
+/// A task beside the workspace could write where other conversations read.
 void keep_workspace(const workspace_place& own, task_spec& made) {
   auto same = own;
   same.must_exist = true;
@@ -62,7 +62,7 @@ void keep_workspace(const workspace_place& own, task_spec& made) {
   made.default_cwd_host.reset();
 }
 
-/// Whether a call of an agent began it, or what began it. What runs beside the calls (an MCP server of a turn) is
+/// Whether a call of an agent began it, or what began it. A server that runs beside the calls (of MCP, in a turn) is
 /// placed by its own settings.
 result<bool> is_of_call(store_reader& q, std::optional<operation_id> parent) {
   while (parent) {

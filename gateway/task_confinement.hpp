@@ -1,4 +1,4 @@
-// What a task starts with its own token: below itself, and with no more than it has.
+// A task starts others with its own token: below itself, and with no more than it has.
 #pragma once
 
 #include "gateway/exchange.hpp"
