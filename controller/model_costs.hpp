@@ -35,12 +35,19 @@ struct model_call_end {
   operation_id call;
   operation_id turn; ///< at the top of its tree
   own_outcome end;
-  used_by_call used; ///< by the model that was asked last
+  used_by_call used; ///< without what was counted before its end
   /// It is the turn's own last call: the turn may end with it although it has used up its budget.
   bool is_last = false;
   /// Its event; the cost of the tree is added to the data, a JSON object.
   std::optional<records::event_record> reported = std::nullopt;
-  std::vector<used_by_call> given_up = {}; ///< by the models that gave way to another one
+};
+
+/// Used by a call that has no operation, or by an attempt that a call has given up for another one.
+struct early_use {
+  used_by_call used;
+  std::optional<operation_id> turn = std::nullopt; ///< at the top of its tree
+  /// Its event; the cost of the tree is added as to that of the end.
+  std::optional<records::event_record> reported = std::nullopt;
 };
 
 struct closed_model_call {
@@ -58,8 +65,9 @@ class model_costs {
                                            const costs::tree_limits& limits, moment now) = 0;
   /// Adds its cost to the day and the tree and ends it. Stops the turn if that used up a budget.
   virtual closed_model_call close_model_call(const model_call_end& end, moment now) = 0;
-  /// The same for a call without an operation.
-  virtual void add_cost(const used_by_call& used, moment now) = 0;
+  /// Adds what is known before the end of a call, or of one without an operation, and ends and stops nothing. The sum
+  /// of its turn; nothing without a turn.
+  virtual tree_cost add_cost(const early_use& what, moment now) = 0;
 };
 
 } // namespace quell::controller

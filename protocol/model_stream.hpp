@@ -55,7 +55,7 @@ struct admitted {
 struct fell_back {
   std::string from, to; ///< names in the configuration
   fault why;
-  model_usage spent{}; ///< by `from`; the usage at the end includes it
+  model_usage spent{}; ///< by `from`, beside what a `retrying` has told; the usage at the end includes it
 };
 /// The model began a call; its input is still on its way.
 struct call_begun {
@@ -71,6 +71,7 @@ struct retrying {
   std::string why;
   std::string code{};  ///< a name of failure_code
   std::string model{}; ///< its name in the configuration
+  model_usage spent{}; ///< by the attempt that failed; the usage at the end includes it
 };
 /// `length`: the limit of one answer, or the model's context, is reached. `content_filter`, `refusal`: the provider or
 /// the model would not go on.

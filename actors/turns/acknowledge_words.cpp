@@ -176,7 +176,7 @@ void acknowledger::finish(const std::shared_ptr<acknowledgement_call>& a, std::s
 void acknowledger::count(const acknowledgement_call& a, const model_usage& used) {
   if (used == model_usage{}) return;
   const auto& what = a.whose->what;
-  runtime_->core.execute({commands::add_cost{{what.scope, what.author.id, a.agent, a.model, used}}, {}});
+  runtime_->core.execute({commands::add_cost{{{what.scope, what.author.id, a.agent, a.model, used}}}, {}});
   records::event_record news; // as of every other model call: what is shown and metered is what the day has
   auto text = model_used(what.cancel, a.model, used);
   news.type = text.type;

@@ -206,7 +206,7 @@ class request_run final : public std::enable_shared_from_this<request_run> {
       if (!progress.has_shown && !was_tried && (is_too_long || (is_refusal(failed->why) && has_old_files()))) {
         was_tried = true;
         spent_ += failed->usage;
-        return recover(*failed);
+        return recover(*failed, progress);
       }
       if (fall_back(*failed, progress)) return;
       failed->usage += spent_;
@@ -234,11 +234,11 @@ class request_run final : public std::enable_shared_from_this<request_run> {
 
   /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, perhaps
   /// because of an old image: then it is tried without those, so that one image does not end every later turn.
-  void recover(const model_events::failed& failed) {
+  void recover(const model_events::failed& failed, const call_course& progress) {
     call_.reset();
     if (is_refusal(failed.why)) {
       leave_out_old_files(what_.messages.messages, "the provider refused a request with it");
-      say_retry(failed);
+      say_retry(failed, progress);
       return ask(fit_into(what_.messages.messages, room_));
     }
     room_ = std::min(room_, sent_tokens_) / 2;
@@ -250,13 +250,13 @@ class request_run final : public std::enable_shared_from_this<request_run> {
       what_.runtime->overflows.refused(overflow_key(chain_.now()), sent_tokens_);
       return what_.listener(std::move(last));
     }
-    say_retry(failed);
+    say_retry(failed, progress);
     if (!summarise()) ask(std::move(less));
   }
 
-  void say_retry(const model_events::failed& failed) {
-    what_.listener(
-        model_events::retrying{2, std::chrono::milliseconds(0), failed.why.detail, failed.why.code, chain_.now().name});
+  void say_retry(const model_events::failed& failed, const call_course& progress) {
+    what_.listener(model_events::retrying{2, std::chrono::milliseconds(0), failed.why.detail, failed.why.code,
+                                          chain_.now().name, usage_less(failed.usage, progress.given_up)});
   }
 
   bool has_old_files() {

@@ -32,11 +32,12 @@ class call_course {
       ++falls;
       given_up += other->spent;
     }
+    if (const auto* again = std::get_if<model_events::retrying>(&event)) given_up += again->spent;
   }
 
   bool has_shown = false; ///< words or calls
   std::size_t falls = 0;  ///< to the next model
-  model_usage given_up;   ///< of the models before them
+  model_usage given_up;   ///< of attempts before the one that is under way
   milliseconds waited{0}; ///< for turns at models
 
  private:

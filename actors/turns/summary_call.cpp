@@ -10,6 +10,7 @@
 #include "actors/turns/expected_request.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/add_cost.hpp"
 #include "controller/commands/close_model_call.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/create_local.hpp"
@@ -144,6 +145,8 @@ void summary_call::take(const model_event& event) {
     if (text_.size() + text->delta.size() <= most_summary_bytes) text_ += text->delta;
   } else if (const auto* other = std::get_if<model_events::fell_back>(&event)) {
     fell_back(*other);
+  } else if (const auto* again = std::get_if<model_events::retrying>(&event)) {
+    count(requested_model_, again->spent);
   } else if (const auto* end = std::get_if<model_events::finished>(&event)) {
     const bool was_cut = end->why == model_events::stop::length;
     const auto usage = with_earlier(end->usage);
@@ -168,8 +171,29 @@ bool summary_call::fall_back(const model_events::failed& failed) {
 
 void summary_call::fell_back(const model_events::fell_back& other) {
   requested_model_ = other.to;
-  if (other.spent != model_usage{}) spent_elsewhere_.emplace_back(other.from, other.spent);
+  count(other.from, other.spent);
   text_.clear();
+}
+
+/// By an attempt that is given up.
+void summary_call::count(const std::string& model, const model_usage& spent) {
+  if (spent == model_usage{}) return;
+  counted_ += spent;
+  commands::add_cost step{{used_by(model, spent)}};
+  if (order_.tree) step.what.turn = order_.tree->turn();
+  step.what.reported = told_of(step.what.used);
+  runtime_->core.execute({std::move(step), [tree = order_.tree](const tree_cost& sum) {
+                            if (tree && sum.calls > 0) tree->note(sum);
+                          }});
+}
+
+used_by_call summary_call::used_by(const std::string& model, const model_usage& used) const {
+  return {order_.scope, order_.owner.id, order_.agent, model, used};
+}
+
+records::event_record summary_call::told_of(const used_by_call& used) const {
+  auto news = model_used(order_.id, used.model, used.usage);
+  return event(news.type, std::move(news.data));
 }
 
 model_usage summary_call::with_earlier(model_usage usage) const {
@@ -260,22 +284,12 @@ model_call_end summary_call::end_with(const model_usage& usage) {
   what.turn = order_.tree ? order_.tree->turn() : operation_id::fresh(); // one that has no account
   what.end.evidence = proof::connection_closed;
   what.end.result = turn_result({}, usage, 0);
-  what.used = {order_.scope, order_.owner.id, order_.agent, {}, usage};
-  what.used.model = requested_model_;
-  for (const auto& [model, spent] : spent_elsewhere_) {
-    what.given_up.push_back({order_.scope, order_.owner.id, order_.agent, model, spent});
-    what.used.usage = usage_less(what.used.usage, spent);
-  }
-  const auto publish = [&](const used_by_call& one) {
-    auto used = model_used(order_.id, one.model, one.usage);
-    return event(used.type, std::move(used.data));
-  };
-  for (const auto& one : what.given_up) runtime_->core.execute({commands::publish_event{publish(one)}, {}});
+  what.used = used_by(requested_model_, usage_less(usage, counted_));
   if (what.used.usage == model_usage{}) return what;
   if (order_.tree)
-    what.reported = publish(what.used);
+    what.reported = told_of(what.used);
   else
-    runtime_->core.execute({commands::publish_event{publish(what.used)}, {}});
+    runtime_->core.execute({commands::publish_event{told_of(what.used)}, {}});
   return what;
 }
 

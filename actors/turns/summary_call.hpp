@@ -65,6 +65,9 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   void take(const model_event& event);
   bool fall_back(const model_events::failed& failed);
   void fell_back(const model_events::fell_back& other);
+  void count(const std::string& model, const model_usage& spent);
+  used_by_call used_by(const std::string& model, const model_usage& used) const;
+  records::event_record told_of(const used_by_call& used) const;
   model_usage with_earlier(model_usage usage) const;
   void cut(std::unique_ptr<integrations::model_call> call);
   void finished(const model_usage& usage, bool was_cut);
@@ -85,8 +88,8 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   bool is_there_ = false, is_ended_ = false; ///< the operation; its end is on its way or stored
   std::function<void()> closed_;
   std::string text_;
-  std::string requested_model_;                                      ///< the configured name
-  std::vector<std::pair<std::string, model_usage>> spent_elsewhere_; ///< by models that it gave up
+  std::string requested_model_; ///< the configured name
+  model_usage counted_;         ///< by attempts that it has given up
   model_chain chain_;
   call_course progress_;     ///< of the call that is under way
   model_usage before_;       ///< of calls before this one: their models could not answer

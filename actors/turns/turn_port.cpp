@@ -122,9 +122,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   {
     const std::lock_guard lock(guard_);
     open_call_ = id;
-    expected_of_open_ = order.kind_data;
-    is_requested_ = false;
-    spent_elsewhere_.clear();
+    counted_ = {};
   }
   commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
   auto opened = [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
@@ -220,8 +218,7 @@ void turn_port::close_last_model_call(const operation_id& id, std::optional<faul
 }
 
 void turn_port::end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage,
-                               then next) {
-  std::vector<std::pair<std::string, model_usage>> given_up;
+                               bool is_last) {
   commands::close_model_call step;
   auto& what = step.what;
   what.call = id;
@@ -233,11 +230,7 @@ void turn_port::end_model_call(const operation_id& id, std::optional<fault> fail
     now_.model_wait.clear();
     what.used.model = requested_model_.empty() ? who_.model.name : requested_model_;
     open_call_.reset();
-    given_up.swap(spent_elsewhere_);
-  }
-  for (const auto& [model, spent] : given_up) {
-    what.given_up.push_back({who_.scope, who_.owner.id, who_.agent.name, model, spent});
-    what.used.usage = usage_less(what.used.usage, spent);
+    what.used.usage = usage_less(usage, std::exchange(counted_, {}));
   }
   if (what.used.usage != model_usage{}) {
     auto news_text = model_used(id, what.used.model, what.used.usage);

@@ -9,6 +9,7 @@
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "controller/commands/add_cost.hpp"
 #include "controller/commands/ask_question.hpp"
 #include "controller/commands/await_approval.hpp"
 #include "controller/commands/command_request.hpp"
@@ -196,23 +197,32 @@ void turn_port::say_thinking(std::uint64_t offset, const std::string& text, std:
   publish(thinking_event(offset, text), std::move(done));
 }
 
+/// At once: the call can go on for long, and a crash would lose it.
+void turn_port::count_attempt(const operation_id& call, const std::string& model, const model_usage& used) {
+  auto news_text = model_used(call, model, used);
+  commands::add_cost step{{{who_.scope, who_.owner.id, who_.agent.name, model, used}, who_.tree->turn()}};
+  step.what.reported = agent_runtime::event_of(who_, news_text.type, std::move(news_text.data));
+  runtime_->core.execute({std::move(step), [tree = who_.tree](const tree_cost& sum) {
+                            if (sum.calls > 0) tree->note(sum);
+                          }});
+}
+
 void turn_port::say_model_note(const actors::model_note& what) {
-  std::optional<event_text> spent;
+  const auto* other = std::get_if<model_events::fell_back>(&what);
+  const auto* again = std::get_if<model_events::retrying>(&what);
+  const auto spent = other ? other->spent : again ? again->spent : model_usage{};
+  std::optional<operation_id> call;
+  std::string model;
   {
     const std::lock_guard lock(guard_);
-    if (const auto* other = std::get_if<model_events::fell_back>(&what);
-        other && open_call_ && other->spent != model_usage{}) {
-      spent = model_used(*open_call_, other->from, other->spent);
-      spent_elsewhere_.emplace_back(other->from, other->spent);
-    }
-    const bool is_queued = std::holds_alternative<model_events::queued>(what);
-    const bool is_retry = std::holds_alternative<model_events::retrying>(what);
-    if (const auto* other = std::get_if<model_events::fell_back>(&what)) requested_model_ = other->to;
-    if (const auto* again = std::get_if<model_events::retrying>(&what); again && !again->model.empty())
-      requested_model_ = again->model;
-    now_.model_wait = is_queued ? "queued" : is_retry ? "retry" : "";
+    if (again && !again->model.empty()) requested_model_ = again->model;
+    model = other ? other->from : requested_model_;
+    if (other) requested_model_ = other->to;
+    call = open_call_;
+    if (call) counted_ += spent;
+    now_.model_wait = std::holds_alternative<model_events::queued>(what) ? "queued" : again ? "retry" : "";
   }
-  if (spent) publish(std::move(*spent), {});
+  if (call && spent != model_usage{}) count_attempt(*call, model, spent);
   publish(model_noted(what), {});
 }
 

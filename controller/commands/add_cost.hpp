@@ -1,4 +1,5 @@
-// Adds the cost of a model call without an operation, such as the words about a stop.
+// Adds the cost of a model call without an operation, such as the words about a stop, or of an attempt that a call has
+// given up: it counts at once, because the call can go on for long.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@
 namespace quell::controller::commands {
 
 struct add_cost {
-  using answer = nothing;
+  using answer = tree_cost; ///< of its turn
   static constexpr std::string_view name = "add_cost";
 
-  used_by_call what;
+  early_use what;
 };
 
 add_cost::answer apply(const add_cost& command, const context& with);

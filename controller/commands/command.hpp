@@ -91,7 +91,7 @@ using command_reply = std::variant<
     takers_of<commands::store_answer>, takers_of<commands::decide_call>, takers_of<commands::pick_up_turns>,
     takers_of<commands::find_external_stop>, takers_of<commands::find_session_stops>,
     takers_of<commands::start_background>, takers_of<commands::take_message>, takers_of<commands::leave_turn>,
-    takers_of<commands::close_model_call>, takers_of<commands::rewrite_history>,
+    takers_of<commands::close_model_call>, takers_of<commands::add_cost>, takers_of<commands::rewrite_history>,
     takers_of<commands::open_steered_call>>;
 
 struct command_request::content {

@@ -139,7 +139,7 @@ class live_ledger final : public ledger,
   outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
                                    const costs::tree_limits& limits, moment now) override;
   closed_model_call close_model_call(const model_call_end& end, moment now) override;
-  void add_cost(const used_by_call& used, moment now) override;
+  tree_cost add_cost(const early_use& what, moment now) override;
   std::optional<std::string> why_day_is_used_up(const scope_path& scope, const std::string& author,
                                                 moment now) const override {
     return day_totals_.why_exhausted(scope, author, now.wall);
@@ -289,6 +289,9 @@ class live_ledger final : public ledger,
   // model_calls.cpp, stops.cpp: stops that are not cancels
   std::optional<refusal> refuse_budget(const create_order& order, const scope_path& scope, moment now) const;
   bool stop_turn(const operation_id& turn, const std::string& why, moment now);
+  void charge(const used_by_call& used, moment now);
+  tree_cost write_tree(const operation_id& turn, const costs::tree_costs::account& of,
+                       const std::optional<records::event_record>& reported, moment now);
   void close_tree(index x, records::operation_hot& hot);
   void recover_costs(const records::recovered_state& recovered, moment now);
   void charge_cut_call(const records::operation_record& call, moment now);

@@ -86,7 +86,8 @@ outcome<created> live_ledger::open_model_call(const create_order& order, const o
   return made;
 }
 
-void live_ledger::add_cost(const used_by_call& used, moment now) {
+/// Adds it to the day.
+void live_ledger::charge(const used_by_call& used, moment now) {
   if (used.usage == model_usage{}) return;
   const auto today = costs::day_of(now.wall);
   const auto keep = settings_.costs.keep_days;
@@ -103,25 +104,31 @@ void live_ledger::add_cost(const used_by_call& used, moment now) {
   effects_.journal.emplace_back(records::add_cost{std::move(row), keep > 0 ? today - keep : records::no_day});
 }
 
+tree_cost live_ledger::write_tree(const operation_id& turn, const costs::tree_costs::account& of,
+                                  const std::optional<records::event_record>& reported, moment now) {
+  effects_.journal.emplace_back(records::put_turn_cost{{turn, of.kept_calls(), of.used}});
+  if (reported) {
+    auto event = *reported;
+    event.data = with_member(event.data, "tree", usage_text(of));
+    add_event(std::move(event), now);
+  }
+  return {of.calls, of.used};
+}
+
+tree_cost live_ledger::add_cost(const early_use& what, moment now) {
+  charge(what.used, now);
+  if (what.turn && find(*what.turn) != none)
+    return write_tree(*what.turn, tree_costs_.add(*what.turn, what.used.usage), what.reported, now);
+  if (what.reported) add_event(*what.reported, now);
+  return {};
+}
+
 closed_model_call live_ledger::close_model_call(const model_call_end& end, moment now) {
   closed_model_call answer;
-  add_cost(end.used, now);
-  auto all = end.used.usage;
-  for (const auto& one : end.given_up) {
-    add_cost(one, now);
-    all += one.usage;
-  }
+  charge(end.used, now);
   // The account ends with the turn: a call that its turn did not wait for counts for the day alone.
-  if (find(end.turn) != none) {
-    const auto& of = tree_costs_.end_call(end.turn, all);
-    answer.tree = {of.calls, of.used};
-    effects_.journal.emplace_back(records::put_turn_cost{{end.turn, of.kept_calls(), of.used}});
-    if (end.reported) {
-      auto event = *end.reported;
-      event.data = with_member(event.data, "tree", usage_text(of));
-      add_event(std::move(event), now);
-    }
-  }
+  if (find(end.turn) != none)
+    answer.tree = write_tree(end.turn, tree_costs_.end_call(end.turn, end.used.usage), end.reported, now);
   answer.has_this_end = finish_local(end.call, end.end, now);
   if (end.is_last || find(end.turn) == none) return answer;
   auto why = tree_costs_.why_used_up(end.turn);
@@ -158,7 +165,7 @@ void live_ledger::charge_cut_call(const records::operation_record& call, moment 
   const index x = find(call.id);
   const auto expected = costs::read_expected(call.kind_data);
   if (x == none || !expected) return;
-  add_cost({call.scope, call.owner.id, expected->agent, call.name, expected->usage}, now);
+  charge({call.scope, call.owner.id, expected->agent, call.name, expected->usage}, now);
   details(x).result = cut_result(expected->usage);
   auto news = cut_event(call, expected->usage);
   const index agent = operation_parent(x);

@@ -172,8 +172,8 @@ void running_call::after_error(time_point now) {
     if (patient && now + wait < whole_end_) {
       phase_ = phase::resting;
       rest_end_ = now + wait;
-      listening_->tell(
-          model_events::retrying{tries_ + 1, wait, route().who + ": " + detail, what.why.code, settings().name});
+      listening_->tell(model_events::retrying{tries_ + 1, wait, route().who + ": " + detail, what.why.code,
+                                              settings().name, take_spent()});
       return;
     }
     detail += patient ? "; the time of this call is too short for another try"
@@ -185,13 +185,19 @@ void running_call::after_error(time_point now) {
   give_up(std::move(what.why), now);
 }
 
+/// By attempts that are over, as far as the listener has not heard of it.
+model_usage running_call::take_spent() {
+  const auto spent = usage_less(usage_, reported_usage_);
+  reported_usage_ = usage_;
+  return spent;
+}
+
 /// Asks the next model if this one cannot answer and nothing was shown.
 bool running_call::fall_back(const fault& why, time_point now) {
   if (has_reported_ || at_ + 1 >= routes_.size() || !may_another_model_answer(why)) return false;
   if (phase_ == phase::queued) waited_ += std::chrono::duration_cast<milliseconds>(now - since_);
   const std::string from = settings().name;
-  const auto spent = usage_less(usage_, reported_usage_);
-  reported_usage_ = usage_;
+  const auto spent = take_spent();
   ++at_;
   begin_route(now);
   listening_->tell(model_events::fell_back{from, settings().name, why, spent});

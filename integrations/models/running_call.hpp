@@ -54,6 +54,7 @@ class running_call final : public attempt_host {
   bool may_begin(time_point now);
   void begin_route(time_point now);
   bool fall_back(const fault& why, time_point now);
+  model_usage take_spent();
   model_usage priced(model_usage usage) const;
   model_usage estimated(model_usage usage, bool is_whole) const;
   std::string without_secrets(std::string text) const;
@@ -83,7 +84,7 @@ class running_call final : public attempt_host {
   bool ended_ = false;
   std::optional<provider_error> provider_error_;
   model_usage usage_;                        ///< of the attempts that are over
-  model_usage reported_usage_;               ///< of them, of the models that were given up
+  model_usage reported_usage_;               ///< of them, what the listener has heard of
   std::size_t received_bytes_ = 0;           ///< of text, thinking and calls of this attempt
   std::unique_ptr<model_gate::place> place_; ///< of this attempt, if its model is limited
   std::unique_ptr<attempt> try_;             ///< last: it reports to all members above

@@ -87,8 +87,9 @@ struct stop_world {
     runtime->core.execute = [this](command_request&& what) {
       const auto& any = static_cast<const command_variant&>(what.what());
       if (const auto* cost = std::get_if<commands::add_cost>(&any)) {
-        counted.push_back(cost->what);
-        return core->costs()->add_cost(cost->what, now);
+        counted.push_back(cost->what.used);
+        core->costs()->add_cost(cost->what, now);
+        return;
       }
       if (const auto* news = std::get_if<commands::publish_event>(&any)) {
         REQUIRE(news->event.type == event_type::model_usage);

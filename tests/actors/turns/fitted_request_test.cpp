@@ -115,7 +115,8 @@ TEST_CASE("a fallback model with a smaller context gets a request that fits into
   CHECK(w.models->at(0).fallbacks().empty()); // what is behind the smaller one waits, too: their order stays
   CHECK(w.models->at(0).request.tenant == "token-1");
   CHECK(w.sent_tokens(0) > 20'000);
-  w.fail(failure_code::model_overloaded, 7);
+  w.play(model_events::retrying{2, {}, "cut", "model_cut", "large", model_usage{.input_tokens = 4}});
+  w.fail(failure_code::model_overloaded, 11);
   const auto falls = w.all<model_events::fell_back>();
   REQUIRE(falls.size() == 1);
   CHECK(falls[0].from == "large");
@@ -130,7 +131,7 @@ TEST_CASE("a fallback model with a smaller context gets a request that fits into
   used.input_tokens = 5;
   w.play(model_events::finished{model_events::stop::end, used});
   REQUIRE(w.all<model_events::finished>().size() == 1);
-  CHECK(w.all<model_events::finished>()[0].usage.input_tokens == 12);
+  CHECK(w.all<model_events::finished>()[0].usage.input_tokens == 16);
   CHECK(w.all<model_events::failed>().empty());
 }
 

@@ -21,6 +21,7 @@ struct summary_world {
   std::shared_ptr<agent_runtime> runtime = std::make_shared<agent_runtime>();
   std::vector<std::function<void(const outcome<created>&)>> openings;
   std::vector<model_call_end> ends;
+  std::vector<early_use> early;             ///< counted before the end
   std::vector<std::function<void()>> steps; ///< of the actor
   bool is_dead = false;                     ///< its steps are dropped
   std::shared_ptr<summary_call> call;
@@ -40,6 +41,8 @@ struct summary_world {
           openings.push_back([done = reply.done](const outcome<created>& made) { done(made); });
         else if constexpr (std::is_same_v<given_command, commands::close_model_call>)
           ends.push_back(given.what);
+        else if constexpr (std::is_same_v<given_command, commands::add_cost>)
+          early.push_back(given.what);
         else if constexpr (std::is_same_v<given_command, commands::store_summary>) {
           ends.push_back(given.call);
           summaries.push_back(*given.summary);
@@ -137,8 +140,16 @@ TEST_CASE("a model with a smaller context writes a summary of less, if the first
   models.play(model_events::queued{"large", 1});
   w.runs();
   w.now.boot = w.now.boot + std::chrono::hours(2);
-  models.play(model_events::failed{failure_of(failure_code::model_overloaded, "full"), input_of(7)});
+  models.play(model_events::retrying{2, {}, "cut", "model_cut", "large", input_of(3)});
+  models.play(model_events::failed{failure_of(failure_code::model_overloaded, "full"), input_of(10)});
   w.runs();
+  REQUIRE(w.early.size() == 2);
+  for (const auto& one : w.early) {
+    CHECK(one.used.model == "large");
+    CHECK_FALSE(one.turn);
+    CHECK((one.reported && one.reported->type == event_type::model_usage));
+  }
+  CHECK((w.early[0].used.usage == input_of(3) && w.early[1].used.usage == input_of(7)));
   CHECK(models.at(1).settings.name == "small");
   CHECK(models.at(1).settings.max_tokens == 500);
   CHECK(models.at(1).settings.queue_timeout == models.at(0).settings.queue_timeout - std::chrono::hours(2));
@@ -149,11 +160,9 @@ TEST_CASE("a model with a smaller context writes a summary of less, if the first
   w.runs();
   REQUIRE(w.summaries.size() == 1);
   CHECK(summary_of(w.summaries[0]).unread > 0);
-  CHECK(w.used == std::vector<model_usage>{input_of(12)});
+  CHECK(w.used == std::vector<model_usage>{input_of(15)});
   REQUIRE(w.ends.size() == 1);
   CHECK(w.ends[0].used.model == "small");
   CHECK(w.ends[0].used.usage == input_of(5));
-  REQUIRE(w.ends[0].given_up.size() == 1);
-  CHECK(w.ends[0].given_up[0].model == "large");
-  CHECK(w.ends[0].given_up[0].usage == input_of(7));
+  CHECK(w.early.size() == 2);
 }

@@ -265,7 +265,7 @@ class command_player {
     case 26:
       return give(drawn_model_end(below_, scope(), some(), a_turn(), end()));
     case 27:
-      return give(commands::add_cost{drawn_use(below_, scope())});
+      return give(drawn_early_use(below_, scope(), a_turn(), event()));
     case 28:
       return give(drawn_acknowledgement(below_, message(), event()));
     case 29: {

@@ -56,7 +56,6 @@ inline commands::store_summary drawn_summary(const drawing& below, const records
   what.call.end = std::move(end);
   what.call.used = {message.scope, "ada", "main", "m", {below(256), below(256)}};
   if (below(2) == 0) what.call.reported = event;
-  if (below(2) == 0) what.call.given_up.push_back(what.call.used);
   if (below(4) > 0) what.summary = message;
   if (below(2) == 0) what.event = event;
   return what;

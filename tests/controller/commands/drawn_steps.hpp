@@ -39,7 +39,14 @@ inline commands::close_model_call drawn_model_end(const drawing& below, const sc
     event.type = event_type::model_usage;
     event.data = below(2) == 0 ? "{}" : "";
   }
-  for (auto i = below(3); i > 0; --i) what.what.given_up.push_back(drawn_use(below, scope));
+  return what;
+}
+
+inline commands::add_cost drawn_early_use(const drawing& below, const scope_path& scope, const operation_id& turn,
+                                          const records::event_record& event) {
+  commands::add_cost what{{drawn_use(below, scope)}};
+  if (below(2) == 0) what.what.turn = turn;
+  if (below(2) == 0) what.what.reported = event;
   return what;
 }
 

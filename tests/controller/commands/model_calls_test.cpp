@@ -75,11 +75,14 @@ TEST_CASE("the cost of a model call is on disk with its end, and counts for its 
   const auto first = w.call();
   REQUIRE(w.done(first));
   auto end = w.end_of(first.id, 30);
-  end.what.given_up = {w.used(4)};
   auto& event = end.what.reported.emplace();
   event.type = event_type::model_usage;
   event.operation = w.turn;
   event.data = "{}";
+  // An attempt that gave way counts before the end of its call, and its call counts once.
+  const auto early = w.done(commands::add_cost{{w.used(4), w.turn, event}});
+  CHECK((early.calls == 1 && early.usage.output_tokens == 4));
+  CHECK(w.events("model_usage") == 1);
   const auto answer = w.give(end);
   w.c->end_burst(w.now);
   CHECK_FALSE(answer->has_value()); // not before it is on disk
@@ -88,8 +91,8 @@ TEST_CASE("the cost of a model call is on disk with its end, and counts for its 
   CHECK((*answer)->has_this_end);
   CHECK((*answer)->tree.calls == 1);
   CHECK((*answer)->tree.usage.output_tokens == 34); // with the model that gave way
-  CHECK(w.written() == std::vector<std::uint64_t>{30, 4});
-  CHECK(w.events("model_usage") == 1);
+  CHECK(w.written() == std::vector<std::uint64_t>{4, 30});
+  CHECK(w.events("model_usage") == 2);
   CHECK_FALSE(w.c->operations().view(first.id, w.now));
   CHECK_FALSE(w.is_stopped(w.turn));
 }
@@ -134,8 +137,8 @@ TEST_CASE("a model call that was stopped before its end still costs what it used
 
 TEST_CASE("a cost without an operation is one row, and a call without use has none", "[costs]") {
   model_world w;
-  w.done(commands::add_cost{w.used(12)});
-  w.done(commands::add_cost{w.used(0)});
+  CHECK(w.done(commands::add_cost{{w.used(12)}}) == tree_cost{});
+  CHECK(w.done(commands::add_cost{{w.used(0), operation_id::fresh()}}) == tree_cost{});
   CHECK(w.written() == std::vector<std::uint64_t>{12});
 }
 

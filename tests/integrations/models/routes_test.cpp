@@ -310,6 +310,29 @@ TEST_CASE("a request whose model is silent counts with its input: stopped, or ou
   }
 }
 
+TEST_CASE("an attempt that broke off says what it used before the next one, and the end includes it") {
+  http_server server([](const http_ask& ask) -> moves {
+    if (ask.number > 2) return good_answer(); // 7 and 3 tokens
+    return {chunked_head(), chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n"),
+            last_chunk()};
+  });
+  auto client = open_client();
+  auto settings = named(server, "m");
+  settings.prices = {1, 2, {}, {}};
+  settings.retries = 2;
+  settings.first_backoff = settings.longest_backoff = 1ms;
+  const auto recorder = recorded_call(*client, settings);
+  const auto retries = recorder.all<model_events::retrying>();
+  REQUIRE(retries.size() == 2);
+  model_usage told;
+  for (const auto& one : retries) {
+    CHECK((one.spent.input_tokens > 0 && one.spent.output_tokens == 0 && one.spent.estimated));
+    told += one.spent;
+  }
+  const auto rest = usage_less(recorder.finished().usage, told);
+  CHECK((rest.input_tokens == 7 && rest.output_tokens == 3));
+}
+
 TEST_CASE("a provider that says nothing of what a whole answer has used does not answer for free") {
   const bool says_nought = GENERATE(true, false);
   http_server server([&](const http_ask&) -> moves {
