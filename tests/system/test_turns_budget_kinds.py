@@ -225,6 +225,8 @@ def test_what_a_tree_has_used_is_the_same_in_the_api_the_command_and_the_metrics
         assert total["input_tokens"] == 701 and total["model_calls"] == 3 and total["cost"] == pytest.approx(701e-6), total
     until(lambda: metered(c)[0] == tokens + 701, "the metrics to have the tokens")
     assert metered(c)[1] == pytest.approx(cost + 701e-6)
+    # A call that the restart cuts counts in the next life (docs/operating.md).
+    until(lambda: not c.operations(kind="model_call", status="live"), "all model calls to have ended")
     c.restart()  # counters begin anew, and what is stored stays
     until(lambda: c.api("GET", "/v1/cost?by=scope&scope=sums").json["total"] == api, "the cost to be what it was")
     assert metered(c) == (0, 0)
