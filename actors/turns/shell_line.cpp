@@ -25,13 +25,14 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; 
 /// Programs and shell keywords that a command follows, directly or later.
 bool is_wrapper(std::string_view word) {
   constexpr auto all = std::to_array<std::string_view>(
-      {"sudo",     "doas",    "su",      "env",     "nohup",    "nice",   "ionice",   "time",     "timeout",
-       "exec",     "command", "builtin", "xargs",   "parallel", "stdbuf", "setsid",   "chroot",   "unshare",
-       "nsenter",  "strace",  "watch",   "busybox", "eval",     "sh",     "bash",     "dash",     "zsh",
-       "ksh",      "ash",     "find",    "fd",      "flock",    "chrt",   "taskset",  "runuser",  "script",
-       "ssh",      "then",    "do",      "else",    "elif",     "if",     "while",    "until",    "trap",
-       "coproc",   "alias",   "pkexec",  "setpriv", "prlimit",  "tini",   "gosu",     "fakeroot", "systemd-run",
-       "unbuffer", "toybox",  "setarch", "numactl", "ltrace",   "bwrap",  "firejail", "rlwrap",   "sg"});
+      {"sudo",    "doas",    "su",      "env",     "nohup",    "nice",        "ionice",   "time",
+       "timeout", "exec",    "command", "builtin", "xargs",    "parallel",    "stdbuf",   "setsid",
+       "chroot",  "unshare", "nsenter", "strace",  "watch",    "busybox",     "eval",     "sh",
+       "bash",    "dash",    "zsh",     "ksh",     "ash",      "find",        "fd",       "flock",
+       "chrt",    "taskset", "runuser", "script",  "ssh",      "then",        "do",       "else",
+       "elif",    "if",      "while",   "until",   "trap",     "coproc",      "alias",    "pkexec",
+       "setpriv", "prlimit", "tini",    "gosu",    "fakeroot", "systemd-run", "unbuffer", "toybox",
+       "setarch", "numactl", "ltrace",  "bwrap",   "firejail", "rlwrap",      "sg",       "quell"});
   return word == "!" || std::find(all.begin(), all.end(), word) != all.end();
 }
 

@@ -82,6 +82,7 @@ TEST_CASE("a rule on a command is not evaded by what stands around it", "[turns]
 TEST_CASE("a rule on a command sees through prefixes, paths and quotes", "[turns][approval]") {
   CHECK(asks("sudo rm y"));
   CHECK(asks("sudo -u bob rm y"));
+  CHECK(asks("quell run --title t -- rm y"));
   CHECK(asks("env A=b rm y"));
   CHECK(asks("A=b C=d rm y"));
   CHECK(asks("sudo env -i A=b nice -n 5 rm y"));
