@@ -30,6 +30,12 @@ std::string no_agent(const records::operation_record& row) {
          " is not configured any more";
 }
 
+/// Why no turn begins in this scope now; "" = nothing is against it.
+std::string why_closed(const turn_settings& settings, const scope_path& scope) {
+  const auto* place = closed_by(settings.chat, scope);
+  return place ? "[[place]] \"" + place->scope.text() + "\" does not list its channel in channels any more" : "";
+}
+
 } // namespace
 
 void real_turn_scheduler::begin(const queued& next) {
@@ -46,6 +52,8 @@ void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
   auto row = store.operation(next.turn);
   if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
   if (!agent_of(**row)) return give_up(next, no_agent(**row));
+  if (const auto why = why_closed(*runtime_->settings.get(), next.scope); !why.empty() && !next.resumes)
+    return give_up(next, why);
   auto history = read_history(store, next.scope, next.turn);
   if (!history) return give_up(next, history.error().detail);
   auto open = open_turns(history->kept, next.turn, store);

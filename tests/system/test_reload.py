@@ -117,6 +117,24 @@ def test_a_turn_that_waits_for_an_agent_that_is_gone_ends_and_the_scope_goes_on(
     c.check_scope("chat/b")
 
 
+def test_a_turn_that_waits_in_a_channel_that_a_reload_closes_does_not_begin(world):
+    c, player = world
+    place = c.first + '[[place]]\nscope = "chat/guild"\nchannels = ["a"]\n'
+    c.configure(place)
+    assert reload(c) == ["place.chat/guild"]
+    running = c.say("chat/guild/a", "hold this", agent="worker")
+    until(lambda: player.of("hold this"), "the model to be asked")
+    waiting = c.say("chat/guild/a", "and then", agent="worker")
+    c.configure(place.replace('["a"]', '["b"]'))
+    assert reload(c) == ["place.chat/guild.channels"]
+    assert c.operation(running)["status"] == "running"
+    c.api("POST", f"/v1/operations/{running}/cancel", {})
+    ended = c.ended(waiting)
+    assert ended["status"] == "failed" and "chat/guild" in ended["error"]["message"], ended
+    assert not player.of("and then")
+    c.check_scope("chat/guild/a")
+
+
 def test_reloads_beside_turns_lose_none(world):
     c, player = world
     turns = []
