@@ -54,6 +54,7 @@ class prompt {
  private:
   void upload(std::size_t index);
   void begin();
+  void refuse_unheard(const std::string& why);
   void fail(const problem& p);
   // --- an editor that is behind (prompt_behind.cpp)
   void take(const json& event);

@@ -104,9 +104,7 @@ awaitable<sent_message> begin(exchange& x, const send_request& request) {
 /// The answer to a message that was not a turn: a stop, or a text that is not meant for the agent.
 ordered_json message_of(const sent_message& sent) {
   const auto& decided = sent.begun.decided;
-  const auto text = decided.cancel ? "Stopping " + std::to_string(decided.operations) +
-                                         (decided.operations == 1 ? " operation." : " operations.")
-                                   : "This message was not answered: " + decided.why;
+  const auto text = decided.cancel ? words_without_turn(decided) : "This message was not answered: " + decided.why;
   const auto id = decided.message ? decided.message->text() : sent.begun.order.client_id;
   auto message = agent_message(id, sent.context, text);
   if (decided.cancel) message["metadata"] = {{"quell", {{"cancel", decided.cancel->text()}}}};

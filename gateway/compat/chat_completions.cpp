@@ -13,8 +13,6 @@ namespace quell::controller::http {
 
 namespace {
 
-using turns::message_answer;
-
 std::int64_t seconds_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -35,11 +33,6 @@ client_request request_of(const exchange& x, completion_request& request) {
   if (request.user) wanted.author = records::person{*request.user, *request.user};
   wanted.channel = openai_channel;
   return wanted;
-}
-
-/// The answer to a message that was a stop, in a scope that somebody named.
-std::string words_about_stop(const message_answer& a) {
-  return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
 }
 
 void add_names(response& answer, const client_turn& begun) {
@@ -70,7 +63,7 @@ awaitable<response> post_completion(exchange& x) {
   response answer;
   if (!begun.owned) {
     turn_end words;
-    words.text = begun.decided.cancel ? words_about_stop(begun.decided) : std::string();
+    words.text = words_without_turn(begun.decided);
     const completion_chunks chunks(operation_id{}, head, false);
     answer = json_answer(request.streams ? chunks.only(words.text) : whole_completion(head, words));
     if (request.streams) answer.content_type = "text/event-stream";

@@ -125,7 +125,22 @@ awaitable<bool> answers_question(exchange& x, client_turn& begun) {
   co_return true;
 }
 
+/// A client that shows nothing but answers would show nothing: it gets an error that says why nobody answers.
+void need_to_be_heard(const client_turn& begun, const client_request& wanted) {
+  const auto& decided = begun.decided;
+  const bool is_ignored = decided.decision == turns::message_answer::decided::ignored;
+  if (!is_ignored || decided.why == "nothing_active" || wanted.channel == a2a_channel) return;
+  throw problem{.code = error_code::forbidden,
+                .detail = "the message was not answered (" + decided.why + "): nobody speaks to agents in scope " +
+                          begun.order.scope.text() + "; name another scope, or list this place in its [[place]]"};
+}
+
 } // namespace
+
+std::string words_without_turn(const turns::message_answer& decided) {
+  if (!decided.cancel) return "There is nothing to stop.";
+  return "Stopping " + std::to_string(decided.operations) + (decided.operations == 1 ? " operation." : " operations.");
+}
 
 std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun) {
   const auto turn = *begun.decided.turn;
@@ -206,6 +221,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
   if (!decided) throw from_refusal(decided.error());
   begun.decided = std::move(*decided);
+  need_to_be_heard(begun, wanted);
   if (begun.decided.decision != turns::message_answer::decided::turn || !begun.decided.turn) co_return begun;
   if (wanted.outlives_client) co_return begun;
   begun.owned = owned_by_client(x, begun);

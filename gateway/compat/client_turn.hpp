@@ -49,6 +49,9 @@ struct client_turn {
 /// its author, in the ledger.
 awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted);
 
+/// The answer to a message that began no turn: a stop, or a word to stop where nothing is active.
+std::string words_without_turn(const turns::message_answer& decided);
+
 /// From now on the disconnect of its client cancels the turn.
 std::shared_ptr<owned_turn> owned_by_client(exchange& x, const client_turn& begun);
 

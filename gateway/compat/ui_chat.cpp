@@ -64,9 +64,8 @@ awaitable<response> post_ui_chat(exchange& x) {
   if (a.decision == turns::message_answer::decided::turn && a.turn) {
     answer = stream_of(x, begun, std::move(held));
   } else {
-    const auto text = a.cancel ? "Stopping " + std::to_string(a.operations) + " operations." : std::string();
     answer.content_type = "text/event-stream";
-    answer.body = ui_parts::first(x.req.id.text()) + ui_parts::only(text);
+    answer.body = ui_parts::first(x.req.id.text()) + ui_parts::only(words_without_turn(a));
   }
   name_stream(answer, begun.order.scope);
   co_return answer;

@@ -38,6 +38,9 @@ scopes = ["chat"]
 [[place]]
 scope = "chat/closed"
 agents = ["main"]
+[[place]]
+scope = "chat/shut"
+channels = ["open"]
 [[agents]]
 name = "chatty"
 model = "script"
@@ -244,6 +247,13 @@ def test_quell_acp(cluster, no_turn, agent):
         session = editor.call("session/new", cwd="/", mcpServers=[])["result"]["sessionId"]
         done = editor.call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "dig"}])
         assert agent in done["error"]["message"], done
+
+
+def test_an_editor_is_told_where_nobody_speaks_to_agents(cluster, no_turn):
+    with Acp(cluster, "--scope", "chat/shut", token=cluster.chat) as editor:
+        session = editor.call("session/new", cwd="/", mcpServers=[])["result"]["sessionId"]
+        done = editor.call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "dig"}])
+        assert "nobody speaks to agents" in done["error"]["message"] and done["error"]["data"]["code"] == "forbidden", done
 
 
 def hook(c, body):

@@ -16,7 +16,8 @@ SCOPE = "page/mia"
 
 @pytest.fixture(scope="module")
 def c():
-    with TurnCluster(SCRIPT, agent='tools = ["ask_user"]', workers=0) as cluster:
+    closed = '[[place]]\nscope = "closed"\nchannels = ["open"]\n'
+    with TurnCluster(SCRIPT, closed, agent='tools = ["ask_user"]', workers=0) as cluster:
         yield cluster
 
 
@@ -113,3 +114,16 @@ def test_a_chat_has_a_stream_while_its_turn_is_live_for_those_who_see_it(c):
     c.post(scope, "2")
     assert c.ended(turn)["status"] == "completed"
     assert c.api("GET", path).status == 204
+
+
+def test_where_nobody_speaks_to_agents_a_client_is_told_so(c):
+    completion = {"model": "main", "messages": [{"role": "user", "content": "hello"}]}
+    named = lambda scope, body: c.api("POST", "/openai/v1/chat/completions", body, headers={"X-Quell-Scope": scope})
+    assert shown(post(c, said("user", "hello"), scope="closed/open")) == "You said hello."
+    for refused in (post(c, said("user", "hello"), scope="closed/x"), named("closed/x", completion), named("closed/x", {**completion, "stream": True})):
+        assert refused.status == 403 and b"nobody speaks to agents in scope closed/x" in refused.body, refused.body
+    # A word to stop is heard everywhere.
+    assert shown(post(c, said("user", "stop"), scope="closed/x")) == "There is nothing to stop."
+    completion["messages"][0]["content"] = "stop"
+    assert named("closed/x", completion).json["choices"][0]["message"]["content"] == "There is nothing to stop."
+    assert c.operations(scope="closed/x") == [] and c.messages("closed/x") == []
