@@ -5,9 +5,11 @@
 
 namespace quell::controller::http {
 
-/// The person named by a chat bot's token does not count: the token itself must have the right to decide. Throws
-/// `forbidden`.
-void need_to_decide(const exchange& x);
+/// Whether the token may decide about calls there; nullopt: anywhere. The person named by a chat bot's token does not
+/// count: the token itself must have the right.
+bool may_decide(const exchange& x, const std::optional<scope_path>& where);
+/// Throws `forbidden` if it may not.
+void need_to_decide(const exchange& x, const std::optional<scope_path>& where = {});
 /// Allows this exact call of its agent in its place for so long. Audited. Throws the problem; also if no rule asked
 /// about the call, which `need_rule_of` tells before anything is decided.
 awaitable<> allow_always(exchange& x, records::operation_record call, milliseconds how_long, records::person by);
