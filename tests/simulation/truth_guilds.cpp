@@ -81,11 +81,10 @@ void oracle::check_guilds() {
   if (!world_.plan.guilds.any() || world_.failed() || writes_failed_) return;
   const auto use = use_on_disk();
   check_use(use, "on disk");
-  std::erase_if(too_many_, [&](auto& one) {
-    const auto now = use.find(one.first);
-    one.second = std::min(one.second, now == use.end() ? 0 : now->second.slots);
-    return one.second <= most_of(one.first);
-  });
+  for (auto& [guild, slots] : too_many_)
+    if (const auto now = use.find(guild); now == use.end() || now->second.slots < slots)
+      slots = now == use.end() ? 0 : now->second.slots;
+  std::erase_if(too_many_, [&](const auto& one) { return one.second <= most_of(one.first); });
 }
 
 void oracle::check_guild_processes() {
