@@ -51,28 +51,66 @@ def test_a_call_of_another_guild_of_a_chat_service_does_not_wait_for_all_of_a_lo
             assert [t["scope"].split("/")[1] for t in tasks].index("10") <= 2, [t["scope"] for t in tasks]
 
 
+def forever(c, m, scope):
+    return c.start("sh", "-c", "while :; do sleep 1000; done", m, scope=scope)["id"]
+
+
+def waiting_for(c, id):
+    return (c.operation(id)["waiting_for"] or {}).get("detail", "")
+
+
 def test_a_guild_whose_tasks_run_for_ever_leaves_slots_to_others_also_after_a_restart():
     m = marker()
-    forever = lambda c, scope: c.start("sh", "-c", "while :; do sleep 1000; done", m, scope=scope)["id"]
-    waiting_for = lambda c, id: (c.operation(id)["waiting_for"] or {}).get("detail", "")
     with TurnCluster([{"text": "hi"}], "[limits]\nslots_per_guild = 2\n", workers=2, slots=2) as c:
-        loud = [forever(c, f"discord/g1/c{i}") for i in range(4)]
+        loud = [forever(c, m, f"discord/g1/c{i}") for i in range(4)]
         for id in loud[:2]:
             c.wait_status(id, "running")
         for id in loud[2:]:
             until(lambda: "limits.slots_per_guild" in waiting_for(c, id), "the others to be told why they wait")
-        quiet = [forever(c, "discord/g2/c0") for _ in range(2)]
+        quiet = [forever(c, m, "discord/g2/c0") for _ in range(2)]
         for id in quiet:
             c.wait_status(id, "running")
         c.cancel(operation=quiet[0])
         c.kill_controller()  # the tasks run on, and their slots still count
         c.start_controller()
         until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "the workers to be back")
-        other = forever(c, "discord/g3/c0")
+        other = forever(c, m, "discord/g3/c0")
         c.wait_status(other, "running")
         until(lambda: all("limits.slots_per_guild" in waiting_for(c, id) for id in loud[2:]), "them to wait still")
         c.cancel(operation=loud[0])
         c.wait_status(loud[2], "running")
         assert c.operation(loud[3])["status"] == "pending"
+        assert c.cancel(scope="discord")["report"]["proven"]
+    until(lambda: not processes.marked(m), "everything to be gone")
+
+
+def test_a_guild_has_a_number_of_slots_of_its_own_and_a_reload_changes_it():
+    m = marker()
+    with TurnCluster([{"text": "hi"}], workers=1, slots=6) as c:
+        plain = c.configuration()
+
+        def allow(slots):
+            c.configure(plain + (f'\n[[place]]\nscope = "discord/g1"\nslots = {slots}\n' if slots else ""))
+            c.quell("reload", check=0)
+        loud = [forever(c, m, f"discord/g1/c{i}") for i in range(2)]
+        for id in loud:
+            c.wait_status(id, "running")
+        allow(1)  # nothing that runs is stopped
+        loud += [forever(c, m, f"discord/g1/c{i}") for i in range(2)]
+        until(lambda: all("[[place]]" in waiting_for(c, id) for id in loud[2:]), "the others to be told why they wait")
+        other = forever(c, m, "discord/g2/c0")
+        c.wait_status(other, "running")
+        c.cancel(operation=loud[0])
+        assert [c.operation(id)["status"] for id in loud[1:]] == ["running", "pending", "pending"]
+        c.kill_controller()
+        c.start_controller()
+        until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "the workers to be back")
+        c.wait_status(forever(c, m, "discord/g2/c0"), "running")
+        until(lambda: all("[[place]]" in waiting_for(c, id) for id in loud[2:]), "them to wait still")
+        allow(2)
+        c.wait_status(loud[2], "running")
+        assert c.operation(loud[3])["status"] == "pending"
+        allow(None)
+        c.wait_status(loud[3], "running")
         assert c.cancel(scope="discord")["report"]["proven"]
     until(lambda: not processes.marked(m), "everything to be gone")
