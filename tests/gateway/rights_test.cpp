@@ -277,6 +277,7 @@ create_order running_in(task_spec task, std::optional<operation_id> parent = {},
 
 TEST_CASE("what a command in a workspace starts runs in the same workspace, on its worker") {
   gateway_world world;
+  world.controller->add_worker("w1");
   task_spec own;
   own.cwd = "workspace:w-team%a~1?exists&quota=4096&in=sub";
   own.worker = "w1";
