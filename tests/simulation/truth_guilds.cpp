@@ -129,6 +129,7 @@ void oracle::check_held_back(commit_gate& core) {
     return most == 0 || r.record.task.slots == 0 || held[guild] == 0 || held[guild] + largest[guild] <= most;
   };
   const auto fits = [&](const row& r) {
+    if (r.record.task.least_containment || !r.record.task.on.empty()) return false; // not every worker matches
     return std::any_of(free.begin(), free.end(), [&](const auto& w) {
       return (!r.record.task.worker || *r.record.task.worker == w.first) && r.record.task.slots <= w.second;
     });
