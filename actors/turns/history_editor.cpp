@@ -117,7 +117,7 @@ void history_editor::look(const change_ref& c, store_reader& store) {
   case action::clear:
     return clear(c, (*newest)->seq);
   case action::compact:
-    return compact(c, store);
+    return compact(c, store, (*newest)->seq);
   case action::edit:
     return edit(c, store);
   case action::remove:
@@ -141,7 +141,7 @@ void history_editor::clear(const change_ref& c, std::uint64_t newest) {
        }});
 }
 
-void history_editor::compact(const change_ref& c, store_reader& store) {
+void history_editor::compact(const change_ref& c, store_reader& store, std::uint64_t newest) {
   const auto& scope = c->order.scope;
   const auto settings = runtime_->settings.get();
   const auto stored = read_history(store, scope, std::nullopt);
@@ -169,6 +169,7 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   order.model = *model;
   order.tokens = summary_tokens(*model, room);
   history_answer a;
+  a.seq = newest;
   a.operation = order.id;
   a.messages = plan->summary.messages;
   order.plan = std::move(*plan);
@@ -188,9 +189,7 @@ void history_editor::compact(const change_ref& c, store_reader& store) {
   post([self = shared_from_this(), c, a, call] {
     const auto accepted = [self, c, a](const outcome<created>& made) {
       if (!made) return self->refuse(c, made.error());
-      auto begun = a;
-      begun.seq = c->as_of;
-      c->done(begun);
+      c->done(a);
     };
     call->start(accepted, {}, [call](const summary_end&) {});
   });
@@ -232,7 +231,8 @@ void history_editor::edit(const change_ref& c, store_reader& store) {
   history_answer a;
   std::vector<operation_id> gone;
   for (std::size_t i = at; i < rows->size(); ++i) {
-    if ((*rows)[i].turn) gone.push_back(*(*rows)[i].turn);
+    if (!(*rows)[i].turn) continue; // a message that stopped something stays
+    gone.push_back(*(*rows)[i].turn);
     a.messages += (*rows)[i].messages;
   }
   auto edited = (*rows)[at].request;
@@ -332,7 +332,8 @@ void history_editor::regenerate(const change_ref& c, store_reader& store) {
   commands::question_again step{c->holds, {}, c->as_of};
   std::uint64_t gone = 0;
   for (auto one = last; one != rows->end(); ++one) {
-    if (one->turn) step.discarded.push_back(*one->turn);
+    if (!one->turn) continue; // a message that stopped something stays
+    step.discarded.push_back(*one->turn);
     gone += one->messages;
   }
   std::uint64_t copied = c->order.text.empty() ? order.text.size() : 0;

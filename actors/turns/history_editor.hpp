@@ -40,7 +40,7 @@ class history_editor final : public std::enable_shared_from_this<history_editor>
   using change_ref = std::shared_ptr<change>;
   void look(const change_ref& c, store_reader& store);
   void clear(const change_ref& c, std::uint64_t newest);
-  void compact(const change_ref& c, store_reader& store);
+  void compact(const change_ref& c, store_reader& store, std::uint64_t newest);
   void edit(const change_ref& c, store_reader& store);
   void remove(const change_ref& c, store_reader& store);
   void regenerate(const change_ref& c, store_reader& store);

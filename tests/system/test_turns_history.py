@@ -288,12 +288,31 @@ def test_edit_delete_and_regenerate(world):
     assert texts == ["second, edited", "All right.", "and now", "All right.", "at last"], texts
 
 
+def test_a_stop_between_the_messages_that_go_stays_and_is_not_counted(world):
+    c, player = world
+    scope = "openai/stop"
+    said(c, scope, "first")
+    running = c.say(scope, "hold on")
+    c.wait_event(running, "text_delta")
+    assert c.post(scope, "stop").json["decision"] == "cancel"
+    c.ended(running)
+    said(c, scope, "second")
+    rows = {m["text"]: m for m in c.messages(scope)}
+    going = [m for m in c.messages(scope) if m["turn"] and m["seq"] >= rows["hold on"]["seq"]]
+    done = change(c, scope, "edit", id=rows["hold on"]["message"], text="hold on, edited")
+    assert done["messages"] == len(going), (done, going)
+    assert not next(m for m in c.messages(scope) if m["text"] == "stop")["discarded"]
+    c.check_scope(scope)
+
+
 def test_compact_now_is_an_operation_that_can_be_stopped(world):
     c, player = world
     scope = "openai/compact"
     said(c, scope, "a held summary. My cat is called Tom.")
     fill(c, scope, 3, size=50)
+    newest = c.messages(scope)[-1]["seq"]
     begun = change(c, scope, "compact", 202)
+    assert begun["seq"] == newest, begun  # the next `expect`, if no summary comes
     call = until(lambda: [o for o in c.operations(scope=scope, status="live") if o["id"] == begun["operation"]], "the summary to run")[0]
     assert call["kind"] == "model_call" and call["parent"] is None
     until(player.summaries, "the model to be asked")
