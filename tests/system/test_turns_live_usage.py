@@ -63,15 +63,18 @@ class Live(TurnCluster):
 
     def used(self, turn, scope):
         """What the turn shows now; the API, the command and the sums of its events say the same."""
-        usage, total = self.operation(turn)["turn"]["usage"], self.cost(scope)
+        def look():
+            usage = self.operation(turn)["turn"]["usage"]
+            rest = (self.cost(scope), [e["data"] for e in self.events(turn, "model_usage")],
+                    json.loads(self.quell("show", turn, "--json", check=0).stdout)["turn"]["usage"], self.quell("show", turn, check=0).stdout.decode())
+            return (usage, *rest) if self.operation(turn)["turn"]["usage"] == usage else None
+        usage, total, events, listed, words = until(look, "a moment in which nothing more is used")
         shown = {k: usage.get(k, 0) for k in ("input_tokens", "output_tokens", "cost")}
         assert shown == {k: pytest.approx(total[k], abs=2e-6) for k in shown}, (usage, total)
         assert usage.get("estimated", False) == (total["estimated_calls"] > 0), (usage, total)
-        told = [e["data"] for e in self.events(turn, "model_usage")]
-        assert sum(d["usage"]["input_tokens"] for d in told) == usage["input_tokens"], (told, usage)
-        assert told[-1]["tree"]["input_tokens"] == usage["input_tokens"], (told[-1], usage)
-        assert json.loads(self.quell("show", turn, "--json", check=0).stdout)["turn"]["usage"] == usage
-        assert f"{usage['input_tokens']} tokens in".encode() in self.quell("show", turn, check=0).stdout
+        assert sum(d["usage"]["input_tokens"] for d in events) == usage["input_tokens"], (events, usage)
+        assert events[-1]["tree"]["input_tokens"] == usage["input_tokens"], (events[-1], usage)
+        assert listed == usage and f"{usage['input_tokens']} tokens in" in words, (listed, usage, words)
         return usage["input_tokens"]
 
 
@@ -166,10 +169,9 @@ def test_an_attempt_that_gave_way_is_in_its_turn_while_the_next_model_is_asked_a
     attempt = c.used(turn, "cut/falls") - 500
     assert attempt > len(task) // 4
     until(lambda: c.metered() == 500 + attempt, "the metrics to have it")
-    c.kill_controller()
-    c.let(task)
-    c.start_controller()
+    c.restart()
     assert c.used(turn, "cut/falls") > 500 + attempt  # and the estimate of the second one
+    c.let(task)
     assert c.ended(turn)["status"] == "completed"
     c.used(turn, "cut/falls")
     c.check_scope("cut/falls")
