@@ -49,9 +49,7 @@ awaitable<std::vector<standing_rule>> rules_of(exchange& x) {
     return rules.all(now());
   };
   auto all = co_await with_rules(x, read);
-  std::erase_if(all, [&](const standing_rule& r) {
-    return (x.who.prefix && !r.scope.is_at_or_below(*x.who.prefix)) || !may_decide(x, r.scope);
-  });
+  std::erase_if(all, [&](const standing_rule& r) { return x.who.prefix && !r.scope.is_at_or_below(*x.who.prefix); });
   co_return all;
 }
 

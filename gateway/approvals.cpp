@@ -84,7 +84,6 @@ awaitable<response> decide(exchange& x, approval_outcome how) {
     word.answer->by = d.by;
   }
   auto row = co_await visible_row(x, id);
-  need_to_decide(x, row.scope);
   if (!gw.options.turns || row.kind != kind::tool_call)
     throw problem{.code = error_code::not_paused,
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
@@ -136,19 +135,15 @@ awaitable<response> decide(exchange& x, approval_outcome how) {
 
 } // namespace
 
-bool may_decide(const exchange& x, const std::optional<scope_path>& where) {
-  const auto role_of = x.who.role;
-  if (role_of == role::operator_ || role_of == role::admin) return true;
-  return x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text(), where);
-}
-
-void need_to_decide(const exchange& x, const std::optional<scope_path>& where) {
+void need_to_decide(const exchange& x) {
   need(x, right::converse);
-  if (may_decide(x, where)) return;
+  const auto role_of = x.who.role;
+  if (role_of == role::operator_ || role_of == role::admin) return;
+  if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
   throw problem{.code = error_code::forbidden,
-                .detail = "the role " + std::string(name_of(x.who.role)) + " of token '" + x.who.token_name +
+                .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
                           "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
-                          (x.token ? x.token->text() : std::string("<id>")) + "\" to approvers ([chat] or [[place]])"};
+                          (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
 }
 
 awaitable<response> approve(exchange& x) { co_return co_await decide(x, approval_outcome::approved); }

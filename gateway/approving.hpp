@@ -5,11 +5,9 @@
 
 namespace quell::controller::http {
 
-/// Whether the token may decide about calls there; nullopt: anywhere. The person named by a chat bot's token does not
-/// count: the token itself must have the right.
-bool may_decide(const exchange& x, const std::optional<scope_path>& where);
-/// Throws `forbidden` if it may not.
-void need_to_decide(const exchange& x, const std::optional<scope_path>& where = {});
+/// The person named by a chat bot's token does not count: the token itself must have the right to decide. Throws
+/// `forbidden`.
+void need_to_decide(const exchange& x);
 /// Allows this exact call of its agent in its place for so long. Audited. Throws the problem; also if no rule asked
 /// about the call, which `need_rule_of` tells before anything is decided.
 awaitable<> allow_always(exchange& x, records::operation_record call, milliseconds how_long, records::person by);

@@ -66,15 +66,8 @@ coded_fault in_words_of_chat(coded_fault why) {
   return why;
 }
 
-bool is_approving_token(const chat_options& everywhere, const std::string& token,
-                        const std::optional<scope_path>& where) {
-  if (token.empty()) return false;
-  const auto entry = "token:" + token;
-  if (where) return is_named(options_in(everywhere, *where), entry);
-  const auto names_it = [&](const place_settings& p) {
-    return p.approvers && std::find(p.approvers->begin(), p.approvers->end(), entry) != p.approvers->end();
-  };
-  return is_named(everywhere, entry) || std::any_of(everywhere.places.begin(), everywhere.places.end(), names_it);
+bool is_approving_token(const chat_options& chat_rules, const std::string& token) {
+  return !token.empty() && is_named(chat_rules, "token:" + token);
 }
 
 std::string wrong_approver(const std::string& entry) {

@@ -26,9 +26,8 @@ std::optional<coded_fault> why_not_decide(const chat_options& everywhere, const 
 /// The fault of a decision that came too late, in words for the person who pressed the button; others as they are.
 coded_fault in_words_of_chat(coded_fault why);
 
-/// Whether the approvers of this scope name the token, as `token:<id>`; nullopt: those of anywhere.
-bool is_approving_token(const chat_options& everywhere, const std::string& token,
-                        const std::optional<scope_path>& where = {});
+/// Whether `[chat] approvers` names this token, as `token:<id>`.
+bool is_approving_token(const chat_options& chat_rules, const std::string& token);
 
 /// The error in an entry of `[chat] approvers`; "" = it is valid.
 std::string wrong_approver(const std::string& entry);

@@ -45,8 +45,8 @@ class real_turn_scheduler final : public turn_scheduler {
   void decide_in_chat(operation_id call, decision d, chat_approver who, reply<outcome<operation_id>> done) override {
     turns::decide_in_chat(runtime_, call, std::move(d), std::move(who), std::move(done));
   }
-  bool may_decide(const std::string& token, const std::optional<scope_path>& where) const override {
-    return is_approving_token(runtime_->settings->chat, token, where);
+  bool may_decide(const std::string& token) const override {
+    return is_approving_token(runtime_->settings->chat, token);
   }
   void with_rules(std::function<void(standing_rules*)> what) override {
     runtime_->background_reads->run(

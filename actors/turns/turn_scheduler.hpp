@@ -61,8 +61,8 @@ class turn_scheduler {
   virtual void answer(operation_id call, human_answer given, reply<outcome<operation_id>> done) = 0;
   /// The same for a chat user, if they may decide (`why_not_decide`).
   virtual void decide_in_chat(operation_id call, decision d, chat_approver who, reply<outcome<operation_id>> done) = 0;
-  /// Whether a token of role chat may decide there, by its id; nullopt: anywhere.
-  virtual bool may_decide(const std::string& token, const std::optional<scope_path>& where) const = 0;
+  /// Whether a token of role chat may decide, by its id.
+  virtual bool may_decide(const std::string& token) const = 0;
   /// Calls `what` on a thread that can wait, with what approvers have allowed for good; nullptr: nothing can be.
   virtual void with_rules(std::function<void(standing_rules*)> what) = 0;
   /// Whether a cancel with this id was ever accepted, including in an earlier life.

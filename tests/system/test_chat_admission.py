@@ -115,27 +115,6 @@ def test_a_chat_bots_token_decides_if_it_is_named():
         until(lambda: c.operation(call)["status"] == "failed", "the call to be denied")
 
 
-def test_a_place_has_its_own_tokens_that_decide_instead_of_those_above_it():
-    m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS) as c:
-        d.see("IDENTIFY")
-        above, here = (c.api("POST", "/v1/tokens", {"name": name, "role": "chat", "scope": "discord"}).json for name in ("above", "here"))
-        c.configure(c.configuration().replace("[chat]\n", f'[chat]\napprovers = ["token:{above["id"]}"]\n')
-                    + f'\n[[place]]\nscope = "discord/9"\napprovers = ["token:{here["id"]}"]\n')
-        c.quell("reload", check=0)
-        d.message("runs")
-        call = until(lambda: question(d), "the question")[0]["custom_id"].split(":")[1]
-        decide = lambda token, **body: c.api("POST", f"/v1/operations/{call}/approve", body, token=token["token"])
-        refused = decide(above)
-        assert refused.status == 403 and "[[place]]" in refused.json["detail"], refused.body
-        assert decide(here, always={"for_ms": 60_000}).status == 200
-        rules = lambda token: c.api("GET", "/v1/approvals/rules", token=token["token"]).json["rules"]
-        assert [len(rules(t)) for t in (above, here)] == [0, 1]
-        revoke = lambda token: c.api("DELETE", f"/v1/approvals/rules/{rules(here)[0]['id']}", token=token["token"]).status
-        assert (revoke(above), revoke(here)) == (404, 204)
-        c.cancel(scope=SCOPE)
-
-
 def test_the_default_agent_asks_before_a_command_when_it_is_reached_by_chat():
     m = marker()
     with FakeDiscord() as d, DiscordCluster(d, m) as c:

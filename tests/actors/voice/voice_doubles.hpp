@@ -67,7 +67,7 @@ class played_scheduler final : public turns::turn_scheduler {
   void decide(operation_id, decision, reply<outcome<operation_id>>) override {}
   void answer(operation_id, human_answer, reply<outcome<operation_id>>) override {}
   void decide_in_chat(operation_id, decision, turns::chat_approver, reply<outcome<operation_id>>) override {}
-  bool may_decide(const std::string&, const std::optional<scope_path>&) const override { return false; }
+  bool may_decide(const std::string&) const override { return false; }
   void with_rules(std::function<void(turns::standing_rules*)> what) override { what(nullptr); }
   void find_cancel(cancel_id, reply<result<bool>>) override {}
   void find_message(std::vector<scope_path>, std::string,
