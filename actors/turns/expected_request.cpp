@@ -32,7 +32,7 @@ void turn_port::close_left_model_call() {
     const std::lock_guard lock(guard_);
     if (is_requested_) left = open_call_;
     if (const auto expected = costs::read_expected(expected_of_open_)) used = expected->usage;
-    for (const auto& [model, spent] : spent_elsewhere_) used += spent;
+    used += counted_;
   }
   if (left) close_last_model_call(*left, failure_of(failure_code::interrupted, "its actor broke down"), used);
 }

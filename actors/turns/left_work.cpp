@@ -122,8 +122,8 @@ std::optional<fault> read_model_calls(store_reader& store, const operation_id& a
   f.parents = {agent};
   f.kinds = {kind::model_call};
   f.want_live = false;
-  return for_each_operation(store, std::move(f),
-                            [&left](const records::operation_record& row) { left.asked += usage_of(row.hot.result); });
+  return for_each_operation(
+      store, std::move(f), [&left](const records::operation_record& row) { left.own_use += usage_of(row.hot.result); });
 }
 
 /// The row that the call's own work has; none: nothing of it began.
@@ -200,7 +200,7 @@ result<std::vector<records::kept_message>> read_aside(store_reader& store, const
 resume_plan plan_resume(model_history& reported, const left_work& left, const tool_set& tools, moment now) {
   using state = actors::met_call::state;
   resume_plan plan;
-  reported.past.usage = left.asked;
+  reported.past.usage = left.own_use;
   for (const auto& row : left.sub_agents) plan.below += usage_of(row.hot.result);
   // The watchers may lack the last results.
   if (const auto* results = reported.messages.empty() ? nullptr : std::get_if<tool_results>(&reported.messages.back());

@@ -34,7 +34,7 @@ struct left_work {
   std::set<std::string> shown_starts, shown_ends;    ///< calls whose tool_start, tool_result was published
   std::uint64_t text_points = 0, thought_points = 0; ///< code points that were published
   std::vector<records::operation_record> sub_agents; ///< that have ended, of earlier calls: their usage counts
-  model_usage asked;                                 ///< by its own model calls that have ended, cut ones included
+  model_usage own_use;                               ///< by its own model calls that have ended, cut ones included
 };
 
 struct named_task {

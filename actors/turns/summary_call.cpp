@@ -181,7 +181,7 @@ void summary_call::count(const std::string& model, const model_usage& spent) {
   counted_ += spent;
   commands::add_cost step{{used_by(model, spent)}};
   if (order_.tree) step.what.turn = order_.tree->turn();
-  step.what.reported = told_of(step.what.used);
+  step.what.reported = usage_event(step.what.used);
   runtime_->core.execute({std::move(step), [tree = order_.tree](const tree_cost& sum) {
                             if (tree && sum.calls > 0) tree->note(sum);
                           }});
@@ -191,7 +191,7 @@ used_by_call summary_call::used_by(const std::string& model, const model_usage& 
   return {order_.scope, order_.owner.id, order_.agent, model, used};
 }
 
-records::event_record summary_call::told_of(const used_by_call& used) const {
+records::event_record summary_call::usage_event(const used_by_call& used) const {
   auto news = model_used(order_.id, used.model, used.usage);
   return event(news.type, std::move(news.data));
 }
@@ -287,9 +287,9 @@ model_call_end summary_call::end_with(const model_usage& usage) {
   what.used = used_by(requested_model_, usage_less(usage, counted_));
   if (what.used.usage == model_usage{}) return what;
   if (order_.tree)
-    what.reported = told_of(what.used);
+    what.reported = usage_event(what.used);
   else
-    runtime_->core.execute({commands::publish_event{told_of(what.used)}, {}});
+    runtime_->core.execute({commands::publish_event{usage_event(what.used)}, {}});
   return what;
 }
 

@@ -67,7 +67,7 @@ class summary_call final : public std::enable_shared_from_this<summary_call> {
   void fell_back(const model_events::fell_back& other);
   void count(const std::string& model, const model_usage& spent);
   used_by_call used_by(const std::string& model, const model_usage& used) const;
-  records::event_record told_of(const used_by_call& used) const;
+  records::event_record usage_event(const used_by_call& used) const;
   model_usage with_earlier(model_usage usage) const;
   void cut(std::unique_ptr<integrations::model_call> call);
   void finished(const model_usage& usage, bool was_cut);

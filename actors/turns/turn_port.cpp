@@ -122,6 +122,8 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   {
     const std::lock_guard lock(guard_);
     open_call_ = id;
+    expected_of_open_ = order.kind_data;
+    is_requested_ = false;
     counted_ = {};
   }
   commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
@@ -218,7 +220,7 @@ void turn_port::close_last_model_call(const operation_id& id, std::optional<faul
 }
 
 void turn_port::end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage,
-                               bool is_last) {
+                               then next) {
   commands::close_model_call step;
   auto& what = step.what;
   what.call = id;

@@ -115,7 +115,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,
                          std::function<void(const outcome<created>&)> opened);
   void count_attempt(const operation_id& call, const std::string& model, const model_usage& used);
-  void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, bool is_last);
+  enum class then : std::uint8_t { turn_goes_on, turn_ends };
+  void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, then next);
   void mark_unknown(tool_results& results) const;
   /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
   void add_printed(const operation_id& call, const tool_result& what, std::function<void(const tool_result&)> then);
@@ -142,6 +143,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::string expected_;                  ///< use of the next model call; the agent's thread
   std::optional<operation_id> open_call_; ///< the open model call
   model_usage counted_;                   ///< of it: by attempts that it has given up
+  std::string expected_of_open_;          ///< its expected use
+  bool is_requested_ = false;             ///< its request was made
   struct begun_call {
     operation_id call;
     std::string name;

@@ -19,7 +19,7 @@ class early_edits {
 
   struct form {
     message newest; ///< as it was edited last
-    bool is_asked;  ///< false: it does not begin
+    bool may_begin; ///< false: it was taken back
   };
   /// Keeps the form with the newest stamp.
   void put(const std::string& key, form f) {

@@ -59,7 +59,7 @@ void bot::keep_early(const std::string& key, const message& m, const classified&
 bool bot::follow_early(const std::string& key, message& m) const {
   const auto known = early_.find(key);
   if (!known || known->newest.stamp <= m.stamp) return true;
-  if (!known->is_asked) return false;
+  if (!known->may_begin) return false;
   m = known->newest;
   m.what = message::news::posted;
   return true;

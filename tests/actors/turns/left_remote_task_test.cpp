@@ -140,7 +140,7 @@ TEST_CASE("the tokens of all calls count after a restart: of answers, of summari
   }
   const auto left = read_left_work(store, agent, {});
   REQUIRE(left);
-  CHECK(left->asked.input_tokens == 3'000);
+  CHECK(left->own_use.input_tokens == 3'000);
   model_history reported;
   reported.past.usage.input_tokens = 7; // which the rows have, too
   const auto plan = plan_resume(reported, *left, {}, {});

@@ -39,7 +39,7 @@ struct asking_world : actors_world {
   }
   tree_cost used_by(const std::string& top) const { return resumed_of(*core).used_by(id(top)); }
   /// What watchers and the metrics are told of the use of calls.
-  std::vector<records::event_record> told() const {
+  std::vector<records::event_record> news() const {
     std::vector<records::event_record> all;
     for (const auto& e : store.events)
       if (e.type == event_type::model_usage) all.push_back(e);
@@ -68,10 +68,10 @@ TEST_CASE("a model call that a restart cut is charged once with what was expecte
     const auto& sum = w.store.turn_costs.at(w.id("turn")).usage;
     CHECK((sum.input_tokens == 1'500 && sum.estimated));
     CHECK(w.used_by("turn") == tree_cost{1, sum});
-    REQUIRE(w.told().size() == 1);
-    CHECK((w.told()[0].operation == w.id("turn") && w.told()[0].root == w.id("turn")));
+    REQUIRE(w.news().size() == 1);
+    CHECK((w.news()[0].operation == w.id("turn") && w.news()[0].root == w.id("turn")));
     CHECK(
-        w.told()[0].data ==
+        w.news()[0].data ==
         R"({"operation":")" + w.id("cut").text() +
             R"(","model":"big","usage":{"input_tokens":800,"output_tokens":0,"cached_input_tokens":0,"cost":0.000002,)"
             R"("estimated":true},"tree":{"model_calls":1,"input_tokens":1500,"output_tokens":0,)"
@@ -94,8 +94,8 @@ TEST_CASE("a cut call below a sub-agent uses the budget of its turn, which stops
   REQUIRE(w.asks_model("cut", "agent", "turn", 1'000, 1'000));
   w.restart();
   CHECK((w.used_by("turn").calls == 0 && w.used_by("turn").usage.input_tokens == 1'000));
-  REQUIRE(w.told().size() == 1);
-  CHECK((w.told()[0].operation == w.id("agent") && w.told()[0].root == w.id("turn")));
+  REQUIRE(w.news().size() == 1);
+  CHECK((w.news()[0].operation == w.id("agent") && w.news()[0].root == w.id("turn")));
   REQUIRE(w.goes_on("turn"));
   CHECK_FALSE(w.asks_model("again", "agent", "turn", 10, 1'000));
   REQUIRE(w.row("turn").stop);
@@ -147,7 +147,7 @@ TEST_CASE("calls that crashes cut one after the other count once each, to the en
     REQUIRE(w.asks_model("cut " + std::to_string(i), "turn", "turn", 100 * i));
     w.restart();
     w.roll_out();
-    CHECK(w.told().size() == i);
+    CHECK(w.news().size() == i);
     if (i == 4) break;
     CHECK(w.used_by("turn").usage.input_tokens == 50 * i * (i + 1));
     REQUIRE(w.goes_on("turn"));
@@ -176,7 +176,7 @@ TEST_CASE("a cut call counts for its turn, also if that has no agent any more") 
   CHECK(w.status_of("turn") == "cancelled");
   REQUIRE(w.store.costs.size() == 1);
   CHECK(w.row("turn").result.find(R"("input_tokens":70,)") != std::string::npos);
-  CHECK(w.told().size() == 1);
+  CHECK(w.news().size() == 1);
 }
 
 TEST_CASE("what is expected is read as it was written, and nothing else is") {

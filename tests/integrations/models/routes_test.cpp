@@ -324,12 +324,12 @@ TEST_CASE("an attempt that broke off says what it used before the next one, and 
   const auto recorder = recorded_call(*client, settings);
   const auto retries = recorder.all<model_events::retrying>();
   REQUIRE(retries.size() == 2);
-  model_usage told;
+  model_usage spent;
   for (const auto& one : retries) {
     CHECK((one.spent.input_tokens > 0 && one.spent.output_tokens == 0 && one.spent.estimated));
-    told += one.spent;
+    spent += one.spent;
   }
-  const auto rest = usage_less(recorder.finished().usage, told);
+  const auto rest = usage_less(recorder.finished().usage, spent);
   CHECK((rest.input_tokens == 7 && rest.output_tokens == 3));
 }
 
