@@ -47,12 +47,12 @@ def test_a_content_of_parts_is_the_answer(world):
 @pytest.mark.parametrize("tool", ["exec", "write", "no_such_tool"])
 def test_an_input_that_nests_without_end_ends_its_call_and_nothing_else(world, tool):
     c = world
-    levels = 200_000  # a value of so many levels overflows the stack of whoever copies or writes it
-    c.model.plan["deep"] = [[(tool, "[" * levels + "]" * levels)], [(tool, '{"command":' * levels + "1" + "}" * levels)]]
+    levels = 60_000  # a value of so many levels overflows the stack of whoever copies or writes it
+    c.model.plan["deep"] = [[(tool, '{"command":' + "[" * levels + "]" * levels + "}")]]
     pid = c.controller.pid
     turn = c.say(f"v/{tool}", "deep", agent="rec")
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
-    assert [r["ok"] for r in c.results(f"v/{tool}", turn)] == [False, False]
+    assert [r["ok"] for r in c.results(f"v/{tool}", turn)] == [False]
     assert c.controller.poll() is None and c.controller.pid == pid
     c.restart()
     c.next_message_is_taken(f"v/{tool}", agent="rec")
