@@ -94,15 +94,11 @@ void keep_usable_thinking(conversation& history, const std::string& model, bool 
 }
 
 /// Anthropic refuses a request with thinking if the answer whose calls were just answered came without: after a
-/// restart, or from another model. Such a request goes without thinking. What steers the turn stands behind the
-/// results.
+/// restart, from another model, or in a turn that was stopped. Such a request goes without thinking, also where words
+/// of the user stand behind the results.
 bool may_think(const conversation& history, const std::string& model) {
   auto end = history.size();
-  const auto steers = [](const conversation_entry& entry) {
-    const auto* stated = std::get_if<user_message>(&entry);
-    return stated && stated->steers;
-  };
-  while (end > 0 && steers(history[end - 1])) --end;
+  while (end > 0 && std::holds_alternative<user_message>(history[end - 1])) --end;
   if (end < 2 || !std::holds_alternative<tool_results>(history[end - 1])) return true;
   const auto* last = std::get_if<assistant_message>(&history[end - 2]);
   return last && std::any_of(last->thinking.begin(), last->thinking.end(),
@@ -168,8 +164,9 @@ result<http_request> anthropic_request(const model_settings& settings, const mod
   if (!place) return tl::unexpected(std::move(place.error()));
 
   conversation history = orderly(request.messages);
+  keep_usable_thinking(history, settings.model, settings.answer.thinks());
   const bool thinks = settings.answer.thinks() && may_think(history, settings.model);
-  keep_usable_thinking(history, settings.model, thinks);
+  if (!thinks) keep_usable_thinking(history, settings.model, false);
   json messages = json::array();
   for (const conversation_entry& entry : history)
     std::visit([&](const auto& one) { put_in_anthropic(messages, settings, one); }, entry);

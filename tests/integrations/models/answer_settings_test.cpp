@@ -156,6 +156,11 @@ TEST_CASE("Anthropic gets signed thinking back with the results of its calls, an
   steered.messages.emplace_back(user_message{"in French", {}, true});
   CHECK_FALSE(body_of(model(provider::anthropic, how), steered).contains("thinking"));
 
+  // So do those of a turn that was stopped in a call: the next message stands behind its results.
+  auto stopped = with_results({});
+  stopped.messages.emplace_back(user_message{"and now?"});
+  CHECK_FALSE(body_of(model(provider::anthropic, how), stopped).contains("thinking"));
+
   // A model that does not think any more gets none, either.
   CHECK(body_of(model(provider::anthropic), with_results({sealed})).dump().find("sig==") == std::string::npos);
   how = {};
