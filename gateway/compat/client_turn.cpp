@@ -126,7 +126,7 @@ awaitable<bool> answers_question(exchange& x, client_turn& begun) {
 }
 
 /// A client that shows nothing but answers would show nothing: it gets an error that says why nobody answers.
-void need_to_be_heard(const client_turn& begun, const client_request& wanted) {
+void refuse_ignored(const client_turn& begun, const client_request& wanted) {
   const auto& decided = begun.decided;
   const bool is_ignored = decided.decision == turns::message_answer::decided::ignored;
   if (!is_ignored || decided.why == "nothing_active" || wanted.channel == a2a_channel) return;
@@ -221,7 +221,7 @@ awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
   if (!decided) throw from_refusal(decided.error());
   begun.decided = std::move(*decided);
-  need_to_be_heard(begun, wanted);
+  refuse_ignored(begun, wanted);
   if (begun.decided.decision != turns::message_answer::decided::turn || !begun.decided.turn) co_return begun;
   if (wanted.outlives_client) co_return begun;
   begun.owned = owned_by_client(x, begun);
