@@ -312,7 +312,7 @@ TEST_CASE("a request whose model is silent counts with its input: stopped, or ou
 
 TEST_CASE("an attempt that broke off says what it used before the next one, and the end includes it") {
   http_server server([](const http_ask& ask) -> moves {
-    if (ask.number > 2) return good_answer(); // 7 and 3 tokens
+    if (ask.number > 2) return answer("Hello"); // 7 and 3 tokens
     return {chunked_head(), chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n"),
             last_chunk()};
   });
