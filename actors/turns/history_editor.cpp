@@ -188,8 +188,7 @@ void history_editor::compact(const change_ref& c, store_reader& store, std::uint
   // The operation holds the scope until it has ended: the notice of its end lets the next turn begin.
   post([self = shared_from_this(), c, a, call] {
     const auto accepted = [self, c, a](const outcome<created>& made) {
-      if (!made) return self->refuse(c, made.error());
-      c->done(a);
+      made ? c->done(a) : self->refuse(c, made.error());
     };
     call->start(accepted, {}, [call](const summary_end&) {});
   });
