@@ -232,8 +232,8 @@ class request_run final : public std::enable_shared_from_this<request_run> {
     return true;
   }
 
-  /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, perhaps
-  /// because of an old image: then it is tried without those, so that one image does not end every later turn.
+  /// The provider counts more tokens than quell: half of what was sent is tried. Or it refuses the request, which
+  /// an old image can cause: then it is tried without those, so that one image does not end every later turn.
   void recover(const model_events::failed& failed, const call_course& progress) {
     call_.reset();
     if (is_refusal(failed.why)) {

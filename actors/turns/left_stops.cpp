@@ -1,7 +1,7 @@
 // The outcome of a stopped call is kept within a minute of its end, if only as `ignored`. A call without one was
-// stopped by a life that ended too early, or interrupted by that end: it is told now, again perhaps, which changes
-// nothing for a task that is over. A call that had lost its agent was ended without a stop: its task is only asked for.
-// The outcome is kept as soon as an agent tells one; until then each further life asks again.
+// stopped by a life that ended too early, or interrupted by that end: it is told now; if it was told
+// before, that changes nothing for a task that is over. A call that had lost its agent was ended without a stop: its
+// task is only asked for. The outcome is kept as soon as an agent tells one; until then each further life asks again.
 #include "actors/turns/left_stops.hpp"
 
 #include <spdlog/spdlog.h>

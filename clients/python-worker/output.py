@@ -83,7 +83,7 @@ class Output:
             waiting = waiting or s.sent > s.acked or s.end_sent
         if not waiting:
             self.heard = now()
-        elif now() > self.heard + 3:  # bytes were lost with a connection that ZeroMQ mended
+        elif now() > self.heard + 3:  # bytes were lost with a connection that ZeroMQ made again
             self.begin(self.session)
 
     def receive(self, frame):

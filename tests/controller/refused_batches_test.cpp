@@ -28,7 +28,7 @@ records::entry event(std::uint64_t id) {
 
 } // namespace
 
-TEST_CASE("a newer row makes the refused one void, and nothing else of its turn", "[unwritten]") {
+TEST_CASE("a newer row makes the refused one void, and nothing else of its turn", "[refused]") {
   refused_batches kept;
   kept.add({{row(1, status::cancelling), event(5), row(2, status::cancelling)}, {}, {}});
   kept.overtaken_by(row_keys({row(1, status::cancelled, 9)}));
@@ -39,14 +39,14 @@ TEST_CASE("a newer row makes the refused one void, and nothing else of its turn"
   CHECK(kept.empty());
 }
 
-TEST_CASE("an operation and a cancel with the same bytes are two things", "[unwritten]") {
+TEST_CASE("an operation and a cancel with the same bytes are two things", "[refused]") {
   records::cancel_record record;
   record.id.bytes = operation(1).bytes;
   CHECK(row_key(records::put_cancel{record}) != row_key(row(1, status::running)));
   CHECK(row_key(event(1)).empty());
 }
 
-TEST_CASE("a result is acknowledged with the end that waits, not before", "[unwritten]") {
+TEST_CASE("a result is acknowledged with the end that waits, not before", "[refused]") {
   refused_batches kept;
   kept.add({{row(1, status::cancelling)}, {}, {}});
   CHECK_FALSE(kept.take_result("w1", operation(1))); // none of its ends is kept
@@ -60,7 +60,7 @@ TEST_CASE("a result is acknowledged with the end that waits, not before", "[unwr
   CHECK(again.ended == std::vector<ended_operation>{{operation(1), status::cancelled}});
 }
 
-TEST_CASE("the highest reservation of a turn is found", "[unwritten]") {
+TEST_CASE("the highest reservation of a turn is found", "[refused]") {
   CHECK_FALSE(reservation({event(1)}));
   CHECK(reservation({records::reserve_seq{10}, event(1), records::reserve_seq{30}}) == 30);
 }

@@ -276,7 +276,7 @@ TEST_CASE("a frame over the limit is refused with its connection, and the server
   send_when_connected(*client, "small");
   CHECK(server.next().frame == "small");
   REQUIRE(client->send(std::string(20'000, 'x')));
-  until(*client, "the connection to be cut and mended", [&] {
+  until(*client, "the connection to be cut and made again", [&] {
     (void)client->receive();
     return client->connections() >= 2;
   });

@@ -45,7 +45,7 @@ def test_nobody_is_admitted_who_is_not_named(admitted, heard):
 
 def test_only_an_approver_decides_and_only_where_it_was_asked():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, admitted='guilds = ["9"]', manners='approvers = ["discord:5", "discord:6"]') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, admitted='guilds = ["9"]', chat_settings='approvers = ["discord:5", "discord:6"]') as c:
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")
@@ -60,7 +60,7 @@ def test_only_an_approver_decides_and_only_where_it_was_asked():
 
 def test_the_members_of_a_named_role_decide_with_the_roles_that_discord_says_they_have():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, admitted='guilds = ["9"]', manners='approvers = ["discord:role:77"]') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, admitted='guilds = ["9"]', chat_settings='approvers = ["discord:role:77"]') as c:
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")

@@ -29,11 +29,11 @@ def script(m):
 
 
 class DiscordCluster(TurnCluster):
-    def __init__(self, discord, m, more="", admitted='guilds = ["9"]\nusers = ["5"]', manners="", **options):
+    def __init__(self, discord, m, more="", admitted='guilds = ["9"]\nusers = ["5"]', chat_settings="", **options):
         options.setdefault("settings", ["workers.lease=60s"])  # a command outlives a restart, however long that takes
         super().__init__(script(m), config=f"""
 [chat]
-{manners}
+{chat_settings}
 
 [discord]
 {admitted}
@@ -332,7 +332,7 @@ def test_the_gateway_is_reached_over_tls_if_its_certificate_is_good(is_trusted, 
 
 def test_a_call_that_waits_is_approved_or_denied_with_a_button():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, manners='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, chat_settings='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
         d.see("IDENTIFY")
         d.message("runs")
 

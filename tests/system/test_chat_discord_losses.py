@@ -115,7 +115,7 @@ def test_a_message_whose_answer_is_lost_before_a_crash_does_not_look_alive(world
 
 def test_a_question_survives_a_crash_and_its_buttons_work():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, manners='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, chat_settings='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
         d.see("IDENTIFY")
         d.message("runs")
         asked = until(lambda: next((x for x in d.found("MADE") if "approval" in x["content"]), None), "the question")

@@ -97,7 +97,7 @@ def test_slack_nobody_stops_who_is_not_named():
 
 
 def test_slack_only_a_named_approver_decides_and_only_where_it_was_asked():
-    with FakeSlack() as slack, SlackCluster(slack, admitted='users = ["U1", "U7", "U9"]', manners='approvers = ["slack:U1", "slack:U5", "slack:U7"]', more=ASKS) as c:
+    with FakeSlack() as slack, SlackCluster(slack, admitted='users = ["U1", "U7", "U9"]', chat_settings='approvers = ["slack:U1", "slack:U5", "slack:U7"]', more=ASKS) as c:
         ts = slack.say(c, "<@UBOT> asks")
         [_, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         call = slack.buttons(question)["quell_approve"]
@@ -132,7 +132,7 @@ def test_slack_only_a_named_approver_decides_and_only_where_it_was_asked():
 
 
 def test_slack_ones_own_request_is_ones_to_decide_if_that_is_allowed():
-    with FakeSlack() as slack, SlackCluster(slack, manners='approvers = ["slack:U1"]\napprove_own = true', more=ASKS) as c:
+    with FakeSlack() as slack, SlackCluster(slack, chat_settings='approvers = ["slack:U1"]\napprove_own = true', more=ASKS) as c:
         ts = slack.say(c, "<@UBOT> asks")
         [_, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         call = slack.buttons(question)["quell_approve"]
@@ -179,8 +179,8 @@ def test_telegram_nobody_stops_who_is_not_named():
 
 
 def test_telegram_only_a_named_approver_decides_and_only_where_it_was_asked():
-    manners = 'approvers = ["telegram:5", "telegram:7", "telegram:78"]'
-    with FakeTelegram() as telegram, TelegramCluster(telegram.url, admitted='users = ["5", "7", "77"]', manners=manners, more=ASKS) as c:
+    chat_settings = 'approvers = ["telegram:5", "telegram:7", "telegram:78"]'
+    with FakeTelegram() as telegram, TelegramCluster(telegram.url, admitted='users = ["5", "7", "77"]', chat_settings=chat_settings, more=ASKS) as c:
         telegram.say("@clanky_bot asks", chat=GROUP, topic=9)
         [question] = telegram.see(lambda all: all and len(telegram.buttons(all[-1])) == 2, "the question", chat=GROUP, topic=9)
         approve, deny = telegram.buttons(question)
@@ -211,10 +211,10 @@ def test_telegram_only_a_named_approver_decides_and_only_where_it_was_asked():
         assert decided_by(c, call) == ("denied", "7")
 
 
-@pytest.mark.parametrize("manners, decides", [("", False), ('approvers = ["telegram:5"]', False), ('approvers = ["telegram:5"]\napprove_own = true', True),
+@pytest.mark.parametrize("chat_settings, decides", [("", False), ('approvers = ["telegram:5"]', False), ('approvers = ["telegram:5"]\napprove_own = true', True),
                                               ("approve_own = true", False), ('approvers = ["slack:5", "telegram:55"]\napprove_own = true', False)])
-def test_telegram_ones_own_request_is_ones_to_decide_if_one_is_named_and_that_is_allowed(manners, decides):
-    with FakeTelegram() as telegram, TelegramCluster(telegram.url, manners=manners, more=ASKS) as c:
+def test_telegram_ones_own_request_is_ones_to_decide_if_one_is_named_and_that_is_allowed(chat_settings, decides):
+    with FakeTelegram() as telegram, TelegramCluster(telegram.url, chat_settings=chat_settings, more=ASKS) as c:
         telegram.say("asks")
         [question] = telegram.see(lambda all: all and len(telegram.buttons(all[-1])) == 2, "the question")
         approve = telegram.buttons(question)[0]
@@ -224,14 +224,14 @@ def test_telegram_ones_own_request_is_ones_to_decide_if_one_is_named_and_that_is
         if decides:
             assert told == "Approved." and decided_by(c, call) == ("approved", "5")
         else:
-            assert ("your own request" if "telegram:5\"" in manners else "not an approver") in told and undecided(c, call), told
+            assert ("your own request" if "telegram:5\"" in chat_settings else "not an approver") in told and undecided(c, call), told
         c.cancel(scope="telegram")
 
 
 # ---- XMPP -----------------------------------------------------------------------------------------------------------
 class XmppCluster(TurnCluster):
-    def __init__(self, folder, server, manners="", more="", **keys):
-        super().__init__(COMMAND, f'[chat]\nacknowledgement_model = "none"\n{manners}\n' + section(folder, server.component, **keys) + more, workers=0)
+    def __init__(self, folder, server, chat_settings="", more="", **keys):
+        super().__init__(COMMAND, f'[chat]\nacknowledgement_model = "none"\n{chat_settings}\n' + section(folder, server.component, **keys) + more, workers=0)
 
 
 def all_is_decided(person, word):
@@ -281,9 +281,9 @@ def asked_in(c, person, by, turn):
 
 
 def test_xmpp_in_a_room_nobody_decides_because_only_the_room_knows_who_they_are(tmp_path):
-    manners = f'approvers = ["xmpp:*", "xmpp:mia@people.test", "xmpp:oz@people.test", "xmpp:{ROOM}/oz", "xmpp:oz"]\napprove_own = true'
+    chat_settings = f'approvers = ["xmpp:*", "xmpp:mia@people.test", "xmpp:oz@people.test", "xmpp:{ROOM}/oz", "xmpp:oz"]\napprove_own = true'
     with Prosody(str(tmp_path)) as server, Person(server.c2s, "mia", ROOM) as mia, Person(server.c2s, "oz", ROOM) as oz:
-        with XmppCluster(str(tmp_path), server, manners, ASKS) as c:
+        with XmppCluster(str(tmp_path), server, chat_settings, ASKS) as c:
             wait_in(mia)
             mia.say_in(ROOM, "clanky: asks")
             turn = until(lambda: c.operations(scope=SCOPE, kind="turn"), "the turn")[0]["id"]
@@ -300,13 +300,13 @@ def test_xmpp_in_a_room_nobody_decides_because_only_the_room_knows_who_they_are(
             c.cancel(scope="xmpp")
 
 
-@pytest.mark.parametrize("manners, owner, refusal", [
+@pytest.mark.parametrize("chat_settings, owner, refusal", [
     ("", "oz", "you are not an approver"), ('approvers = ["xmpp:oz@people.test", "xmpp:mia"]', "oz", "you are not an approver"),
     ('approvers = ["xmpp:mia@people.test"]', "mia@people.test", "it is your own request"),
     ('approvers = ["xmpp:mia@people.test"]', "oz", None), ('approvers = ["xmpp:mia@people.test"]\napprove_own = true', "mia@people.test", None)])
-def test_xmpp_a_named_approver_decides_in_a_direct_chat(tmp_path, manners, owner, refusal):
+def test_xmpp_a_named_approver_decides_in_a_direct_chat(tmp_path, chat_settings, owner, refusal):
     with Prosody(str(tmp_path)) as server, Person(server.c2s, "mia", ROOM) as mia:
-        with XmppCluster(str(tmp_path), server, manners, ASKS) as c:
+        with XmppCluster(str(tmp_path), server, chat_settings, ASKS) as c:
             wait_in(mia)
             turn = c.say("xmpp/mia@people.test", "asks", author={"id": owner, "name": owner})
             call, tail = asked_in(c, mia, BOT, turn)

@@ -52,7 +52,7 @@ def test_a_place_names_the_agents_that_answer_there():
 def test_a_place_has_approvers_of_its_own():
     m = marker()
     place = GUILD + 'approvers = ["discord:6"]'
-    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS + place, manners='approvers = ["discord:44"]') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS + place, chat_settings='approvers = ["discord:44"]') as c:
         d.see("IDENTIFY")
         d.message("runs")
         buttons = until(lambda: question(d), "the question")

@@ -31,10 +31,10 @@ SCRIPT = [
 
 
 class SlackCluster(TurnCluster):
-    def __init__(self, slack, acknowledged_by="none", more="", manners="", admitted='teams = ["*"]', agent=""):
+    def __init__(self, slack, acknowledged_by="none", more="", chat_settings="", admitted='teams = ["*"]', agent=""):
         # Without a model for acknowledgements, a reaction acknowledges a stop.
         section = CONFIG.format(url=slack.url).replace('teams = ["*"]', admitted)
-        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{manners}\n' + section + more, agent=agent, workers=0)
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{chat_settings}\n' + section + more, agent=agent, workers=0)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)
@@ -260,7 +260,7 @@ def test_the_stop_button_ends_its_reply_and_leaves_the_queue_and_what_runs_in_th
 
 
 def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
-    with FakeSlack() as slack, SlackCluster(slack, manners='approvers = ["slack:*"]\napprove_own = true', more='[[approval]]\ntool = "exec"\n') as c:
+    with FakeSlack() as slack, SlackCluster(slack, chat_settings='approvers = ["slack:*"]\napprove_own = true', more='[[approval]]\ntool = "exec"\n') as c:
         ts = slack.say(c, "<@UBOT> asks")
         [said, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         assert said["text"] == "May I?" and "exec" in question["text"]
@@ -270,7 +270,7 @@ def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
 
 
 def test_who_may_not_decide_is_told_why():
-    with FakeSlack() as slack, SlackCluster(slack, manners='approvers = ["slack:U7"]', more='[[approval]]\ntool = "exec"\n') as c:
+    with FakeSlack() as slack, SlackCluster(slack, chat_settings='approvers = ["slack:U7"]', more='[[approval]]\ntool = "exec"\n') as c:
         ts = slack.say(c, "<@UBOT> asks")
         [_, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         assert slack.press(c, question, "quell_approve", slack.buttons(question)["quell_approve"]).status == 200

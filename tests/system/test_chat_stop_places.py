@@ -67,7 +67,7 @@ def test_a_stranger_to_the_guild_stops_nothing_there():
 
 def test_who_approves_after_a_stop_reads_that_the_call_has_ended():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, manners='approvers = ["discord:5"]\napprove_own = true') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, more=ASKS, chat_settings='approvers = ["discord:5"]\napprove_own = true') as c:
         d.see("IDENTIFY")
         d.message("runs")
         call = until(lambda: c.operations(scope=SCOPE, kind="tool_call", status="paused"), "the question")[0]["id"]

@@ -24,9 +24,9 @@ SCRIPT = [
 
 
 class TelegramCluster(TurnCluster):
-    def __init__(self, url, more="", manners="", admitted='chats = ["*"]'):
+    def __init__(self, url, more="", chat_settings="", admitted='chats = ["*"]'):
         section = CONFIG.format(url=url).replace('chats = ["*"]', admitted)
-        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "none"\n{manners}\n' + section + more, workers=0)
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "none"\n{chat_settings}\n' + section + more, workers=0)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)

@@ -142,7 +142,7 @@ def test_up_says_where_it_is_also_into_a_pipe(tmp_path):
         end(up, 60)
 
 
-def test_readyz_waits_for_the_books():
+def test_readyz_waits_for_the_ledger():
     with Cluster(workers=1) as c:
         c.start("bash", "-c", STAY, scope="x", grace_ms=0)
         c.kill_controller()

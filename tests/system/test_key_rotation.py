@@ -202,7 +202,7 @@ def test_a_crash_between_the_controllers_commit_and_the_workers_file_is_found_ou
         f.write(f"given {after['given']}\nnext {after['key']}\ngiven-controller {after['given-controller']}\n")
     cluster.add_worker("w1", wait=False)
     ready(cluster)
-    until(lambda: keys_of(w).get("key") == after["key"] and "next" not in keys_of(w), "the file to be mended")
+    until(lambda: keys_of(w).get("key") == after["key"] and "next" not in keys_of(w), "the file to be repaired")
     is_refused(cluster, first)
     works(cluster)
 
