@@ -284,8 +284,10 @@ def test_usage_goes_on_and_nothing_is_counted_twice(world):
     until(lambda: used() == {"input_tokens": 105, "output_tokens": 11}, "the sum of all that was asked")
     c.kill_controller()
     c.start_controller()
+    first, = [c.operation(o["id"])["result"]["usage"]["input_tokens"] for o in c.below(turn, kind="model_call", status="failed")]
+    assert used() == {"input_tokens": 105 + first, "output_tokens": 11}, c.operation(turn)
     until(lambda: c.resumed(turn), "the turn to go on")
-    assert used() == {"input_tokens": 105, "output_tokens": 11}, c.operation(turn)
+    assert used() == {"input_tokens": 105 + first, "output_tokens": 11}, c.operation(turn)
     c.again(signal.SIGTERM)
     c.completed(turn, "go", "Counted.")
     cut = [c.operation(o["id"])["result"]["usage"] for o in c.below(turn, kind="model_call", status="failed")]
@@ -314,8 +316,10 @@ def test_a_stop_while_the_turn_waits_for_its_tools_on_its_way_back():
         turn = c.ask("go", [("exec", {"command": f"while :; do sleep 1; done #{m}"})])
         c.call(turn, "exec", "running")
         until(lambda: processes.marked(m), "the command to run")
+        used = c.operation(turn)["turn"]["usage"]
         c.restart()
         until(lambda: len(c.seen("start")) == 2, "its tools to be asked for")
+        assert c.operation(turn)["turn"]["usage"] == used and used["input_tokens"] > 0, used
         assert c.operation(turn)["status"] == "running" and not c.events(turn, "turn_resumed")
         done = c.cancel(operation=turn)
         assert done["status"] == "settled" and done["report"]["proven"], done
