@@ -8,7 +8,7 @@
 namespace quell::controller::http {
 
 void put_json_or_text(json_writer& to, const std::string& text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; // the parser skips it; inside a document it is no JSON
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; // the parser skips it; inside a document it is not JSON
   std::string_view value = text;
   if (value.starts_with(byte_order_mark)) value.remove_prefix(byte_order_mark.size());
   if (json_nesting(value) <= most_json_levels && nlohmann::json::accept(value))

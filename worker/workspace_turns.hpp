@@ -1,4 +1,4 @@
-// What the thread of the workspaces does next. Pure: the time comes in.
+// The next work of the thread of the workspaces. Pure: the time comes in.
 //
 // Three kinds of work take turns, so that none of them can hold up another one: the sweep that removes what was not
 // used for long, workspaces whose tasks have ended since they were measured, and those in which tasks run. Of the
@@ -40,8 +40,8 @@ class workspace_turns {
   /// most a twentieth of the time.
   void swept(time began, time over, time next);
 
-  /// What to do now. A workspace to be measured is not to be measured any more; if tasks are in it, say when to look
-  /// again.
+  /// The work to do now. A workspace to be measured is not to be measured any more; if tasks are in it, say when to
+  /// look again.
   turn next(time now);
 
   static constexpr int rest_factor = 20;

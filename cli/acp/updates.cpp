@@ -190,7 +190,7 @@ std::vector<json> turn_updates::take(const json& event) {
     return text_update(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
   if (type == event_type::thinking_delta) return {chunk("agent_thought_chunk", text_of(data, "text"))};
   if (type == event_type::turn_resumed) {
-    // What was shown cannot be taken back: the replacement begins a paragraph of its own.
+    // Shown text cannot be taken back: the replacement begins a paragraph of its own.
     const auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));
     if (offset >= shown_) return {};
     shown_ = offset;

@@ -38,7 +38,7 @@ struct asking_world : actors_world {
     take();
   }
   tree_cost used_by(const std::string& top) const { return resumed_of(*core).used_by(id(top)); }
-  /// What watchers and the metrics are told of the use of calls.
+  /// The use of calls, as watchers and the metrics learn of it.
   std::vector<records::event_record> news() const {
     std::vector<records::event_record> all;
     for (const auto& e : store.events)

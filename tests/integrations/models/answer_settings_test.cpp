@@ -146,7 +146,7 @@ TEST_CASE("Anthropic gets signed thinking back with the results of its calls, an
   CHECK(next.contains("thinking"));
   CHECK(next.dump().find("sig==") == std::string::npos);
 
-  // What steers the turn comes behind the results, and is of the same turn.
+  // A message that steers the turn comes behind the results, and is of the same turn.
   auto steered = with_results({sealed});
   steered.messages.emplace_back(user_message{"in French", {}, true});
   const json with_words = body_of(model(provider::anthropic, how), steered);
