@@ -107,9 +107,8 @@ def test_an_edit_that_comes_before_its_message_counts(world, edits, answered):
     """Slack brings a message again, whose delivery was lost, after a minute, and an edit at once."""
     slack, c = world
     ts = slack.fresh()
-    stamps = [slack.fresh() for _ in edits]
-    for text, stamp in reversed(list(zip(edits, stamps))):
-        slack.edit(c, ts, text, stamp=stamp)
+    for text in edits:
+        slack.edit(c, ts, text)
     slack.say(c, "<@UBOT> old", ts=ts)
     last = slack.say(c, "<@UBOT> hello")
     slack.see(lambda all: all and all[-1]["text"] == "You said hello.", "the next answer", thread=last)
