@@ -325,6 +325,8 @@ TEST_CASE("what a model wrote as an input is JSON in an answer, whatever it is")
   // The parser skips a byte order mark; inside a document it would make all of it invalid.
   CHECK(shown("\xEF\xBB\xBF{}") == "{}");
   CHECK(json::accept(shown("\xEF\xBB\xBF")));
+  CHECK(shown("\xEF\xBB\xBF\xEF\xBB\xBF{}") == "\"\xEF\xBB\xBF\xEF\xBB\xBF{}\"");
+  CHECK(shown(std::string("{}\0{", 4)) == R"("{}\u0000{")"); // the parser would read the first two bytes alone
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   CHECK(shown(deep) == '"' + deep + '"');
 }

@@ -39,7 +39,7 @@ class Live(TurnCluster):
         self.model.held.pop(text).set()
 
     def until_asked(self, text, step=0, times=1):
-        until(lambda: self.model.asked.count((text, step)) == times, f"the model to be asked {times} times: {text}", 60)
+        until(lambda: self.model.asked.count((text, step)) >= times, f"the model to be asked {times} times: {text}", 60)
 
     def begin(self, scope, *, agent="metered-agent", below=None):
         """A turn whose sub-agent waits for its model. Returns the turn and the two texts."""
