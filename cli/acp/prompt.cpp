@@ -70,12 +70,13 @@ void prompt::fail(const problem& p) {
   tell_.failed(p.detail, {{"code", p.code}, {"turn", stream_ ? stream_->turn() : ""}});
 }
 
-/// An empty answer would say nothing.
+/// An empty answer would say nothing. A word that had nothing to stop ends without one.
 void prompt::refuse_unheard(const std::string& why) {
   problem p;
   p.status = 403; // the controller has answered
   p.code = text_of(error_code::forbidden);
-  p.detail = "the prompt was not answered (" + why + "): nobody speaks to agents in scope " + scope_;
+  p.detail = "the prompt was not answered (" + why + ")";
+  if (why == "place_closed") p.detail += ": nobody speaks to agents in scope " + scope_;
   fail(p);
 }
 
@@ -83,7 +84,8 @@ void prompt::begin() {
   turn_stream::callbacks from;
   from.decided = [this](const json& decision) {
     updates_ = std::make_unique<turn_updates>(text_of(member(decision, "turn"), "id"));
-    if (text_of(decision, "decision") == "ignored") refuse_unheard(text_of(decision, "why"));
+    const auto why = text_of(decision, "why");
+    if (text_of(decision, "decision") == "ignored" && why != "nothing_active") refuse_unheard(why);
   };
   from.event = [this](const json& event) { take(event); };
   from.contact = [this](const std::string& lost) { tell_.warn(lost.empty() ? "the controller answers again" : lost); };
