@@ -113,10 +113,10 @@ void oracle::check_held_back(commit_gate& core) {
     if (!view || is_terminal(view->hot.now)) continue;
     const auto slots = r.record.task.slots;
     if (view->hot.worker && !view->hot.self_status) held[guild_of(r)] += slots;
-    if (view->hot.worker || view->hot.now != status::pending || r.record.supersede) continue;
-    waiting.push_back(&r);
+    if (view->hot.worker || view->hot.now != status::pending) continue;
     auto& most = largest[guild_of(r)];
     most = std::max<std::uint64_t>(most, slots);
+    if (!r.record.supersede) waiting.push_back(&r); // one with a key can wait for an older one
   }
   std::map<std::string, std::uint32_t> free;
   for (std::size_t w = 0; w < workers_.size(); ++w)
