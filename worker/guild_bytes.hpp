@@ -1,6 +1,7 @@
 // The bytes that the workspaces of each guild hold together, as measured last. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>

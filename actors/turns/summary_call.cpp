@@ -8,9 +8,9 @@
 
 #include "actors/turns/context_fit.hpp"
 #include "actors/turns/expected_request.hpp"
+#include "actors/turns/given_up_attempt.hpp"
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/commands/add_cost.hpp"
 #include "controller/commands/close_model_call.hpp"
 #include "controller/commands/command_request.hpp"
 #include "controller/commands/create_local.hpp"
@@ -179,12 +179,8 @@ void summary_call::fell_back(const model_events::fell_back& other) {
 void summary_call::count(const std::string& model, const model_usage& spent) {
   if (spent == model_usage{}) return;
   counted_ += spent;
-  commands::add_cost step{{used_by(model, spent)}};
-  if (order_.tree) step.what.turn = order_.tree->turn();
-  step.what.reported = usage_event(step.what.used);
-  runtime_->core.execute({std::move(step), [tree = order_.tree](const tree_cost& sum) {
-                            if (tree && sum.calls > 0) tree->note(sum);
-                          }});
+  const auto used = used_by(model, spent);
+  count_attempt(*runtime_, used, usage_event(used), order_.tree);
 }
 
 used_by_call summary_call::used_by(const std::string& model, const model_usage& used) const {

@@ -114,7 +114,6 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void expire_approval(const operation_id& call, milliseconds wait);
   void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,
                          std::function<void(const outcome<created>&)> opened);
-  void count_attempt(const operation_id& call, const std::string& model, const model_usage& used);
   enum class then : std::uint8_t { turn_goes_on, turn_ends };
   void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, then next);
   void mark_unknown(tool_results& results) const;

@@ -4,12 +4,12 @@
 #include "actors/turns/approval.hpp"
 #include "actors/turns/ask_user.hpp"
 #include "actors/turns/decisions.hpp"
+#include "actors/turns/given_up_attempt.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
-#include "controller/commands/add_cost.hpp"
 #include "controller/commands/ask_question.hpp"
 #include "controller/commands/await_approval.hpp"
 #include "controller/commands/command_request.hpp"
@@ -197,16 +197,6 @@ void turn_port::say_thinking(std::uint64_t offset, const std::string& text, std:
   publish(thinking_event(offset, text), std::move(done));
 }
 
-/// At once: the call can go on for long, and a crash would lose it.
-void turn_port::count_attempt(const operation_id& call, const std::string& model, const model_usage& used) {
-  auto news_text = model_used(call, model, used);
-  commands::add_cost step{{{who_.scope, who_.owner.id, who_.agent.name, model, used}, who_.tree->turn()}};
-  step.what.reported = agent_runtime::event_of(who_, news_text.type, std::move(news_text.data));
-  runtime_->core.execute({std::move(step), [tree = who_.tree](const tree_cost& sum) {
-                            if (sum.calls > 0) tree->note(sum);
-                          }});
-}
-
 void turn_port::say_model_note(const actors::model_note& what) {
   const auto* other = std::get_if<model_events::fell_back>(&what);
   const auto* again = std::get_if<model_events::retrying>(&what);
@@ -222,7 +212,11 @@ void turn_port::say_model_note(const actors::model_note& what) {
     if (call) counted_ += spent;
     now_.model_wait = std::holds_alternative<model_events::queued>(what) ? "queued" : again ? "retry" : "";
   }
-  if (call && spent != model_usage{}) count_attempt(*call, model, spent);
+  if (call && spent != model_usage{}) {
+    auto news_text = model_used(*call, model, spent);
+    count_attempt(*runtime_, {who_.scope, who_.owner.id, who_.agent.name, model, spent},
+                  agent_runtime::event_of(who_, news_text.type, std::move(news_text.data)), who_.tree);
+  }
   publish(model_noted(what), {});
 }
 

@@ -159,7 +159,7 @@ void live_ledger::signal(index x, milliseconds grace) {
   effects_.signals.push_back(std::move(s));
 }
 
-void live_ledger::write_event_data(event_type type, std::string data, index x, moment now) {
+records::event_record live_ledger::event_about(event_type type, std::string data, index x) const {
   records::event_record e;
   e.type = type;
   e.scope = scopes_[operations_[x].scope].path;
@@ -168,7 +168,11 @@ void live_ledger::write_event_data(event_type type, std::string data, index x, m
   while (operation_parent(root) != none) root = operation_parent(root);
   e.root = operations_[root].id;
   e.data = std::move(data);
-  add_event(std::move(e), now);
+  return e;
+}
+
+void live_ledger::write_event_data(event_type type, std::string data, index x, moment now) {
+  add_event(event_about(type, std::move(data), x), now);
 }
 
 /// Withdraws the question of a call that ends while a human is still asked about it.

@@ -242,6 +242,7 @@ class live_ledger final : public ledger,
   // actors.cpp
   void close_call(index x, records::call_outcome outcome);
   void signal(index x, milliseconds grace);
+  records::event_record event_about(event_type type, std::string data, index x) const;
   void write_event_data(event_type type, std::string data, index x, moment now);
   void asks_no_more(index x, moment now);
   void tell_turn_over(index x, const self_status& e, moment now);

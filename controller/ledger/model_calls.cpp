@@ -165,18 +165,14 @@ void live_ledger::charge_cut_call(const records::operation_record& call, moment 
   const index x = find(call.id);
   const auto expected = costs::read_expected(call.kind_data);
   if (x == none || !expected) return;
-  charge({call.scope, call.owner.id, expected->agent, call.name, expected->usage}, now);
   details(x).result = cut_result(expected->usage);
-  auto news = cut_event(call, expected->usage);
+  early_use what{{call.scope, call.owner.id, expected->agent, call.name, expected->usage}};
   const index agent = operation_parent(x);
   index turn = agent;
   while (turn != none && operations_[turn].kind != quell::kind::turn) turn = operation_parent(turn);
-  if (turn != none) { // else it is a summary that a person asked for
-    const auto& of = tree_costs_.add(operations_[turn].id, expected->usage);
-    effects_.journal.emplace_back(records::put_turn_cost{{operations_[turn].id, of.kept_calls(), of.used}});
-    news = with_member(news, "tree", usage_text(of));
-  }
-  write_event_data(event_type::model_usage, std::move(news), agent == none ? x : agent, now);
+  if (turn != none) what.turn = operations_[turn].id; // else it is a summary that a person asked for
+  what.reported = event_about(event_type::model_usage, cut_event(call, expected->usage), agent == none ? x : agent);
+  add_cost(what, now);
 }
 
 tree_cost live_ledger::used_by(const operation_id& turn) const {
