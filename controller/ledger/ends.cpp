@@ -121,6 +121,7 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
     set_stop(x, *stop, announce::no, now);
   }
   release(x);
+  operations_.starts_no_more(x);
   if (n.external) leases_.work_is_over(x);
   n.spec.reset();
   enter_phase(x, end_of(n.phase));

@@ -34,8 +34,12 @@ void guild_shares::leave(const std::string& guild, index task) {
   const auto at = shares_.find(guild);
   if (at == shares_.end()) return;
   lines_.release(lines_.find(guild));
-  if (at->second.first == task) wake(at->second);
+  give_way(guild, task);
   if (--at->second.tasks == 0) shares_.erase(at);
+}
+
+void guild_shares::give_way(const std::string& guild, index task) {
+  if (const auto at = shares_.find(guild); at != shares_.end() && at->second.first == task) wake(at->second);
 }
 
 void guild_shares::take(const std::string& guild, std::uint32_t slots) {

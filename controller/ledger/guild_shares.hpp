@@ -41,13 +41,15 @@ class guild_shares {
   std::uint16_t enter(const std::string& guild);
   /// One less.
   void leave(const std::string& guild, index task);
+  /// The task will not start any more, although it is still live: it does not come first any more.
+  void give_way(const std::string& guild, index task);
   void take(const std::string& guild, std::uint32_t slots);
   void give_back(const std::string& guild, std::uint32_t slots);
   /// False if the guild would hold more than it may with this task; one that holds none may take any number. Then the
-  /// task comes first: until there is room for it, or it has ended, the guild's others get none, so that small tasks do
-  /// not keep a large one waiting.
+  /// task comes first: until there is room for it, or its own work is over, the guild's others get none, so that small
+  /// tasks do not keep a large one waiting.
   bool may_take(const std::string& guild, index task, std::uint32_t slots);
-  /// Grows when one that came first may be asked about again, or has ended.
+  /// Grows when one that came first may be asked about again, or gives way.
   std::uint64_t room() const { return room_; }
 
   const std::unordered_map<std::string, share>& all() const { return shares_; }

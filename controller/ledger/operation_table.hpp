@@ -115,6 +115,10 @@ class operation_table {
   /// False if its guild, or the token that takes a guild's place, has no room for it (`guild_shares::may_take`).
   bool may_take_slots(index x) { return shares_.is_off() || shares_.may_take(guild_of(x), x, slots_of(x)); }
   std::uint64_t guild_room() const { return shares_.room(); }
+  /// It will not start any more: its guild's others do not wait for it.
+  void starts_no_more(index x) {
+    if (nodes_[x].need != none && !shares_.is_off()) shares_.give_way(guild_of(x), x);
+  }
   /// Replaces the limits of single guilds.
   void limit_slots(slots_by_guild of_guilds);
   /// Grows when live tasks wait in other lines than before (`need_of`).

@@ -257,6 +257,25 @@ TEST_CASE("a task that found no room in its guild comes before the guild's other
   CHECK(broken_invariants(*w.core).empty());
 }
 
+TEST_CASE("a stopped task keeps no room for itself in its guild, although what is below it lives on", "[quotas]") {
+  ledger_settings s;
+  s.max_slots_per_guild = 2;
+  world w(s);
+  w.task("large", {.scope = in("chat/g1/b"), .slots = 2});
+  w.task("below", {.below = "large"});
+  w.task("next", {.scope = in("chat/g1/a")});
+  w.runs("below", "w1");
+  CHECK_FALSE(w.core->may_take_slots(w.id("large")));
+  CHECK_FALSE(w.core->may_take_slots(w.id("next"))); // the large one comes first
+  const auto before = w.core->guild_room();
+  w.cancel_task("large");
+  w.roll_out();
+  REQUIRE(w.status_of("below") == "cancelling"); // its worker has not answered
+  CHECK(w.core->guild_room() > before);
+  CHECK(w.core->may_take_slots(w.id("next")));
+  CHECK(broken_invariants(*w.core).empty());
+}
+
 TEST_CASE("with a limit of slots each guild waits in a line of its own", "[quotas]") {
   ledger_settings s;
   s.max_slots_per_guild = 3;
