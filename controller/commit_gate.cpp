@@ -216,6 +216,10 @@ void commit_gate::release(gated& g, moment now) {
   for (const auto& s : g.owner_signals) edges_.tell_owner(s);
   // After the frames: the callers of a stop wait for the frames.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
+  if (!g.fence.empty() && gate_.empty()) { // whoever works is told before whoever asked; of many only the first few
+    sweeping_ = ledger_->step_briefly(now);
+    absorb(now);
+  }
   for (auto& answer : g.answers) answer(durable);
   if (durable)
     for (const auto& event : g.events) edges_.publish(event);

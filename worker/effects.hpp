@@ -1,6 +1,7 @@
 // Actions that the task table requests: values that the session loop performs in order, at once.
 #pragma once
 
+#include <cstddef>
 #include <variant>
 #include <vector>
 
@@ -37,5 +38,9 @@ struct tell {
 
 using effect = std::variant<spawn_task, let_go, stop_request, hang_up, wire::resize, finish_output, look_at, tell>;
 using effects = std::vector<effect>;
+
+/// A stop that needs at most so many effects (two for a running task) is carried out before it is acknowledged; those
+/// of more tasks would keep the acknowledgement for as long as their signals take.
+constexpr std::size_t effects_before_acknowledgement = 4;
 
 } // namespace quell::worker

@@ -187,10 +187,12 @@ void session_loop::apply(wire::message m) {
     table_.start(std::move(*order), now(), list);
   } else if (const auto* s = std::get_if<wire::stop>(&m)) {
     table_.stop(*s, now(), list);
-    // The stop is applied: nothing below the target starts here any more. Acknowledge it before the signals, which are
-    // sent in the same iteration.
-    session_.applied();
-    session_.acknowledge();
+    session_.applied(); // nothing below the target starts here any more
+    if (list.size() <= effects_before_acknowledgement) {
+      perform(list);
+      list.clear();
+    }
+    session_.acknowledge(); // unless a report of the stop carries it
     send();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);

@@ -46,7 +46,8 @@ class live_ledger final : public ledger,
 
   void ask_reachability(std::function<reachability(const std::string&)> ask) override { ask_ = std::move(ask); }
   ledger_effects take() override;
-  bool step(moment now) override;
+  bool step(moment now) override { return step(now, settings_.leaves_per_step); }
+  bool step_briefly(moment now) override;
   std::optional<boot_time> tick(moment now) override;
   outcome<created> create(const create_order& order, operation_id fresh, moment now) override;
   outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) override;
@@ -282,6 +283,7 @@ class live_ledger final : public ledger,
   void add_signals(renewal_answer& answer, const std::map<std::uint64_t, index>& stopped) const;
 
   // sweep.cpp
+  bool step(moment now, std::size_t budget);
   std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
   void visit(index x, moment now);
   void push_children(sweep& s, index x) const;

@@ -10,11 +10,13 @@ namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t looks_per_leaf = 8; // visiting an operation that is already stopped is cheap, but not free
-}
+constexpr std::size_t brief_step = 16;    // leaves; a few tens of microseconds
+} // namespace
 
-bool live_ledger::step(moment now) {
+bool live_ledger::step_briefly(moment now) { return step(now, std::min(brief_step, settings_.leaves_per_step)); }
+
+bool live_ledger::step(moment now, std::size_t budget) {
   if (sweeps_.empty()) return false;
-  std::size_t budget = settings_.leaves_per_step;
   if (scopes_[scope_tree::root].live > budget) effects_.journal.reserve(effects_.journal.size() + 2 * budget + 64);
   for (std::size_t turn = sweeps_.size(); turn > 0 && budget > 0; --turn) {
     sweep current = std::move(sweeps_.front());

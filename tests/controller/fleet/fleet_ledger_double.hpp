@@ -62,6 +62,7 @@ struct ledger_double final : ledger {
   void ask_reachability(std::function<reachability(const std::string&)>) override {}
   ledger_effects take() override { return {}; }
   bool step(moment) override { return false; }
+  bool step_briefly(moment) override { return false; }
   std::optional<boot_time> tick(moment) override { return {}; }
   outcome<created> create(const create_order&, operation_id, moment) override { throw std::logic_error("not played"); }
   outcome<cancel_view> cancel(const cancel_order&, cancel_id, moment) override { throw std::logic_error("not played"); }
