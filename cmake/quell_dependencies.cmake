@@ -28,5 +28,13 @@ add_library(quell_caf INTERFACE)  # libcaf-dev ships no CMake package
 find_library(CAF_CORE caf_core REQUIRED)
 target_link_libraries(quell_caf INTERFACE ${CAF_CORE} Threads::Threads)
 
+# The allocator of quelld, whose threads hand each other what they allocate. Without it the program uses the C library's.
+if(NOT QUELL_ASAN AND NOT QUELL_TSAN)
+  find_library(QUELL_TCMALLOC tcmalloc_minimal)
+  if(NOT QUELL_TCMALLOC)
+    message(STATUS "no tcmalloc: quelld allocates with the C library (libgoogle-perftools-dev)")
+  endif()
+endif()
+
 add_library(quell_asio INTERFACE)
 target_link_libraries(quell_asio INTERFACE Threads::Threads quell_tls)
