@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -88,6 +89,7 @@ struct create_order {
   std::string kind_data;                    ///< see operation_record
   std::optional<records::call_record> call; ///< kind tool_call
   std::string fingerprint;                  ///< of the body, for same id + same body
+  bool is_shown = false;                    ///< the caller wants `created::shown`
 };
 
 /// A refused order: the error and, for stale starts, the cancel that refuses it.
@@ -101,9 +103,14 @@ struct refusal {
 template <class T>
 using outcome = tl::expected<T, refusal>;
 
+struct new_operation;
+
 struct created {
   operation_id id;
   bool existed = false; ///< same id and same body: 200
+  /// If the order asked for it, the new operation, so that nobody reads back what was just written. Null if it existed,
+  /// or has ended already.
+  std::shared_ptr<new_operation> shown = {};
 };
 
 struct cancel_order {
@@ -164,6 +171,12 @@ struct live_view {
   std::optional<waiting_for> waiting;
   std::optional<wall_time> unreachable_since, dead_by;
   std::optional<wall_time> lease_expires_at; ///< of an external operation that has a lease
+};
+
+/// An operation as the commit that creates it leaves it.
+struct new_operation {
+  records::operation_record row;
+  live_view view;
 };
 
 enum class listed_scopes : std::uint8_t { all, live };

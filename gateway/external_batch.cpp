@@ -43,6 +43,7 @@ awaitable<response> create_batch(exchange& x) {
   std::vector<create_order> orders;
   std::vector<std::size_t> place; // the index of each order's item
   std::vector<records::operation_record> rows;
+  std::vector<shown_operation> shown_at_once; // new ones, which are not read back
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!items[i]) {
       answers[i] = refused(std::move(items[i].error()));
@@ -53,6 +54,7 @@ awaitable<response> create_batch(exchange& x) {
     if (!settled) {
       place.push_back(i);
       orders.push_back(std::move(*items[i]));
+      orders.back().is_shown = !is_minimal;
       continue;
     }
     answers[i] = std::move(*settled);
@@ -71,7 +73,8 @@ awaitable<response> create_batch(exchange& x) {
       titles.push_back(order.title);
     }
     auto call = [&gw, &orders](auto reply) { gw.controller.create_many(std::move(orders), std::move(reply)); };
-    const auto made = co_await gw.answer<std::vector<outcome<created>>>(call);
+    auto made = co_await gw.answer<std::vector<outcome<created>>>(call);
+    shown_at_once.reserve(made.size());
     std::vector<operation_id> fresh;
     for (std::size_t i = 0; i < place.size() && i < made.size(); ++i) {
       auto& answer = answers[place[i]];
@@ -87,7 +90,10 @@ awaitable<response> create_batch(exchange& x) {
         continue;
       }
       shown_as[place[i]] = made[i]->id;
-      fresh.push_back(made[i]->id);
+      if (auto op = as_created(*made[i]))
+        shown_at_once.push_back(std::move(*op));
+      else
+        fresh.push_back(made[i]->id);
     }
     auto read = co_await find_rows(gw, std::move(fresh));
     for (auto& row : read) rows.push_back(std::move(row));
@@ -95,6 +101,7 @@ awaitable<response> create_batch(exchange& x) {
   if (is_minimal) co_return with_preference(json_answer(results_json(gw, answers, x.req.id)));
   auto shown = co_await present(gw, std::move(rows));
   std::map<operation_id, shown_operation*> by_id;
+  for (auto& op : shown_at_once) by_id.emplace(op.row.id, &op);
   for (auto& op : shown) by_id.emplace(op.row.id, &op);
   std::map<operation_id, std::size_t> last; // the last item that each one answers; earlier ones repeat the id
   for (std::size_t i = 0; i < items.size(); ++i)

@@ -183,6 +183,29 @@ awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<o
   co_return from_refusal(refused);
 }
 
+std::optional<shown_operation> as_created(created& made) {
+  if (!made.shown || made.shown->view.hot.stop || is_terminal(made.shown->view.hot.now)) return std::nullopt;
+  shown_operation op{.row = std::move(made.shown->row),
+                     .waiting = {},
+                     .unreachable_since = {},
+                     .dead_by = {},
+                     .stop_reason = {},
+                     .stop_by = {},
+                     .kind_data = {}};
+  overlay(op, made.shown->view);
+  return op;
+}
+
+/// The JSON of an operation that is on disk.
+static awaitable<std::string> text_of_stored(gateway_context& gw, operation_id id) {
+  auto row = co_await find_row(gw, id);
+  if (!row)
+    throw problem{.code = error_code::internal,
+                  .detail = "the operation " + id.text() + " was accepted, but its row cannot be read"};
+  const auto shown = co_await present_one(gw, std::move(*row));
+  co_return operation_text(gw, shown);
+}
+
 awaitable<response> create_operation(exchange& x) {
   auto& gw = x.gw;
   auto order = co_await checked_body(x, read_create);
@@ -197,6 +220,8 @@ awaitable<response> create_operation(exchange& x) {
   }
   const auto parent = order.parent;
   const auto title = order.title;
+  const bool is_minimal = x.req.wants_minimal();
+  order.is_shown = !is_minimal;
   auto outcome_of_it = co_await gw.answer<outcome<created>>(
       [&gw, &order](auto reply) { gw.controller.create(std::move(order), std::move(reply)); });
   if (!outcome_of_it) {
@@ -204,19 +229,17 @@ awaitable<response> create_operation(exchange& x) {
     throw why;
   }
   gw.titles.put(outcome_of_it->id, title);
-  const auto place = "/v1/operations/" + outcome_of_it->id.text();
-  if (x.req.wants_minimal()) {
-    auto named = minimal_answer(outcome_of_it->id, outcome_of_it->existed ? 200 : 201);
-    named.headers.emplace_back("Location", place);
-    co_return named;
+  const unsigned status_code = outcome_of_it->existed ? 200 : 201;
+  response answer;
+  if (is_minimal) {
+    answer = minimal_answer(outcome_of_it->id, status_code);
+  } else if (auto shown = as_created(*outcome_of_it)) {
+    answer = json_answer(operation_text(gw, *shown), status_code);
+  } else {
+    auto text = co_await text_of_stored(gw, outcome_of_it->id);
+    answer = json_answer(std::move(text), status_code);
   }
-  auto row = co_await find_row(gw, outcome_of_it->id);
-  if (!row)
-    throw problem{.code = error_code::internal,
-                  .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
-  const auto shown = co_await present_one(gw, std::move(*row));
-  auto answer = json_answer(operation_text(gw, shown), outcome_of_it->existed ? 200 : 201);
-  answer.headers.emplace_back("Location", place);
+  answer.headers.emplace_back("Location", "/v1/operations/" + outcome_of_it->id.text());
   co_return answer;
 }
 

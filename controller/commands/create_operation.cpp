@@ -16,7 +16,18 @@ refusal no_room_to_create(const std::string& why) {
 
 create_operation::answer apply(const create_operation& command, const context& with) {
   if (with.storage_low) return tl::unexpected(no_room_to_create("the state directory is almost full"));
-  return with.operations.create(command.order, command.fresh, with.now);
+  auto made = with.operations.create(command.order, command.fresh, with.now);
+  if (made) look_again(*made, with);
+  return made;
+}
+
+void look_again(created& made, const context& with) {
+  if (!made.shown) return;
+  auto view = with.operations.view(made.id, with.now);
+  if (view)
+    made.shown->view = std::move(*view);
+  else
+    made.shown.reset();
 }
 
 std::string describe(const create_operation& command) {

@@ -17,6 +17,8 @@ struct create_operation {
 };
 
 create_operation::answer apply(const create_operation& command, const context& with);
+/// Takes the view of what is shown of a new operation; nothing is shown of one that has ended since.
+void look_again(created& made, const context& with);
 std::string describe(const create_operation& command);
 /// The description of a command that creates an operation, which gets the id `fresh` unless its order names one.
 std::string describe_create(std::string_view name, const create_order& order, const operation_id& fresh);

@@ -9,6 +9,8 @@ create_operations::answer apply(const create_operations& command, const context&
   create_operations::answer answers;
   answers.reserve(command.all.size());
   for (const auto& one : command.all) answers.push_back(apply(one, with));
+  for (auto& made : answers) // a later create can have stopped an earlier one
+    if (made) look_again(*made, with);
   return answers;
 }
 

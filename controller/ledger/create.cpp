@@ -274,8 +274,13 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     note_waiting(operations_[x].id, "turn", "waits for its turn", now);
   else if (operations_[x].phase != phase::behind_older)
     begin_at_once(x, now);
+  created made{operations_[x].id};
+  if (order.is_shown) {
+    made.shown = std::make_shared<new_operation>();
+    made.shown->row = *std::get<records::put_operation>(effects_.journal[*fresh_row_]).record;
+  }
   fresh_row_.reset();
-  return created{operations_[x].id, false};
+  return made;
 }
 
 void live_ledger::begin_at_once(index x, moment now) {

@@ -83,3 +83,53 @@ TEST_CASE("creates of a burst share a transaction, and a cancel between them end
   w.give(w.cancel_of(first.fresh));
   CHECK(w.edges.tickets == tickets + 1);
 }
+
+TEST_CASE("a new operation is shown as its commit leaves it, if the order asks for that") {
+  commands_world w;
+  CHECK_FALSE(w.done(w.external())->shown);
+  auto what = w.external();
+  what.order.is_shown = true;
+  what.order.id = operation_id::fresh();
+  what.order.labels = {{"pr", "4711"}};
+  const auto made = w.done(what);
+  REQUIRE(made);
+  REQUIRE(made->shown);
+  const auto view = w.c->operations().view(made->id, w.now);
+  REQUIRE(view);
+  CHECK(made->shown->row.id == made->id);
+  CHECK(made->shown->row.root == made->id);
+  CHECK(made->shown->row.labels == what.order.labels);
+  CHECK(made->shown->row.hot == view->hot);
+  CHECK(made->shown->view.hot == view->hot);
+  CHECK(made->shown->view.hot.now == status::running);
+  CHECK(made->shown->view.lease_expires_at == view->lease_expires_at);
+
+  const auto again = w.done(what);
+  REQUIRE(again);
+  CHECK(again->existed);
+  CHECK_FALSE(again->shown);
+}
+
+TEST_CASE("an operation of a batch is shown as the whole batch leaves it") {
+  commands_world w;
+  commands::create_operations many{{w.external(), w.external(start_when::later), w.external()}};
+  for (auto& one : many.all) one.order.is_shown = true;
+  for (std::size_t i = 0; i < 2; ++i) many.all[i].order.supersede = std::string(i == 0 ? "first" : "second");
+  many.all[2].order.supersede = "first";
+  const auto made = w.done(many);
+  REQUIRE(made.size() == 3);
+  REQUIRE(made[0]->shown);
+  CHECK(made[0]->shown->view.hot.now == status::cancelling); // the third one supersedes it
+  REQUIRE(made[1]->shown);
+  CHECK(made[1]->shown->view.hot.now == status::pending);
+  CHECK(made[1]->shown->view.waiting);
+  REQUIRE(made[2]->shown);
+  CHECK(made[2]->shown->view.waiting);
+
+  commands::create_operations ending{{w.external(start_when::later), w.external()}};
+  for (auto& one : ending.all) one.order.is_shown = true, one.order.supersede = "third";
+  const auto ended = w.done(ending);
+  REQUIRE(ended.size() == 2);
+  CHECK_FALSE(ended[0]->shown); // it has never started, so it has ended
+  CHECK(ended[1]->shown);
+}
