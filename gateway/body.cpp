@@ -106,7 +106,7 @@ void body_reader::complain(std::string_view name, std::string message, error_cod
 }
 
 const nlohmann::json* body_reader::take(const char* name) {
-  known_.insert(name);
+  known_.emplace_back(name);
   const auto found = object_.find(name);
   return found == object_.end() ? nullptr : &*found;
 }
@@ -223,7 +223,7 @@ const nlohmann::json* body_reader::object(const char* name) {
 
 void body_reader::finish() {
   for (const auto& [name, value] : object_.items())
-    if (errors_.size() < most_errors && !known_.contains(name))
+    if (errors_.size() < most_errors && std::find(known_.begin(), known_.end(), name) == known_.end())
       complain(pointer_part(name), "is not a field of this request", error_code::unknown_field);
 }
 

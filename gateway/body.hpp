@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +42,9 @@ std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char
 class body_reader {
  public:
   body_reader(const nlohmann::json& object, std::string pointer, std::vector<field_error>& errors)
-      : object_(object), pointer_(std::move(pointer)), errors_(errors) {}
+      : object_(object), pointer_(std::move(pointer)), errors_(errors) {
+    known_.reserve(usual_fields);
+  }
 
   bool has(const char* name) const { return object_.contains(name); }
   std::string pointer(std::string_view name) const { return pointer_ + "/" + std::string(name); }
@@ -92,10 +93,11 @@ class body_reader {
   }
 
  private:
+  static constexpr std::size_t usual_fields = 24;
   const nlohmann::json& object_;
   std::string pointer_;
   std::vector<field_error>& errors_;
-  std::set<std::string, std::less<>> known_;
+  std::vector<std::string_view> known_; ///< a handful, which is faster to look through than a tree
 };
 
 /// `text` as part of a JSON pointer (RFC 6901).

@@ -59,7 +59,13 @@ void metric_counts::settled(const records::report_counts& report) {
 }
 
 void metric_counts::answered(std::string_view method, std::string_view route, double seconds) {
-  requests[{std::string(method), std::string(route)}].observe(seconds);
+  struct {
+    std::string_view method, route;
+  } const sought{method, route};
+  auto found = requests.find(sought);
+  if (found == requests.end())
+    found = requests.emplace(route_name{std::string(method), std::string(route)}, histogram{}).first;
+  found->second.observe(seconds);
 }
 
 std::map<std::string_view, std::uint64_t> metric_counts::events_by_type() const {

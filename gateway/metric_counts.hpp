@@ -39,9 +39,16 @@ class metric_counts {
 
   struct route_name {
     std::string method, route;
-    friend auto operator<=>(const route_name&, const route_name&) = default;
   };
-  std::map<route_name, histogram> requests;
+  struct by_route {
+    using is_transparent = void;
+    template <class Left, class Right>
+    bool operator()(const Left& left, const Right& right) const {
+      const auto methods = std::string_view(left.method).compare(right.method);
+      return methods != 0 ? methods < 0 : std::string_view(left.route) < std::string_view(right.route);
+    }
+  };
+  std::map<route_name, histogram, by_route> requests;
   std::map<unsigned, std::uint64_t> answers_by_status;
   histogram fenced, signalled, settled_seconds;
   std::uint64_t refused_for_rate = 0, cancels_untimed = 0;

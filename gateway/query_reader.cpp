@@ -31,7 +31,8 @@ std::optional<std::string> query_reader::one(const char* name) {
 }
 
 std::vector<std::string> query_reader::many(const char* name) {
-  known_.insert(name);
+  if (parameters_.empty()) return {};
+  known_.emplace_back(name);
   std::vector<std::string> all;
   for (const auto& [key, value] : parameters_)
     if (key == name) all.push_back(value);
@@ -108,8 +109,8 @@ void query_reader::complain(const char* name, std::string message, error_code co
 
 void query_reader::finish() {
   for (const auto& [key, value] : parameters_) {
-    if (known_.contains(key)) continue;
-    known_.insert(key);
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    known_.emplace_back(key);
     complain(key.substr(0, 64).c_str(), "is not a parameter of this request", error_code::unknown_field);
   }
   if (!errors_.empty()) throw from_errors(std::move(errors_));

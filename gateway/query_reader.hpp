@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/json/instant.hpp"
@@ -67,7 +67,7 @@ class query_reader {
 
  private:
   const std::vector<name_value>& parameters_;
-  std::set<std::string, std::less<>> known_;
+  std::vector<std::string_view> known_; ///< empty without parameters, which is usual
   std::vector<field_error> errors_;
 };
 

@@ -53,6 +53,17 @@ std::string_view reason_phrase(unsigned status) {
   }
 }
 
+/// The date of the second in which this thread answers: one text serves all answers of it.
+const std::string& date_of(std::chrono::sys_seconds now) {
+  thread_local std::chrono::sys_seconds second = now;
+  thread_local std::string text = http_date(now);
+  if (second != now) {
+    second = now;
+    text = http_date(now);
+  }
+  return text;
+}
+
 } // namespace
 
 std::string http_date(std::chrono::sys_seconds at) {
@@ -74,18 +85,18 @@ std::string http_date(std::chrono::sys_seconds at) {
 std::string reply_head(const response& answer, body_form form, std::chrono::sys_seconds now) {
   std::string head;
   head.reserve(256 + answer.body.size());
-  head += "HTTP/1.1 " + std::to_string(answer.status) + ' ';
-  head += reason_phrase(answer.status);
-  head += "\r\nServer: quelld\r\nDate: " + http_date(now) + "\r\n";
-  if (!answer.content_type.empty()) head += "Content-Type: " + answer.content_type + "\r\n";
+  const auto add = [&head](auto... parts) { (head.append(parts), ...); };
+  add("HTTP/1.1 ", std::to_string(answer.status), " ", reason_phrase(answer.status));
+  add("\r\nServer: quelld\r\nDate: ", std::string_view(date_of(now)), "\r\n");
+  if (!answer.content_type.empty()) add("Content-Type: ", std::string_view(answer.content_type), "\r\n");
   if (answer.content_type == "text/event-stream") head += "Cache-Control: no-cache\r\n";
   if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204 && answer.status != 304)
-    head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+    add("Content-Length: ", std::to_string(answer.body.size()), "\r\n");
   if (is_chunked(form)) head += "Transfer-Encoding: chunked\r\n";
   if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";
   for (const auto& [name, value] : answer.headers) {
     if (value.find_first_of("\r\n") != std::string::npos) continue; // no part of a request can add a header
-    head += name + ": " + value + "\r\n";
+    add(std::string_view(name), ": ", std::string_view(value), "\r\n");
   }
   head += "\r\n";
   return head;

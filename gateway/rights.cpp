@@ -81,8 +81,9 @@ awaitable<> authenticate_task(exchange& x, operation_id id) {
 bool has_known_token(gateway_context& gw, std::string_view authorization) {
   const auto secret = bearer_of(authorization);
   if (!secret) return false;
-  if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(*secret), gw.admin_hash)) return true;
-  return gw.tokens.find(*secret, now()) != nullptr;
+  const auto hash = token_hash(*secret);
+  if (!gw.admin_hash.empty() && equal_in_constant_time(hash, gw.admin_hash)) return true;
+  return gw.tokens.find_hash(hash, now()) != nullptr;
 }
 
 awaitable<> authenticate(exchange& x) {
@@ -95,7 +96,8 @@ awaitable<> authenticate(exchange& x) {
         "the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");
   const std::string& secret = *bearer;
   auto& gw = x.gw;
-  if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(secret), gw.admin_hash)) {
+  const auto hash = token_hash(secret);
+  if (!gw.admin_hash.empty() && equal_in_constant_time(hash, gw.admin_hash)) {
     x.who = bootstrap_caller(gw.options.admin_owner);
     co_return;
   }
@@ -103,7 +105,7 @@ awaitable<> authenticate(exchange& x) {
     co_await authenticate_task(x, *task);
     co_return;
   }
-  const auto* record = gw.tokens.find(secret, now());
+  const auto* record = gw.tokens.find_hash(hash, now());
   if (!record) {
     if (const auto* expired = gw.tokens.find_expired(secret, now()))
       throw unauthenticated("the token '" + expired->name + "' expired at " + instant_text(*expired->expires_at) +

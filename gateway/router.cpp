@@ -160,10 +160,24 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
 
 constexpr route console_route{"GET", "/", get_console, access::open};
 
+constexpr std::size_t slashes_in(std::string_view path) {
+  return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
+}
+
+/// The number of slashes of each route, which tells most of them from a path without comparing a segment.
+constexpr auto slashes_of_routes = [] {
+  std::array<std::size_t, routes.size()> all{};
+  for (std::size_t i = 0; i < routes.size(); ++i) all[i] = slashes_in(routes[i].path);
+  return all;
+}();
+
 /// Finds the route and puts its arguments into `x`. Throws `not_found` or `method_not_allowed`.
 const route& find_route(exchange& x) {
   std::string allowed;
-  for (const auto& candidate : routes) {
+  const auto slashes = slashes_in(x.req.path);
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    if (slashes_of_routes[i] != slashes) continue;
+    const auto& candidate = routes[i];
     auto arguments = match(candidate.path, x.req.path);
     if (!arguments) continue;
     if (candidate.method == x.req.method || (candidate.method == "GET" && x.req.method == "HEAD")) {

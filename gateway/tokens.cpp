@@ -65,8 +65,11 @@ void token_table::drop(const token_id& id) {
 }
 
 const records::token_record* token_table::find(std::string_view secret, wall_time now) {
+  return find_hash(token_hash(secret), now);
+}
+
+const records::token_record* token_table::find_hash(const std::string& hash, wall_time now) {
   // Looked up by the hash of the sent token: the time of the lookup reveals nothing about another caller's secret.
-  const auto hash = token_hash(secret);
   const auto found = by_hash_.find(hash);
   if (found == by_hash_.end() || !equal_in_constant_time(found->second.hash, hash)) return nullptr;
   if (found->second.expires_at && *found->second.expires_at <= now) return nullptr;
