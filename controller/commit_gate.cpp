@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/commands/take_message.hpp"
 #include "controller/store_code.hpp"
 
 namespace quell::controller {
@@ -15,6 +16,14 @@ namespace {
 constexpr std::chrono::seconds stalled_after{5};
 
 bool is_create(const records::entry& e) { return std::holds_alternative<records::put_operation>(e); }
+
+std::size_t place_of(const scope_path& scope) { return std::hash<std::string>{}(scope.text()); }
+
+/// A change of messages that does not name their scope. Results of calls are not among them: they are on disk before
+/// the next turn of their scope is the first.
+bool changes_some_conversation(const records::entry& e) {
+  return std::holds_alternative<records::discard_message>(e) || std::holds_alternative<records::put_turn_ending>(e);
+}
 
 /// The store lacked room or was locked: memory is ahead of the disk in a known way. After any other failure only the
 /// disk shows what was written (DESIGN 3.11).
@@ -133,6 +142,36 @@ void commit_gate::end_transaction(moment now) {
   submit_transaction();
 }
 
+/// Nothing that was applied so far changes a message of this scope and is not on disk.
+bool commit_gate::is_conversation_on_disk(const scope_path& scope) const {
+  if (!refused_batches_.empty()) return false;
+  const auto place = place_of(scope);
+  const auto is_same = [&](const gated& g) {
+    return g.changes_conversations ||
+           std::find(g.conversations.begin(), g.conversations.end(), place) != g.conversations.end();
+  };
+  if (std::any_of(gate_.begin(), gate_.end(), is_same)) return false;
+  return std::none_of(batch_.begin(), batch_.end(), [&](const records::entry& e) {
+    const auto* message = std::get_if<records::put_message>(&e);
+    return message ? place_of(message->record.scope) == place : changes_some_conversation(e);
+  });
+}
+
+/// The rows of this turn among those of the transaction from this place on.
+std::shared_ptr<const commands::first_turn> commit_gate::first_turn_in_batch(const operation_id& turn, std::size_t from,
+                                                                             bool rest_is_on_disk) const {
+  const records::operation_record* row = nullptr;
+  const records::message_record* message = nullptr;
+  for (auto i = from; i < batch_.size(); ++i) {
+    if (const auto* put = std::get_if<records::put_operation>(&batch_[i]); put && put->record->id == turn)
+      row = &*put->record;
+    if (const auto* put = std::get_if<records::put_message>(&batch_[i]); put && put->record.turn == turn)
+      message = &put->record;
+  }
+  if (!row || !message) return nullptr;
+  return std::make_shared<const commands::first_turn>(commands::first_turn{*row, *message, rest_is_on_disk});
+}
+
 void commit_gate::submit_transaction() {
   const bool nothing = batch_.empty() && transaction_.frames.empty() && transaction_.stored.empty() &&
                        transaction_.ended.empty() && transaction_.signals.empty() &&
@@ -143,6 +182,9 @@ void commit_gate::submit_transaction() {
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<records::put_event>(&e)) transaction_.events.push_back(event->record);
     transaction_.creates = transaction_.creates || is_create(e);
+    if (const auto* message = std::get_if<records::put_message>(&e))
+      transaction_.conversations.push_back(place_of(message->record.scope));
+    transaction_.changes_conversations = transaction_.changes_conversations || changes_some_conversation(e);
   }
   if (!batch_.empty()) {
     // Every transaction uses numbers that an earlier one reserves; until that reservation is on disk each one repeats

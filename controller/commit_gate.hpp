@@ -24,6 +24,7 @@ struct command;
 class command_request;
 namespace commands {
 struct order_cancel;
+struct first_turn;
 struct take_message;
 struct taken_message;
 } // namespace commands
@@ -131,6 +132,8 @@ class commit_gate {
     std::vector<std::function<void(bool is_durable)>> answers;
     std::vector<records::entry> retry; ///< a copy of the batch: for a second try, if it holds only cancels and ends
     std::vector<std::string> keys;     ///< of the rows of a batch that holds creates
+    std::vector<std::size_t> conversations; ///< that its messages belong to: hashes of their scopes
+    bool changes_conversations = false;     ///< of whatever scope
     bool creates = false;
     bool took_up = false;                  ///< holds rows that were refused before
     std::optional<std::uint64_t> reserves; ///< a limit of numbers
@@ -160,6 +163,9 @@ class commit_gate {
   void add_signals(ledger_effects& l);
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();
+  bool is_conversation_on_disk(const scope_path& scope) const;
+  std::shared_ptr<const commands::first_turn> first_turn_in_batch(const operation_id& turn, std::size_t from,
+                                                                  bool rest_is_on_disk) const;
   void note_stall(moment now);
   void release(gated& g, moment now);
   void defer_batch(gated& g);

@@ -22,13 +22,28 @@ namespace {
 /// A read transaction: all reads of a list are from one instant.
 class snapshot {
  public:
-  explicit snapshot(SQLite::Database& database) : database_(database) { database_.exec("BEGIN"); }
+  /// The statements that begin and end one.
+  struct frame {
+    explicit frame(SQLite::Database& of) : database(of), begin(of, "BEGIN"), end(of, "ROLLBACK") {}
+    SQLite::Database& database;
+    SQLite::Statement begin, end;
+  };
+
+  explicit snapshot(frame& of) : frame_(of) {
+    frame_.begin.tryReset();
+    frame_.begin.exec();
+  }
   snapshot(const snapshot&) = delete;
-  /// Prepared anew: a kept statement can meet the progress handler, and be given up.
-  ~snapshot() { database_.tryExec("ROLLBACK"); }
+  /// A kept statement can meet the progress handler, and be given up: one that is prepared anew cannot.
+  ~snapshot() {
+    frame_.begin.tryReset();
+    frame_.end.tryReset();
+    if (frame_.end.tryExecuteStep() != SQLITE_DONE) frame_.database.tryExec("ROLLBACK");
+    frame_.end.tryReset();
+  }
 
  private:
-  SQLite::Database& database_;
+  frame& frame_;
 };
 
 class sqlite_queries final : public controller::limited_store_reader {
@@ -39,7 +54,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   }
   /// Reads on a connection that the caller owns and that outlives this object.
   sqlite_queries(std::string directory, SQLite::Database* database)
-      : directory_(std::move(directory)), database_(database), statements_(*database_),
+      : directory_(std::move(directory)), database_(database), frame_(*database_), statements_(*database_),
         operation_by_id_(*database_, "SELECT " + operation_columns + " FROM operation WHERE id = ?"),
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
@@ -73,7 +88,7 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   result<std::vector<operation_record>> operations(const operation_filter& f) override {
     return guarded<std::vector<operation_record>>([&]() -> result<std::vector<operation_record>> {
-      const snapshot now(*database_);
+      const snapshot now(frame_);
       std::optional<cancel_record> covering;
       if (f.covered_by) {
         covering = one(cancel_by_id_, *f.covered_by, read_cancel);
@@ -85,21 +100,21 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   result<std::vector<cancel_record>> cancels(const cancel_filter& f) override {
     return guarded<std::vector<cancel_record>>([&] {
-      const snapshot now(*database_);
+      const snapshot now(frame_);
       return page<cancel_record>(search_for(f), cancel_by_seq_, read_cancel);
     });
   }
 
   result<std::vector<event_record>> events(const event_filter& f) override {
     return guarded<std::vector<event_record>>([&] {
-      const snapshot now(*database_);
+      const snapshot now(frame_);
       return page<event_record>(search_for(f), event_by_id_, read_event);
     });
   }
 
   result<std::vector<kept_message>> messages(const message_filter& f) override {
     return guarded<std::vector<kept_message>>([&] {
-      const snapshot now(*database_);
+      const snapshot now(frame_);
       return history_.messages(f);
     });
   }
@@ -152,7 +167,7 @@ class sqlite_queries final : public controller::limited_store_reader {
 
   result<cost_page> costs(const cost_filter& f) override {
     return guarded<cost_page>([&] {
-      const snapshot now(*database_);
+      const snapshot now(frame_);
       return read_costs(*database_, f);
     });
   }
@@ -218,6 +233,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;
+  snapshot::frame frame_;
   statement_cache statements_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_, audit_behind_;
   history_reader history_;

@@ -31,10 +31,9 @@ std::vector<records::kept_message> answered_only(std::vector<records::kept_messa
   return start;
 }
 
-} // namespace
-
-result<stored_history> read_history(store_reader& store, const scope_path& scope,
-                                    const std::optional<operation_id>& turn, const reading_limits& limits) {
+/// `own`: the message of the turn, if it is not to be read.
+result<stored_history> read(store_reader& store, const scope_path& scope, const std::optional<operation_id>& turn,
+                            const records::message_record* own, const reading_limits& limits) {
   stored_history found;
   auto mark = store.message_of_client(scope, std::string(summary_client_id));
   if (!mark) return tl::unexpected(mark.error());
@@ -45,7 +44,13 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
   f.ascending = false;
   f.limit = limits.page;
   std::size_t bytes = 0, read = 0;
-  bool is_own_seen = !turn, is_full = false;
+  bool is_own_seen = !turn || own, is_full = false;
+  if (own) {
+    f.after_seq = own->seq;
+    found.kept.push_back({*own, {}});
+    bytes = stored_bytes(found.kept.back());
+    is_full = found.kept.size() >= limits.messages || bytes >= limits.bytes;
+  }
   while (!is_full && read < limits.most_read) {
     auto page = store.messages(f);
     if (!page) return tl::unexpected(page.error());
@@ -93,6 +98,18 @@ result<stored_history> read_history(store_reader& store, const scope_path& scope
   found.kept.insert(found.kept.begin(), std::make_move_iterator(beginning.begin()),
                     std::make_move_iterator(beginning.end()));
   return found;
+}
+
+} // namespace
+
+result<stored_history> read_history(store_reader& store, const scope_path& scope,
+                                    const std::optional<operation_id>& turn, const reading_limits& limits) {
+  return read(store, scope, turn, nullptr, limits);
+}
+
+result<stored_history> read_history_behind(store_reader& store, const records::message_record& own,
+                                           const reading_limits& limits) {
+  return read(store, own.scope, own.turn, &own, limits);
 }
 
 result<std::optional<records::message_record>> with_newest_edit(store_reader& store, const scope_path& scope,

@@ -31,6 +31,9 @@ struct stored_history {
 /// everything is. Nothing is read that the newest summary stands for, or that came before a clear.
 result<stored_history> read_history(store_reader& store, const scope_path& scope,
                                     const std::optional<operation_id>& turn, const reading_limits& limits = {});
+/// The same for a turn that begins with this message, which needs not be on disk yet: only what came before it is read.
+result<stored_history> read_history_behind(store_reader& store, const records::message_record& own,
+                                           const reading_limits& limits = {});
 
 /// The newest message of this scope with this client id, or its newest edit (client id `<id>/…`) if there is one.
 result<std::optional<records::message_record>> with_newest_edit(store_reader& store, const scope_path& scope,

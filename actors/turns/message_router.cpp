@@ -201,6 +201,7 @@ void message_router::decide(message_order order, answer done) {
     self->runtime_->arriving.belong(files, *taken.answer->turn);
     if (taken.answer->during == during_turn::steer && taken.answer->met)
       self->runtime_->steering.add(*taken.answer->met, *taken.answer->turn);
+    if (taken.first && taken.first->rest_is_on_disk) self->queue_.begin(taken.first);
   };
   auto over = [self = shared_from_this(), order = o, done = std::move(done)](commands::taken_message taken) {
     if (taken.next == then::stop)
@@ -211,7 +212,7 @@ void message_router::decide(message_order order, answer done) {
           });
     if (taken.answered) tell_answered(*self->runtime_, taken.answered->call, taken.answered->given);
     done(taken.answer);
-    if (taken.next == then::begin_turn) self->queue_.begin(*taken.answer->turn, order.scope);
+    if (taken.first && !taken.first->rest_is_on_disk) self->queue_.begin(taken.first);
   };
   runtime_->core.execute_unless_withdrawn({std::move(what), std::move(over), entered}, std::move(claim));
 }

@@ -73,10 +73,14 @@ class real_turn_scheduler final : public turn_scheduler {
 
  private:
   using queued = queued_turn;
+  /// A turn whose rows are on disk.
   void begin(const queued& next);
-  void prepare(const queued& next, store_reader& store);
+  void begin(std::shared_ptr<const commands::first_turn> first);
+  /// `is_noted`: the transaction of its message has named its author to the core.
+  void prepare(const queued& next, const records::operation_record& row, result<stored_history> history, bool is_noted,
+               store_reader& store);
   void prepare_with(const queued& next, const records::operation_record& row, const stored_history& history,
-                    history_facts facts, store_reader& store);
+                    history_facts facts, bool is_noted, store_reader& store);
   void launch(const queued& next, const records::operation_record& row, model_history for_model,
               const std::optional<left_work>& left, tool_set tools, std::shared_ptr<turn_workspaces> workspaces,
               const project_memory::notes& project);

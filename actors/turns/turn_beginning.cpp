@@ -39,7 +39,19 @@ std::string why_closed(const turn_settings& settings, const scope_path& scope) {
 } // namespace
 
 void real_turn_scheduler::begin(const queued& next) {
-  runtime_->background_reads->run([this, next](store_reader& store) { prepare(next, store); });
+  runtime_->background_reads->run([this, next](store_reader& store) {
+    const auto row = store.operation(next.turn);
+    if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
+    prepare(next, **row, read_history(store, next.scope, next.turn), false, store);
+  });
+}
+
+/// Its rows can still be on their way to the disk, so they are not read.
+void real_turn_scheduler::begin(std::shared_ptr<const commands::first_turn> first) {
+  runtime_->background_reads->run([this, first = std::move(first)](store_reader& store) {
+    prepare({first->row.id, first->row.scope, false}, first->row, read_history_behind(store, first->message), true,
+            store);
+  });
 }
 
 std::optional<agent_settings> real_turn_scheduler::agent_of(const records::operation_record& row) const {
@@ -48,28 +60,28 @@ std::optional<agent_settings> real_turn_scheduler::agent_of(const records::opera
   return agent ? still_chosen(*agent, choice_of(row.kind_data)) : std::nullopt;
 }
 
-void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
-  auto row = store.operation(next.turn);
-  if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
-  if (!agent_of(**row)) return give_up(next, no_agent(**row));
+void real_turn_scheduler::prepare(const queued& next, const records::operation_record& row,
+                                  result<stored_history> history, bool is_noted, store_reader& store) {
+  if (!agent_of(row)) return give_up(next, no_agent(row));
   if (const auto why = why_closed(*runtime_->settings.get(), next.scope); !why.empty() && !next.resumes)
     return give_up(next, why);
-  auto history = read_history(store, next.scope, next.turn);
   if (!history) return give_up(next, history.error().detail);
   auto open = open_turns(history->kept, next.turn, store);
-  if (open.empty()) return prepare_with(next, **row, *history, facts_of(history->kept, next.turn, store), store);
+  if (open.empty())
+    return prepare_with(next, row, *history, facts_of(history->kept, next.turn, store), is_noted, store);
   // A stop that the disk has refused so far is one all the same: the ledger knows it.
   runtime_->core.beyond_disk(
-      std::move(open), [this, next, row = std::move(**row), history = std::move(*history)](known_ends known) mutable {
-        runtime_->background_reads->run([this, next, row = std::move(row), history = std::move(history),
+      std::move(open), [this, next, row, history = std::move(*history), is_noted](known_ends known) mutable {
+        runtime_->background_reads->run([this, next, row = std::move(row), history = std::move(history), is_noted,
                                          known = std::move(known)](store_reader& again) {
-          prepare_with(next, row, history, facts_of(history.kept, next.turn, again, known), again);
+          prepare_with(next, row, history, facts_of(history.kept, next.turn, again, known), is_noted, again);
         });
       });
 }
 
 void real_turn_scheduler::prepare_with(const queued& next, const records::operation_record& row,
-                                       const stored_history& history, history_facts facts, store_reader& store) {
+                                       const stored_history& history, history_facts facts, bool is_noted,
+                                       store_reader& store) {
   if (runtime_->output) find_printed(facts, history.kept, store, *runtime_->output);
   const auto last_steered = runtime_->steering.begins(next.turn);
   for (const auto& steered : {steered_by(row.kind_data), last_steered}) {
@@ -88,9 +100,11 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
     if (!read) return give_up(next, read.error().detail);
     left = std::move(*read);
   }
-  const auto what = is_refused_stop(next.turn, history.kept) ? turn_of::refused_stop : turn_of::message;
-  const auto way = is_by_chat(row.kind_data) ? brought_by::chat : brought_by::person;
-  runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what, row.name, way}, {}});
+  if (!is_noted) {
+    const auto what = is_refused_stop(next.turn, history.kept) ? turn_of::refused_stop : turn_of::message;
+    const auto way = is_by_chat(row.kind_data) ? brought_by::chat : brought_by::person;
+    runtime_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what, row.name, way}, {}});
+  }
   const auto agent = agent_of(row);
   if (!agent) return give_up(next, no_agent(row));
   const auto workspaces = std::make_shared<turn_workspaces>(runtime_, row.scope, next.turn);

@@ -155,11 +155,18 @@ void commit_gate::await_disk(Answer answer, Done done, moment now) {
 /// A stop is performed, and answered, even if it is not durable. One that accepts a cancel is fenced, as any cancel is.
 void commit_gate::take(const commands::take_message& what, std::function<void(commands::taken_message)> done,
                        const std::function<void(const commands::taken_message&)>& at_once, moment now) {
+  const auto rows_before = batch_.size();
+  const bool is_on_disk = !what.again && is_conversation_on_disk(what.order.scope);
   auto answer = apply(what, commands::context{*ledger_, *fleet_, conversations_, batch_, now, edges_.storage_low()});
   const bool fences = answer.fences.has_value();
   if (fences) transaction_.fence.push_back(*answer.fences);
+  const bool is_first = answer.next == commands::taken_message::then::begin_turn && !what.again;
+  if (is_first) { // its rows are known once they are part of the transaction
+    absorb(now);
+    answer.first = first_turn_in_batch(what.turn, rows_before, is_on_disk);
+  }
   if (at_once) at_once(answer);
-  absorb(now);
+  if (!is_first) absorb(now);
   transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) mutable {
     if (answer.next == commands::taken_message::then::stop) answer.answer->durable = durable;
     if (done) done(std::move(answer));

@@ -2,6 +2,7 @@
 // cancel is accepted here by the same code as that of `order_cancel`, and fenced with it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,14 @@ struct answering_agent {
   std::string kind_data;
 };
 
+/// The first turn of a scope as it was created, which needs not be on disk yet.
+struct first_turn {
+  records::operation_record row;
+  records::message_record message;
+  /// All other messages of the scope are on disk, so its conversation can be read while these two are on their way.
+  bool rest_is_on_disk = false;
+};
+
 struct taken_message {
   outcome<turns::message_answer> answer;
   /// `begin_turn`: its turn is the first of its scope; `queue_turn`: it waits. `stop`: a cancel was accepted or joined.
@@ -31,7 +40,8 @@ struct taken_message {
     operation_id call;
     human_answer given;
   };
-  std::optional<given_answer> answered = {}; ///< the message is this answer to an agent's question
+  std::optional<given_answer> answered = {};    ///< the message is this answer to an agent's question
+  std::shared_ptr<const first_turn> first = {}; ///< with `begin_turn`, unless the exchange is asked again
 };
 
 /// An exchange is asked again by a change of its conversation.
