@@ -224,3 +224,28 @@ TEST_CASE("the newest edit of a message stands for it, another message with a lo
   CHECK(with_newest_edit(store, scope_path(), "7").value()->text == "third");
   CHECK(store.read == 0); // no page of the conversation
 }
+
+TEST_CASE("a turn whose message is not on disk yet reads what one reads whose message is there", "[history]") {
+  conversation_store store;
+  reading_limits limits;
+  SECTION("the whole conversation") {}
+  SECTION("its newest part and its beginning") { limits.messages = 4, limits.from_start = 2, limits.page = 3; }
+  SECTION("what a summary does not stand for") {
+    store.answered(store.add_question("summarised"), "gone");
+    conversation_summary summary;
+    summary.up_to = 2;
+    summary.text = "something was asked";
+    store.summarised(summary);
+  }
+  for (int i = 0; i < 5; ++i) store.answered(store.add_question("q" + std::to_string(i)), "a" + std::to_string(i));
+  const auto own = store.add_question("own");
+  const auto whole = read_history(store, scope_path(), own, limits);
+  const auto beside = read_history_behind(store, store.all.back().message, limits); // its commit came meanwhile
+  const auto message = store.all.back().message;
+  store.all.pop_back();
+  const auto before = read_history_behind(store, message, limits);
+  REQUIRE((whole && beside && before));
+  CHECK(before->kept == whole->kept);
+  CHECK(beside->kept == whole->kept);
+  CHECK(before->gap_behind == whole->gap_behind);
+}

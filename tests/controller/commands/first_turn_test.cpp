@@ -1,0 +1,120 @@
+// The first turn of a scope: it may begin before its message is on disk if the rest of its conversation is there.
+#include <catch2/catch.hpp>
+
+#include "tests/controller/commands/commands_world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using quell::controller::core_tests::commands_world;
+using next_step = commands::taken_message::then;
+using first_turn = std::shared_ptr<const commands::first_turn>;
+
+namespace {
+
+struct first_turn_world : commands_world {
+  static commands::take_message message(const std::string& scope, const std::string& text = "hi") {
+    commands::take_message what;
+    what.order.by = admin();
+    what.order.scope = *scope_path::parse(scope);
+    what.order.text = text;
+    what.order.author.id = "ada";
+    what.agent = commands::answering_agent{"main", milliseconds{0}, R"({"agent":"main"})"};
+    what.message = message_id::fresh();
+    what.turn = operation_id::fresh();
+    what.cancel = cancel_id::fresh();
+    return what;
+  }
+  /// What is known of its turn at once. Nothing is written.
+  first_turn first_of(const commands::take_message& what) {
+    auto seen = std::make_shared<first_turn>();
+    c->execute({what, {}, [seen](const commands::taken_message& taken) { *seen = taken.first; }}, now);
+    return *seen;
+  }
+  /// Stops what runs in a scope: the message is part of its conversation, and no turn.
+  void stop(const std::string& scope) {
+    REQUIRE(done(task(scope)));
+    auto word = message(scope, "stop");
+    word.word = "stop";
+    give(std::move(word));
+  }
+  void keep(const std::string& scope) {
+    commands::keep_message what;
+    what.message.id = message_id::fresh();
+    what.message.scope = *scope_path::parse(scope);
+    give(std::move(what));
+  }
+};
+
+} // namespace
+
+TEST_CASE("the first turn of a scope is known before it is on disk, as it will be there", "[turns]") {
+  first_turn_world w;
+  const auto what = w.message("a/b");
+  const auto first = w.first_of(what);
+  REQUIRE(first);
+  CHECK(first->rest_is_on_disk);
+  w.c->end_burst(w.now);
+  const auto& batch = w.edges.batches.back();
+  bool has_row = false, has_message = false;
+  for (const auto& e : batch) {
+    if (const auto* row = std::get_if<records::put_operation>(&e)) {
+      has_row = true;
+      CHECK(first->row == *row->record);
+      CHECK(first->row.id == what.turn);
+    }
+    if (const auto* message = std::get_if<records::put_message>(&e)) {
+      has_message = true;
+      CHECK(first->message == message->record);
+      CHECK(first->message.turn == what.turn);
+    }
+  }
+  CHECK((has_row && has_message));
+  CHECK_FALSE(w.first_of(w.message("a/b"))); // it waits behind the first
+}
+
+TEST_CASE("a turn waits for the messages of its scope that are on their way to the disk, and for no others",
+          "[turns]") {
+  first_turn_world w;
+  SECTION("in a transaction that is being written") { w.stop("a"); }
+  SECTION("in the same transaction") { w.keep("a"); }
+  const auto other = w.first_of(w.message("b"));
+  REQUIRE(other);
+  CHECK(other->rest_is_on_disk);
+  const auto below = w.first_of(w.message("a/b"));
+  REQUIRE(below);
+  CHECK(below->rest_is_on_disk);
+  const auto same = w.first_of(w.message("a"));
+  REQUIRE(same);
+  CHECK_FALSE(same->rest_is_on_disk);
+}
+
+TEST_CASE("once they are there, it waits no more", "[turns]") {
+  first_turn_world w;
+  w.stop("a");
+  w.c->end_burst(w.now);
+  w.commit();
+  const auto same = w.first_of(w.message("a"));
+  REQUIRE(same);
+  CHECK(same->rest_is_on_disk);
+}
+
+TEST_CASE("a turn waits for changes of conversations that name no scope", "[turns]") {
+  first_turn_world w;
+  commands::rewrite_history change;
+  change.discarded = {operation_id::fresh()};
+  w.give(std::move(change));
+  SECTION("in the same transaction") {}
+  SECTION("in one that is being written") { w.c->end_burst(w.now); }
+  const auto first = w.first_of(w.message("a"));
+  REQUIRE(first);
+  CHECK_FALSE(first->rest_is_on_disk);
+}
+
+TEST_CASE("a turn waits while the disk has refused a stop of its scope", "[turns]") {
+  first_turn_world w;
+  w.stop("a");
+  w.refuse(w.edges.tickets);
+  const auto same = w.first_of(w.message("a"));
+  REQUIRE(same);
+  CHECK_FALSE(same->rest_is_on_disk);
+}
