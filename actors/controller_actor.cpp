@@ -26,8 +26,9 @@ struct controller_state {
 using controller_pointer = actors::controller_actor::stateful_pointer<controller_state>;
 
 constexpr std::chrono::milliseconds longest_sleep{1000};
-/// For the order that follows another one at once; several times what that takes between two threads.
-constexpr std::chrono::milliseconds wait_for_more{1};
+/// For the order that follows another one at once: far more than that takes between two threads, so that the timer is
+/// not due while they work. Each other order, frame or question ends the waiting, and nobody outside waits for it.
+constexpr std::chrono::milliseconds wait_for_more{20};
 
 /// Arms the timer for `next` (at most one second ahead). Timers cannot be cancelled, so the generation identifies an
 /// outdated one.

@@ -134,11 +134,13 @@ class actor_mcp_host final : public mcp_host {
 
   void tools(std::vector<std::string> servers, mcp_user user, std::function<void(offered_tools)> done) override {
     if (servers.empty()) return done({});
+    has_users_ = true;
     offered_tools none;
     none.note = "the tools of MCP servers are not known now, because asking for them failed";
     send(gather_tools{std::move(servers), std::move(user), sure<offered_tools>(std::move(done), std::move(none))});
   }
   void when_ready(std::string name, operation_id agent, reach_to why, when_known done) override {
+    has_users_ = true;
     reach_server what{std::move(name), agent,
                       sure<std::shared_ptr<integrations::mcp_server>, const std::string&>(
                           std::move(done), nullptr, "the start of this server failed")};
@@ -147,7 +149,9 @@ class actor_mcp_host final : public mcp_host {
     else
       send(std::move(what));
   }
-  void user_over(operation_id agent) override { send(mcp_user_over{agent}); }
+  void user_over(operation_id agent) override {
+    if (has_users_) send(mcp_user_over{agent});
+  }
   void read_cards() override { send(actors::read_cards{}); }
   void end() override {
     is_over_->store(true);
@@ -168,6 +172,7 @@ class actor_mcp_host final : public mcp_host {
         std::function<void(Args...)>([held](Args... args) { held->answer(std::forward<Args>(args)...); }));
   }
 
+  std::atomic<bool> has_users_{false}; ///< some agent has asked for a server, so the end of one can matter
   const std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
   const std::shared_ptr<servers_left> left_ = std::make_shared<servers_left>();
   const std::shared_ptr<mcp_troubles> troubles_ = std::make_shared<mcp_troubles>();

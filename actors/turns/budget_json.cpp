@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/json_text.hpp"
+#include "controller/json/json_writer.hpp"
 
 namespace quell::controller::turns {
 
@@ -32,10 +33,12 @@ costs::tree_limits tighter(const costs::tree_limits& one, const costs::tree_limi
 }
 
 std::string budget_text(const costs::tree_limits& limits) {
-  const auto or_null = [](std::uint64_t n) { return n > 0 ? json(n) : json(); };
-  return json_text({{"max_cost", limits.cost_nanos > 0 ? json(static_cast<double>(limits.cost_nanos) / 1e9) : json()},
-                    {"max_tokens", or_null(limits.tokens)},
-                    {"model_calls", or_null(limits.model_calls)}});
+  const auto or_null = [](std::uint64_t n) { return n > 0 ? std::optional(n) : std::nullopt; };
+  http::json_writer to;
+  to.open_object();
+  to.raw_field("max_cost", limits.cost_nanos > 0 ? json_text(static_cast<double>(limits.cost_nanos) / 1e9) : "null");
+  to.field("max_tokens", or_null(limits.tokens)).field("model_calls", or_null(limits.model_calls)).close_object();
+  return to.take();
 }
 
 std::optional<costs::tree_limits> budget_of(const std::string& block) {

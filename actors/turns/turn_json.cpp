@@ -6,12 +6,14 @@
 
 #include "actors/turns/json_text.hpp"
 #include "actors/turns/result_json.hpp"
+#include "controller/json/json_writer.hpp"
 #include "protocol/json_nesting.hpp"
 
 namespace quell::controller::turns {
 
 namespace {
 
+using http::json_writer;
 using nlohmann::json;
 
 constexpr std::size_t most_reported_bytes = 64 << 10; ///< of a result in an event
@@ -42,6 +44,34 @@ json usage_json(const model_usage& u) {
   if (u.cost_nanos > 0) usage["cost"] = static_cast<double>(u.cost_nanos) / 1e9;
   if (u.estimated) usage["estimated"] = true;
   return usage;
+}
+
+/// The texts of every turn are written front to back, with their members in alphabetical order, as `json_text` does.
+void write_usage(json_writer& to, const model_usage& u) {
+  to.key("usage").open_object();
+  if (u.cache_written_tokens > 0) to.field("cache_written_tokens", u.cache_written_tokens);
+  to.field("cached_input_tokens", u.cached_input_tokens);
+  if (u.cost_nanos > 0) to.raw_field("cost", json_text(static_cast<double>(u.cost_nanos) / 1e9));
+  if (u.estimated) to.field("estimated", true);
+  to.field("input_tokens", u.input_tokens).field("output_tokens", u.output_tokens).close_object();
+}
+
+std::string used_text(const char* by, const std::string& id, const std::string& model, const model_usage& usage) {
+  json_writer to;
+  const bool is_first = std::string_view(by) < "model";
+  to.open_object();
+  if (is_first) to.field(by, id);
+  to.field("model", model);
+  if (!is_first) to.field(by, id);
+  write_usage(to, usage);
+  to.close_object();
+  return to.take();
+}
+
+std::string delta_text(std::uint64_t offset, const std::string& text) {
+  json_writer to;
+  to.open_object().field("offset", offset).field("text", text).close_object();
+  return to.take();
 }
 
 event_text noted(const model_events::queued& what) {
@@ -84,17 +114,15 @@ event_text model_noted(const actors::model_note& what) {
 }
 
 event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage) {
-  return {event_type::model_usage,
-          json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
+  return {event_type::model_usage, used_text("operation", call.text(), model, usage)};
 }
 
 event_text model_used(const cancel_id& stop, const std::string& model, const model_usage& usage) {
-  return {event_type::model_usage,
-          json_text({{"cancel", stop.text()}, {"model", model}, {"usage", usage_json(usage)}})};
+  return {event_type::model_usage, used_text("cancel", stop.text(), model, usage)};
 }
 
 event_text thinking_event(std::uint64_t offset, const std::string& text) {
-  return {event_type::thinking_delta, json_text({{"offset", offset}, {"text", text}})};
+  return {event_type::thinking_delta, delta_text(offset, text)};
 }
 
 const char* name_of_reason(actors::abort_reason r) {
@@ -105,11 +133,13 @@ const char* name_of_reason(actors::abort_reason r) {
 
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
                        const std::string& context, const std::string& budget) {
-  json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
-  if (by_chat) block["by_chat"] = true;
-  if (!context.empty()) block["context"] = context;
-  if (!budget.empty()) block["budget"] = json_or_text(budget);
-  return json_text(block);
+  json_writer to;
+  to.open_object().field("agent", agent);
+  if (!budget.empty()) to.raw_field("budget", budget);
+  if (by_chat) to.field("by_chat", true);
+  if (!context.empty()) to.field("context", context);
+  to.field("message", message).field("model", model).close_object();
+  return to.take();
 }
 
 std::string context_of(const std::string& block) {
@@ -141,13 +171,15 @@ bool is_by_chat(const std::string& block) {
 }
 
 std::string with_account(const std::string& block, const std::string& account) {
+  if (account.empty()) return block;
   json read = json::parse(block, nullptr, false);
-  if (!read.is_object() || account.empty()) return block;
+  if (!read.is_object()) return block;
   read["account"] = account;
   return json_text(read);
 }
 
 std::string account_in(const std::string& block) {
+  if (!may_hold(block, R"("account")")) return {};
   const json read = json::parse(block, nullptr, false);
   const auto at = read.is_object() ? read.find("account") : read.end();
   return read.is_object() && at != read.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -164,9 +196,13 @@ std::string call_block(const tool_call& call, bool is_exclusive, milliseconds ti
 
 std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls,
                         std::optional<model_events::stop> stop_reason) {
-  json result = {{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}};
-  if (stop_reason) result["stop_reason"] = name_of_stop(*stop_reason);
-  return json_text(result);
+  json_writer to;
+  to.open_object();
+  if (stop_reason) to.field("stop_reason", std::string(name_of_stop(*stop_reason)));
+  to.field("text", text).field("tool_calls", tool_calls);
+  write_usage(to, usage);
+  to.close_object();
+  return to.take();
 }
 
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
@@ -201,7 +237,7 @@ event_text turn_resumed(std::uint64_t offset) { return {event_type::turn_resumed
 bool counts_resumes(const std::string& result) { return result.starts_with(R"({"resumes":)"); }
 
 event_text text_event(std::uint64_t offset, const std::string& text) {
-  return {event_type::text_delta, json_text({{"offset", offset}, {"text", text}})};
+  return {event_type::text_delta, delta_text(offset, text)};
 }
 
 event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
@@ -307,7 +343,11 @@ std::string shown_call_block(const std::string& block, const std::string& result
 }
 
 std::string completed_data(const actors::turn_effects::end& how) {
-  return json_text({{"text", how.text}, {"usage", usage_json(how.usage)}, {"stop_reason", name_of_stop(how.why)}});
+  json_writer to;
+  to.open_object().field("stop_reason", std::string(name_of_stop(how.why))).field("text", how.text);
+  write_usage(to, how.usage);
+  to.close_object();
+  return to.take();
 }
 
 } // namespace quell::controller::turns

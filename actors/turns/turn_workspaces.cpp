@@ -43,6 +43,7 @@ std::string turn_workspaces::key_of(workspace_mode mode) const {
 
 std::shared_ptr<workspace_placer> turn_workspaces::placer(const agent_settings& agent) {
   if (agent.mode == workspace_mode::shared || !runtime_->workspaces || !runtime_->core.ask_fleet) return nullptr;
+  if (agent.mode == workspace_mode::per_turn) runtime_->workspaces->expect_of_turns();
   return std::make_shared<workspace_placer>(shared_from_this(), agent);
 }
 
@@ -141,7 +142,7 @@ void turn_workspaces::change(workspace_mode mode, const std::function<void(works
 }
 
 void turn_workspaces::over() {
-  if (!runtime_->workspaces) return;
+  if (!runtime_->workspaces || !runtime_->workspaces->has_of_turns()) return;
   runtime_->background_reads->run([self = shared_from_this()](store_reader&) {
     const auto row = self->runtime_->workspaces->find(key_of_turn(self->turn_.text()));
     if (row) remove_workspace_of_turn(self->runtime_, *row);

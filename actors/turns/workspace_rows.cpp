@@ -69,6 +69,7 @@ result<std::shared_ptr<workspace_rows>> workspace_rows::open(const std::string& 
     return failure(error_code::storage_unavailable, rows->directory_ + " cannot be made: " + error.message());
   for (const auto& e : std::filesystem::directory_iterator(rows->directory_, error))
     if (is_row(e)) rows->files_.insert(e.path().filename().string());
+  rows->has_of_turns_ = !rows->files_.empty(); // of an earlier life
   if (error) return failure(error_code::storage_unavailable, rows->directory_ + " cannot be read: " + error.message());
   return rows;
 }

@@ -2,6 +2,7 @@
 // first task of the workspace is created. So a restart knows it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,10 +42,15 @@ class workspace_rows {
   void drop(const std::string& key);
   std::vector<workspace_row> all() const;
 
+  /// A turn may get a workspace of its own. Before that a turn's end need not look for one.
+  void expect_of_turns() { has_of_turns_ = true; }
+  bool has_of_turns() const { return has_of_turns_; }
+
  private:
   std::string path_of(const std::string& file) const;
 
   std::string directory_;
+  std::atomic<bool> has_of_turns_{false}; ///< perhaps
   mutable std::mutex guard_;
   std::unordered_set<std::string> files_;     ///< those in the directory, so that a key without one asks no disk
   std::map<std::string, workspace_row> kept_; ///< without a directory
