@@ -2,9 +2,11 @@
 #include "worker/bulk_loop.hpp"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,6 +32,8 @@ constexpr std::uint64_t token_of(event_source s, std::uint64_t serial) {
 }
 
 constexpr std::size_t most_outgoing = 100'000;
+constexpr auto longest_rest = 50ms; ///< while tasks that were killed die
+constexpr auto look_while_resting = 4ms;
 
 struct finish_command {
   operation_id operation;
@@ -45,6 +49,9 @@ struct resize_command {
   std::uint16_t rows;
   std::uint16_t columns;
 };
+struct deaths_command {
+  std::size_t tasks;
+};
 struct session_command {
   std::optional<session_id> session;
 };
@@ -53,7 +60,7 @@ struct keys_command {
   std::string controller;
 };
 using command = std::variant<keys_command, task_streams, finish_command, forget_command, hang_up_command,
-                             resize_command, session_command>;
+                             resize_command, deaths_command, session_command>;
 
 void raise(int fd) {
   const std::uint64_t one = 1;
@@ -105,6 +112,7 @@ class epoll_bulk_loop final : public bulk_loop {
   void finish(const operation_id& operation) override { post(finish_command{operation}); }
   void forget(const operation_id& operation) override { post(forget_command{operation}); }
   void hang_up(const operation_id& operation) override { post(hang_up_command{operation}); }
+  void expect_deaths(std::size_t tasks) override { post(deaths_command{tasks}); }
   void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) override {
     post(resize_command{operation, rows, columns});
   }
@@ -145,6 +153,7 @@ class epoll_bulk_loop final : public bulk_loop {
   void run(const std::stop_token& stop) {
     std::vector<epoll_event> events(256);
     while (!stop.stop_requested()) {
+      rest();
       const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout());
       const boot_time at = boot_now();
       for (int i = 0; i < n; ++i) dispatch(events[static_cast<std::size_t>(i)], at);
@@ -155,6 +164,18 @@ class epoll_bulk_loop final : public bulk_loop {
       watch_silence();
       answer_flush();
     }
+  }
+
+  /// Each process that dies closes its streams. While many die, that alone wakes this thread only now and then: it
+  /// would take the processor from those that are still dying.
+  void rest() {
+    if (deaths_ == 0) return;
+    if (boot_now() >= rest_until_) {
+      deaths_ = 0;
+      return;
+    }
+    std::array<pollfd, 2> fds{{{wake_.get(), POLLIN, 0}, {socket_->descriptor(), POLLIN, 0}}};
+    (void)::poll(fds.data(), fds.size(), static_cast<int>(look_while_resting.count()));
   }
 
   void dispatch(const epoll_event& event, boot_time at) {
@@ -194,6 +215,7 @@ class epoll_bulk_loop final : public bulk_loop {
       } else if (const auto* f = std::get_if<finish_command>(&c)) {
         relay_->gate().task_ends(f->operation);
         done.push_back({f->operation, io_.finish(f->operation, boot_now())});
+        if (deaths_ > 0) --deaths_;
       } else if (const auto* g = std::get_if<forget_command>(&c)) {
         relay_->gate().task_ends(g->operation);
         io_.forget(g->operation);
@@ -201,7 +223,10 @@ class epoll_bulk_loop final : public bulk_loop {
         io_.hang_up(h->operation);
       else if (const auto* r = std::get_if<resize_command>(&c))
         io_.resize(r->operation, r->rows, r->columns);
-      else if (const auto* s = std::get_if<session_command>(&c))
+      else if (const auto* d = std::get_if<deaths_command>(&c)) {
+        deaths_ = d->tasks;
+        rest_until_ = boot_now() + longest_rest;
+      } else if (const auto* s = std::get_if<session_command>(&c))
         session(s->session);
       else if (const auto* k = std::get_if<keys_command>(&c))
         use_now(*k);
@@ -343,6 +368,8 @@ class epoll_bulk_loop final : public bulk_loop {
   task_io io_;
   std::optional<session_id> session_;
   bool linked_ = false;
+  std::size_t deaths_ = 0; ///< that are expected until `rest_until_`
+  boot_time rest_until_{};
   std::uint64_t connections_ = 0;
   std::deque<std::string> outgoing_;
 

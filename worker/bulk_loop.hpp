@@ -42,6 +42,9 @@ class bulk_loop {
   /// The task never began and can begin elsewhere: its streams are dropped without a report.
   virtual void forget(const operation_id& operation) = 0;
   virtual void hang_up(const operation_id& operation) = 0;
+  /// So many tasks were just killed: for up to 50 ms, until as many have finished, their streams are looked at every
+  /// few milliseconds instead of at each death.
+  virtual void expect_deaths(std::size_t tasks) = 0;
   virtual void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) = 0;
   /// A control session is open: (re)connect, send the bulk hello, resend everything that is unacknowledged.
   virtual void session_opened(const session_id& session) = 0;

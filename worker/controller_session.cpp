@@ -42,8 +42,10 @@ void controller_session::tell(wire::message body, boot_time now) {
   const auto before = std::exchange(last_message_at_, now);
   if (phase_ == phase::open) {
     const auto number = sender_.push(body, now);
-    const bool can_wait = std::holds_alternative<wire::task_started>(body);
-    queue(number, std::move(body), can_wait ? before + timing_.longest_company : boot_time{});
+    boot_time at{};
+    if (std::holds_alternative<wire::task_started>(body)) at = before + timing_.longest_company;
+    if (std::holds_alternative<wire::task_stopping>(body)) at = now + timing_.longest_company_of_stops;
+    queue(number, std::move(body), at);
   } else {
     sender_.push(std::move(body), now); // sent with the welcome
   }

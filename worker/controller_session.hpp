@@ -30,7 +30,8 @@ class controller_session {
     std::chrono::milliseconds first_backoff{100};
     std::chrono::milliseconds longest_backoff{2000};
     int missed_beats = 3;
-    std::chrono::milliseconds longest_company{5}; ///< that a `task_started` waits for another frame
+    std::chrono::milliseconds longest_company{5};           ///< that a `task_started` waits for another frame
+    std::chrono::milliseconds longest_company_of_stops{20}; ///< that a `task_stopping` does
   };
   enum class phase : std::uint8_t { apart, greeting, open };
   /// The reason why the worker must not continue at all.
@@ -63,6 +64,7 @@ class controller_session {
   /// When what is queued must be sent at the latest; a past instant: now. Nullopt: nothing is queued. Most frames leave
   /// at once. A `task_started` that comes shortly after another message may wait a few milliseconds for the next frame
   /// or acknowledgement, so that a short task costs one sending instead of two; nothing waits behind it.
+  /// A `task_stopping` waits for the end of its task, which is near, or for any other frame.
   std::optional<boot_time> due() const;
   /// The next frame to send, with the newest acknowledgement. `sent` removes it.
   const wire::envelope* next_frame();

@@ -28,6 +28,7 @@ using phase = controller_session::phase;
 
 constexpr std::size_t frames_per_turn = 1000;
 constexpr std::size_t spawns_per_turn = 16;
+constexpr std::size_t many_deaths = 4;
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -232,6 +233,7 @@ void session_loop::hear_signals() {
 
 /// Performs effects in order; effects that they cause are appended and performed in the same call.
 void session_loop::perform(effects& list) {
+  std::size_t killed = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     effect e = std::move(list[i]);
     if (auto* t = std::get_if<tell>(&e)) {
@@ -242,6 +244,7 @@ void session_loop::perform(effects& list) {
       spawn(std::move(s->order));
     } else if (const auto* x = std::get_if<stop_request>(&e)) {
       guardian_->stop(*x);
+      if (x->kill_at <= boot_now()) ++killed;
     } else if (const auto* h = std::get_if<hang_up>(&e)) {
       bulk_->hang_up(h->operation);
     } else if (const auto* f = std::get_if<finish_output>(&e)) {
@@ -252,6 +255,7 @@ void session_loop::perform(effects& list) {
       bulk_->resize(r->operation, r->rows, r->columns);
     }
   }
+  if (killed >= many_deaths) bulk_->expect_deaths(killed);
 }
 
 /// The requested directory; otherwise the caller's own, if the caller is on this host and it exists; otherwise the

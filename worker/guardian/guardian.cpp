@@ -171,11 +171,12 @@ void guardian::reap_children() {
     hear_keeper(serial); // its last report is still in the channel
     keeper_ended(*tasks_.at(serial), status);
   }
+  finish_reaped();
   if (orphans_) kill_orphans();
 }
 
 void guardian::arm_clock() {
-  std::int64_t next = std::min({lease_check_at_, orphans_at_, tidy_at_});
+  std::int64_t next = std::min({lease_check_at_, orphans_at_, tidy_at_, finish_by_});
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   if (next == clock_set_to_) return;
   clock_set_to_ = next;
@@ -195,6 +196,7 @@ void guardian::clock_rang() {
   const auto now = boot_now().ns;
   if (lease_check_at_ <= now && !more_to_hear_) check_leases();
   if (orphans_at_ <= now) kill_orphans();
+  if (finish_by_ <= now) finish_reaped();
   if (tidy_at_ <= now) tidy();
   std::vector<std::uint64_t> due;
   for (auto at = timers_.begin(); at != timers_.end() && at->first <= now; ++at) due.push_back(at->second);

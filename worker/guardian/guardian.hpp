@@ -54,6 +54,7 @@ struct guarded_task {
   bool look = false;
   force sent = force::nothing;
   std::int64_t signal_at = never, kill_at = never, retry_at = never, say_at = never, poke_keeper_at = never;
+  std::int64_t killed_at = never;
   std::int64_t pause_ns = 0;
   std::int64_t armed_at = never; ///< its entry in the timer queue
 
@@ -109,6 +110,9 @@ class guardian {
   void schedule(guarded_task& task);
   void check_leases();
   void keeper_ended(guarded_task& task, int wait_status);
+  /// Finishes the killed tasks whose keepers were reaped: together, once none of those that were killed with them is
+  /// still dying, or a little later. Until then everything that is done for the dead only delays the dying.
+  void finish_reaped();
   /// Reports and forgets the task if every layer of its containment is empty.
   bool try_finish(guarded_task& task);
   void kill_orphans();
@@ -152,8 +156,10 @@ class guardian {
   std::deque<std::string> unsent_;
   bool worker_here_ = true, waiting_to_send_ = false, orphans_ = false;
   std::int64_t orphans_at_ = guarded_task::never;
+  std::vector<std::uint64_t> reaped_; ///< killed tasks that `finish_reaped` finishes
+  std::int64_t finish_by_ = guarded_task::never;
   std::deque<std::pair<std::string, task_limits>> limits_to_take_back_;
-  std::int64_t tidy_at_ = guarded_task::never;
+  std::int64_t tidy_at_ = guarded_task::never, tidy_by_ = guarded_task::never;
   std::vector<char*> argv_, envp_;
   std::string name_;
 };

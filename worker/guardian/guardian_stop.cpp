@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "protocol/lease.hpp"
 #include "worker/guardian/guardian.hpp"
@@ -19,8 +20,12 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t never = guarded_task::never;
-/// Of a stop of many tasks all are dead by then. A start that comes sooner gets a fresh directory.
+/// After the last end: of a stop of many tasks all are dead by then. A start that comes sooner gets a fresh directory.
 constexpr std::int64_t tidy_pause = 20 * ms;
+constexpr std::int64_t longest_tidy_pause = 200 * ms;
+/// A task that was killed can wait so long for the deaths of the others that were killed less than `dying_time` ago.
+constexpr std::int64_t longest_company = 20 * ms;
+constexpr std::int64_t dying_time = 500 * ms;
 
 std::string setup_failure(const keeper_report& known, const std::string& directory) {
   const auto why = errno_text(known.error);
@@ -85,12 +90,12 @@ void guardian::hold_mounts(guarded_task& task) const {
 }
 
 void guardian::signal_task(guarded_task& task) {
-  hold_mounts(task);
+  if (task.keeper > 0 && !uses_pidns()) ::kill(task.keeper, SIGCONT); // a task of the same user can have stopped it
+  order_keeper(task, {keeper_command::what::signal, task.stop_signal});
   task.signalled = true;
   task.signal_at = never;
   task.sent = guarded_task::force::signalled;
-  if (task.keeper > 0 && !uses_pidns()) ::kill(task.keeper, SIGCONT); // a task of the same user can have stopped it
-  order_keeper(task, {keeper_command::what::signal, task.stop_signal});
+  hold_mounts(task); // a task takes longer to end than this does
 }
 
 void guardian::kill_task(guarded_task& task) {
@@ -100,7 +105,10 @@ void guardian::kill_task(guarded_task& task) {
   task.signal_at = task.kill_at = never;
   task.sent = guarded_task::force::killed;
   task.say_at = now + 1000 * ms;
-  task.pause_ns = 10 * ms;
+  task.killed_at = now;
+  // Nobody can be born in a killed cgroup or in a namespace whose init is dying, so a repeat is a precaution there. It
+  // must not come while many are still dying.
+  task.pause_ns = (uses_pidns() ? 40 : 10) * ms;
   hold_mounts(task);
   kill_round(task, now);
   schedule(task);
@@ -188,7 +196,26 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
     if (!task.killing) return kill_task(task);
   }
   if (task.pause_ns == 0) task.pause_ns = 10 * ms;
+  if (task.killing && !task.keeper_failed) {
+    if (reaped_.empty()) finish_by_ = boot_now().ns + longest_company;
+    reaped_.push_back(task.serial);
+    task.retry_at = never;
+    return schedule(task);
+  }
   if (!try_finish(task)) schedule(task);
+}
+
+void guardian::finish_reaped() {
+  if (reaped_.empty()) return;
+  const auto now = boot_now().ns;
+  const auto is_dying = [&](const auto& entry) {
+    const guarded_task& task = *entry.second;
+    return task.killing && task.keeper > 0 && now < task.killed_at + dying_time;
+  };
+  if (now < finish_by_ && std::any_of(tasks_.begin(), tasks_.end(), is_dying)) return;
+  finish_by_ = never;
+  for (const auto serial : std::exchange(reaped_, {}))
+    if (auto at = tasks_.find(serial); at != tasks_.end() && !try_finish(*at->second)) schedule(*at->second);
 }
 
 bool guardian::try_finish(guarded_task& task) {
@@ -236,7 +263,11 @@ bool guardian::try_finish(guarded_task& task) {
     say(ended);
   }
   mounts_.add(std::move(task.mounts));
-  if (tidy_at_ == never && (!mounts_.empty() || !limits_to_take_back_.empty())) tidy_at_ = boot_now().ns + tidy_pause;
+  if (!mounts_.empty() || !limits_to_take_back_.empty()) {
+    const auto now = boot_now().ns;
+    if (tidy_at_ == never) tidy_by_ = now + longest_tidy_pause;
+    tidy_at_ = std::min(now + tidy_pause, tidy_by_);
+  }
   if (task.armed_at != never) timers_.erase({task.armed_at, task.serial});
   by_operation_.erase(task.operation);
   tasks_.erase(task.serial);
