@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include "protocol/base64.hpp"
@@ -38,6 +41,19 @@ std::optional<std::string> bytes_of_digits(std::string_view text, std::string_vi
   return bytes;
 }
 
+using mac_context = std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)>;
+
+/// The library looks algorithms up under locks, so a thread keeps what it has found.
+mac_context hmac_context() {
+  static EVP_MAC* const found = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  mac_context made(found ? EVP_MAC_CTX_new(found) : nullptr, &EVP_MAC_CTX_free);
+  std::string digest = "SHA256";
+  const OSSL_PARAM with[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), digest.size()),
+                             OSSL_PARAM_construct_end()};
+  if (made && EVP_MAC_CTX_set_params(made.get(), with) != 1) made.reset();
+  return made;
+}
+
 } // namespace
 
 std::optional<std::string> from_base64url(std::string_view text) {
@@ -53,10 +69,15 @@ std::optional<std::string> from_base64(std::string_view text) {
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  thread_local const auto context = hmac_context();
+  // A key without bytes needs a pointer all the same: none means "the same key as before".
+  const char* const from = key.empty() ? "" : key.data();
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
-       bytes.size(), digest.data(), &size);
+  std::size_t size = 0;
+  if (!context || EVP_MAC_init(context.get(), reinterpret_cast<const unsigned char*>(from), key.size(), nullptr) != 1 ||
+      EVP_MAC_update(context.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) != 1 ||
+      EVP_MAC_final(context.get(), digest.data(), &size, digest.size()) != 1)
+    throw std::runtime_error("the library gives no HMAC with SHA-256");
   return {reinterpret_cast<const char*>(digest.data()), size};
 }
 

@@ -12,20 +12,43 @@ namespace quell::worker {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+long long changed_at(const struct stat& is) { return is.st_mtim.tv_sec * 1'000'000'000LL + is.st_mtim.tv_nsec; }
+
+/// A folder that has just changed can change again without a new time stamp: file systems count in ticks.
+bool is_settled(long long changed) {
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
+  return age > std::chrono::milliseconds(100);
+}
+
+} // namespace
+
 std::vector<std::string> announced_states::changed() {
   std::vector<std::string> found;
   look_into(state_marks_of_root, found);
+  look_for_users();
+  for (const auto& folder : folders_of_users_) look_into(folder, found);
+  return found;
+}
+
+void announced_states::look_for_users() {
+  struct stat now {};
+  if (::stat(runtime_directories, &now) < 0) return folders_of_users_.clear();
+  const auto changed = changed_at(now);
+  if (users_seen_ == changed) return;
+  folders_of_users_.clear();
   std::error_code error;
   for (const auto& user : fs::directory_iterator(runtime_directories, error))
-    look_into(user.path().string() + state_marks_below, found);
-  return found;
+    folders_of_users_.push_back(user.path().string() + state_marks_below);
+  users_seen_ = is_settled(changed) ? changed : 0;
 }
 
 void announced_states::look_into(const std::string& folder, std::vector<std::string>& found) {
   struct stat now {};
   if (::stat(folder.c_str(), &now) < 0) return;
   auto& seen = seen_folders_[folder];
-  const auto changed = now.st_mtim.tv_sec * 1'000'000'000LL + now.st_mtim.tv_nsec;
+  const auto changed = changed_at(now);
   if (seen == changed) return;
   bool all_there = true;
   std::size_t looked_at = 0;
@@ -45,9 +68,7 @@ void announced_states::look_into(const std::string& folder, std::vector<std::str
     }
     found.push_back(path);
   }
-  // A folder that has just changed can change again without a new time stamp: file systems count in ticks.
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
-  seen = age > std::chrono::milliseconds(100) && all_there ? changed : 0;
+  seen = is_settled(changed) && all_there ? changed : 0;
 }
 
 } // namespace quell::worker

@@ -16,7 +16,11 @@ class announced_states {
 
  private:
   void look_into(const std::string& folder, std::vector<std::string>& found);
+  /// Lists the users' runtime directories if one has come or gone.
+  void look_for_users();
 
+  std::vector<std::string> folders_of_users_;
+  long long users_seen_ = 0;                      ///< time of the last change of the directory of users, ns
   std::map<std::string, long long> seen_folders_; ///< time of their last change, ns
 };
 

@@ -10,6 +10,20 @@ namespace quell::worker {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+bool is_bare_acknowledgement(const wire::envelope& e) {
+  const auto* a = std::get_if<wire::acknowledge>(&e.body);
+  return e.number == 0 && a && !a->resend;
+}
+
+/// The controller decides nothing by the acknowledgement of these, and a report of the task follows soon.
+bool can_wait_for_its_acknowledgement(const wire::message& body) {
+  return std::holds_alternative<wire::start>(body) || std::holds_alternative<wire::results_stored>(body);
+}
+
+} // namespace
+
 void controller_session::greet(wire::hello hello, boot_time now) {
   phase_ = phase::greeting;
   held_by_another_ = false;
@@ -34,6 +48,7 @@ void controller_session::greet(wire::hello hello, boot_time now) {
 
 void controller_session::queue(std::uint64_t number, wire::message body, boot_time at) {
   due_ = outbox_.empty() ? at : std::min(due_, at);
+  if (outbox_.size() == 1 && is_bare_acknowledgement(outbox_.front())) outbox_.pop_front(); // this one carries it
   outbox_.push_back({id_, number, 0, std::move(body)});
 }
 
@@ -85,6 +100,8 @@ std::optional<wire::message> controller_session::receive(wire::envelope frame, b
       queue(0, wire::acknowledge{true});
       return std::nullopt;
     }
+    const auto by = can_wait_for_its_acknowledgement(frame.body) ? now + timing_.longest_company : boot_time{};
+    ack_by_ = delivered_ > ack_carried_ ? std::min(ack_by_, by) : by;
     delivered_ = frame.number;
     if (const auto* start = std::get_if<wire::start>(&frame.body))
       membership_.seq_seen = std::max(membership_.seq_seen, start->seq);
@@ -163,7 +180,8 @@ void controller_session::end(std::string why, boot_time now) {
 }
 
 void controller_session::acknowledge() {
-  if (phase_ == phase::open && receiver_.ack() > ack_carried_ && outbox_.empty()) queue(0, wire::acknowledge{false});
+  if (phase_ == phase::open && receiver_.ack() > ack_carried_ && outbox_.empty())
+    queue(0, wire::acknowledge{false}, ack_by_);
 }
 
 void controller_session::tick(boot_time now) {
@@ -199,7 +217,7 @@ boot_time controller_session::next_tick() const {
 
 std::optional<boot_time> controller_session::due() const {
   if (outbox_.empty()) return std::nullopt;
-  return receiver_.ack() > ack_carried_ ? boot_time{} : due_;
+  return receiver_.ack() > ack_carried_ ? std::min(due_, ack_by_) : due_;
 }
 
 const wire::envelope* controller_session::next_frame() {

@@ -30,8 +30,8 @@ class controller_session {
     std::chrono::milliseconds first_backoff{100};
     std::chrono::milliseconds longest_backoff{2000};
     int missed_beats = 3;
-    std::chrono::milliseconds longest_company{5};           ///< that a `task_started` waits for another frame
-    std::chrono::milliseconds longest_company_of_stops{20}; ///< that a `task_stopping` does
+    /// That a `task_started`, or the acknowledgement of a START, waits for another frame.
+    std::chrono::milliseconds longest_company{5};
   };
   enum class phase : std::uint8_t { apart, greeting, open };
   /// The reason why the worker must not continue at all.
@@ -53,7 +53,8 @@ class controller_session {
   void applied() { receiver_.applied(delivered_); }
   /// Numbers a message and queues it; dropped while apart.
   void tell(wire::message body, boot_time now);
-  /// Queues an unnumbered acknowledgement if no frame has carried the latest applied number yet.
+  /// Queues an unnumbered acknowledgement if no frame has carried the latest applied number yet. The next frame that is
+  /// queued takes its place.
   void acknowledge();
   /// Sends heartbeats, resends, gives up. Call at `next_tick` or more often.
   void tick(boot_time now);
@@ -62,9 +63,9 @@ class controller_session {
   void end(std::string why, boot_time now);
 
   /// When what is queued must be sent at the latest; a past instant: now. Nullopt: nothing is queued. Most frames leave
-  /// at once. A `task_started` that comes shortly after another message may wait a few milliseconds for the next frame
-  /// or acknowledgement, so that a short task costs one sending instead of two; nothing waits behind it.
-  /// A `task_stopping` waits for the end of its task, which is near, or for any other frame.
+  /// at once. A `task_started` that comes shortly after another message, and the acknowledgement of a START or of
+  /// stored results, may wait a few milliseconds for the next frame, so that a short task costs one sending instead of
+  /// three; nothing waits behind them.
   std::optional<boot_time> due() const;
   /// The next frame to send, with the newest acknowledgement. `sent` removes it.
   const wire::envelope* next_frame();
@@ -107,6 +108,7 @@ class controller_session {
   boot_time last_message_at_{};
   std::uint64_t delivered_ = 0;
   std::uint64_t ack_carried_ = 0;
+  boot_time ack_by_{}; ///< when what was delivered and not acknowledged must be, at the latest
   std::uint64_t beat_ = 0;
   std::chrono::milliseconds heartbeat_{1000};
   std::chrono::milliseconds backoff_{0};

@@ -71,12 +71,13 @@ void fleet_impl::flush_stored(member& m) {
   }
 }
 
-// One acknowledgement for a burst of frames; none if a frame of this transaction already carries it. Urgent: it means
-// only that the frames arrived here; the worker keeps results until they are stored.
+// One acknowledgement for a burst of frames; none if a frame of this transaction already carries it, or one that
+// follows soon will. Urgent: it means only that the frames arrived here; the worker keeps results until they are
+// stored.
 void fleet_impl::flush_acknowledgement(member& m) {
   if (!m.link) return;
   session& s = *m.link;
-  if (s.receiver.ack() <= s.reported_ack && !s.ack_again && !s.gap_seen) return;
+  if (!s.ack_due && !s.gap_seen) return;
   const bool resend = std::exchange(s.gap_seen, false);
   effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::acknowledge{resend})});
 }

@@ -79,7 +79,7 @@ void fleet_impl::numbered(member& m, const wire::envelope& e, moment now) {
   touch(m);
   switch (s.receiver.accept(e.number)) {
   case channel_receiver::verdict::duplicate:
-    s.ack_again = true;
+    s.ack_due = true; // its sender has not seen the ack
     return;
   case channel_receiver::verdict::gap:
     s.gap_seen = true;
@@ -88,6 +88,10 @@ void fleet_impl::numbered(member& m, const wire::envelope& e, moment now) {
     break;
   }
   s.receiver.applied(e.number);
+  // Another frame follows soon and carries the ack: `results_stored` for an end, a start's end or the answer to a
+  // heartbeat for a start. Should it come late, the worker repeats its frame after a second.
+  if (!std::holds_alternative<wire::task_started>(e.body) && !std::holds_alternative<wire::task_ended>(e.body))
+    s.ack_due = true;
   if (!report(m, e.body, now)) break_session(m, "a message that a worker does not send was numbered", now);
 }
 
@@ -148,7 +152,7 @@ void fleet_impl::farewell(member& m, moment now) {
 wire::envelope fleet_impl::envelope_for(member& m, std::uint64_t number, wire::message body) {
   session& s = *m.link;
   s.reported_ack = s.receiver.ack();
-  s.ack_again = false;
+  s.ack_due = false;
   return {s.id, number, s.reported_ack, std::move(body)};
 }
 

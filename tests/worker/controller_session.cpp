@@ -180,6 +180,47 @@ TEST_CASE("only what was applied is acknowledged, and only when nothing else car
   CHECK(f.sends().empty());
 }
 
+TEST_CASE("the acknowledgement of a start waits 5 ms for a frame that carries it", "[session]") {
+  session_fixture f;
+  f.joins();
+  f.hears(a_start());
+  f.session.applied();
+  f.session.acknowledge();
+  CHECK(f.session.due() == f.now + 5ms);
+  SECTION("a report takes its place") {
+    f.session.tell(wire::task_started{}, f.now);
+    CHECK(f.session.due() <= f.now);
+    const auto frames = f.sends();
+    REQUIRE(frames.size() == 1);
+    CHECK(std::holds_alternative<wire::task_started>(frames[0].body));
+    CHECK(frames[0].ack == 2);
+  }
+  SECTION("a report that waits itself does not make it wait longer") {
+    const auto before = f.now;
+    f.now = f.now + 1ms;
+    f.session.tell(wire::task_started{}, f.now); // the first one in a while
+    f.sends();
+    f.hears(wire::results_stored{});
+    f.session.applied();
+    f.session.acknowledge();
+    f.now = f.now + 3ms;
+    f.session.tell(wire::task_started{}, f.now);
+    CHECK(f.session.due() == before + 6ms);
+    CHECK(f.sends().size() == 1);
+  }
+  SECTION("that of a stop does not wait, and takes it along") {
+    f.hears(wire::stop{});
+    CHECK(f.session.due() <= f.now);
+    f.session.applied();
+    f.session.acknowledge();
+    const auto frames = f.sends();
+    REQUIRE(frames.size() == 1);
+    CHECK(frames[0].ack == 3);
+  }
+  f.session.acknowledge();
+  CHECK_FALSE(f.session.due());
+}
+
 TEST_CASE("an unacknowledged frame is sent again, at once when the controller saw a gap", "[session]") {
   session_fixture f;
   f.joins();

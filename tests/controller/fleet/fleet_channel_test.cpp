@@ -144,6 +144,32 @@ TEST_CASE("an acknowledgement rides on a frame of the same turn if there is one"
   CHECK(w.controller_ack == 1);
 }
 
+TEST_CASE("the acknowledgement of a start waits for another frame; that of a repeat or of another report does not") {
+  fleet_world c;
+  auto& w = c.worker_joins("w1");
+  c.says("w1", wire::task_started{}, ++w.sent);
+  c.settle();
+  CHECK(w.acknowledgements.empty());
+  CHECK(w.controller_ack == 0);
+  SECTION("the answer to a heartbeat carries it") {
+    c.beats("w1");
+    CHECK(w.acknowledgements.empty());
+    CHECK(w.controller_ack == 1);
+  }
+  SECTION("a repeat shows that nothing has") {
+    c.says("w1", wire::task_started{}, 1);
+    c.settle();
+    CHECK(w.acknowledgements.size() == 1);
+    CHECK(w.controller_ack == 1);
+  }
+  SECTION("a report that no frame answers") {
+    c.says("w1", wire::task_stopping{}, ++w.sent);
+    c.settle();
+    CHECK(w.acknowledgements.size() == 1);
+    CHECK(w.controller_ack == 2);
+  }
+}
+
 TEST_CASE("a message that no worker sends ends the session when numbered and is unread when not") {
   fleet_world c;
   auto& w = c.worker_joins("w1");
