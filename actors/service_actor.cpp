@@ -2,7 +2,6 @@
 // are answered after the commit.
 #include <caf/all.hpp>
 #include <mutex>
-#include <thread>
 
 #include "actors/controller_actor.hpp"
 #include "actors/posted_command.hpp"
@@ -54,8 +53,6 @@ class actor_service final : public service {
     give(commands::order_cancel{std::move(order), cancel_id::fresh(),
                                 what == may_target::anything ? target::anything : target::live_target},
          std::move(done), std::move(claim));
-    // A woken thread may have been given this thread's processor: the core goes first.
-    std::this_thread::yield();
   }
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
     give(commands::declare_dead{id, std::move(reason), std::move(by)}, std::move(done));

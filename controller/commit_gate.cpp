@@ -207,6 +207,18 @@ void commit_gate::submit_transaction() {
   gate_.push_back(std::exchange(transaction_, {}));
 }
 
+/// While the disk writes a cancel that comes alone, its first few operations are stopped: their signals leave with the
+/// fence, before its answer, and their rows follow in the next transaction.
+void commit_gate::stop_first_behind_fence(moment now) {
+  if (gate_.size() != 1 || gate_.front().fence.empty()) return;
+  sweeping_ = ledger_->step_briefly(now);
+  absorb(now);
+  dirty_ = false; // the end of the commit ends this transaction, too
+  auto& fence = gate_.front();
+  for (auto& s : std::exchange(transaction_.signals, {})) fence.signals.push_back(std::move(s));
+  for (auto& s : std::exchange(transaction_.owner_signals, {})) fence.owner_signals.push_back(std::move(s));
+}
+
 void commit_gate::committed(const records::commit_notice& notice, moment now) {
   now_ = now;
   requested_by_ = "the end of a commit";
@@ -258,10 +270,6 @@ void commit_gate::release(gated& g, moment now) {
   for (const auto& s : g.owner_signals) edges_.tell_owner(s);
   // After the frames: the callers of a stop wait for the frames.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
-  if (!g.fence.empty() && gate_.empty()) { // whoever works is told before whoever asked; of many only the first few
-    sweeping_ = ledger_->step_briefly(now);
-    absorb(now);
-  }
   for (auto& answer : g.answers) answer(durable);
   if (durable)
     for (const auto& event : g.events) edges_.publish(event);

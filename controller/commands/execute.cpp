@@ -173,8 +173,9 @@ void commit_gate::take(const commands::take_message& what, std::function<void(co
   });
   dirty_ = true;
   if (!fences) return;
-  sweeping_ = true;
+  const bool others_are_stopped = std::exchange(sweeping_, true);
   end_transaction(now);
+  if (!others_are_stopped) stop_first_behind_fence(now);
 }
 
 void commit_gate::cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done,
@@ -205,8 +206,9 @@ void commit_gate::cancel(const commands::order_cancel& what, std::function<void(
     }
     if (done) done(std::move(answer));
   });
-  sweeping_ = true;
+  const bool others_are_stopped = std::exchange(sweeping_, true);
   end_transaction(now);
+  if (!others_are_stopped) stop_first_behind_fence(now);
 }
 
 } // namespace quell::controller

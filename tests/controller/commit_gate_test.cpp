@@ -290,6 +290,38 @@ TEST_CASE("a stop is told when its cancel is on disk, and not only when the stop
   CHECK(w.edges.signalled.size() == all.size());
 }
 
+TEST_CASE("the first operations of a lone cancel are told with its fence and before its answer", "[core]") {
+  world w;
+  const int count = GENERATE(1, 100);
+  commands::create_operations many;
+  for (int i = 0; i < count; ++i) {
+    create_order o;
+    o.by.role = role::admin;
+    o.kind = kind::external;
+    o.scope = *scope_path::parse("a");
+    many.all.push_back({std::move(o), operation_id::fresh()});
+  }
+  w.c->execute({std::move(many), [](std::vector<outcome<created>>) {}}, w.now);
+  w.c->end_burst(w.now);
+  w.commit();
+  std::optional<std::size_t> signals_before_answer;
+  cancel_order o;
+  o.by_token.role = role::admin;
+  o.target = records::target_scope{*scope_path::parse("a")};
+  w.c->execute({commands::order_cancel{std::move(o), cancel_id::fresh()},
+                [&](const outcome<cancel_view>&) { signals_before_answer = w.edges.signalled.size(); }},
+               w.now);
+  const auto of_cancel = w.edges.tickets;
+  CHECK_FALSE(w.c->dirty()); // the rows of what is stopped wait for the end of this commit
+  CHECK(w.edges.signalled.empty());
+  CHECK_FALSE(signals_before_answer);
+  w.c->committed({of_cancel, {}}, w.now);
+  CHECK(signals_before_answer == static_cast<std::size_t>(std::min(count, 16)));
+  w.c->end_burst(w.now);
+  w.commit();
+  CHECK(w.edges.signalled.size() == static_cast<std::size_t>(count));
+}
+
 TEST_CASE("a forbidden move is named with its asker, and ends its operation, not the process", "[core]") {
   world w;
   w.worker_joins();
