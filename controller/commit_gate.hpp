@@ -164,6 +164,9 @@ class commit_gate {
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();
   void stop_first_behind_fence(moment now);
+  bool is_conversation_on_disk(const scope_path& scope) const;
+  std::shared_ptr<const commands::first_turn> first_turn_in_batch(const operation_id& turn, std::size_t from,
+                                                                  bool rest_is_on_disk) const;
   void note_stall(moment now);
   void release(gated& g, moment now);
   void defer_batch(gated& g);

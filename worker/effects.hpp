@@ -1,7 +1,9 @@
 // Actions that the task table requests: values that the session loop performs in order, at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <variant>
 #include <vector>
 
@@ -39,8 +41,16 @@ struct tell {
 using effect = std::variant<spawn_task, let_go, stop_request, hang_up, wire::resize, finish_output, look_at, tell>;
 using effects = std::vector<effect>;
 
-/// A stop that needs at most so many effects (two for a running task) is carried out before it is acknowledged; those
-/// of more tasks would keep the acknowledgement for as long as their signals take.
-constexpr std::size_t effects_before_acknowledgement = 4;
+/// Takes the signals of a stop that come before its acknowledgement: those of a few tasks. The signals of many would
+/// keep it too long. Reports follow it in any case.
+inline effects signals_before_acknowledgement(effects& list) {
+  constexpr std::size_t few = 4; // two for a running task: its signal and its report
+  if (list.size() > few) return {};
+  const auto reports =
+      std::find_if(list.begin(), list.end(), [](const effect& e) { return std::holds_alternative<tell>(e); });
+  effects signals(std::make_move_iterator(list.begin()), std::make_move_iterator(reports));
+  list.erase(list.begin(), reports);
+  return signals;
+}
 
 } // namespace quell::worker

@@ -189,11 +189,9 @@ void session_loop::apply(wire::message m) {
   } else if (const auto* s = std::get_if<wire::stop>(&m)) {
     table_.stop(*s, now(), list);
     session_.applied(); // nothing below the target starts here any more
-    if (list.size() <= effects_before_acknowledgement) {
-      perform(list);
-      list.clear();
-    }
-    session_.acknowledge(); // unless a report of the stop carries it
+    auto first = signals_before_acknowledgement(list);
+    perform(first);
+    session_.acknowledge();
     send();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);

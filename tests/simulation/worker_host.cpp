@@ -119,10 +119,8 @@ void worker_host::apply(wire::message m) {
     world_.note(world_.name(number_), [&] { return "applies stop " + std::to_string(s->seq); });
     world_.truth.stop_applied(number_, *s);
     session.applied();
-    if (list.size() <= effects_before_acknowledgement) {
-      perform(list);
-      list.clear();
-    }
+    auto first = signals_before_acknowledgement(list);
+    perform(first);
     session.acknowledge();
     send();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
