@@ -11,10 +11,17 @@ namespace quell::controller::http {
 
 inline constexpr milliseconds max_wait{60'000};
 
+/// The state in which a cancel is answered, and the longest wait for it.
+struct cancel_wait {
+  cancel_status status = cancel_status::fenced;
+  milliseconds longest{30'000};
+};
+
 struct cancel_request {
   cancel_order order; ///< without `by_token`, `via_channel` and `received`, which the handler sets
   cancel_status wait = cancel_status::fenced;
   milliseconds wait_for{30'000};
+  cancel_wait until() const { return {wait, wait_for}; }
 };
 
 /// POST /v1/cancels: exactly one target in the body, else `no_target`.

@@ -37,8 +37,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
     order.has_ended = true;
     auto kept = co_await order_cancel(gw, std::move(order));
     if (!kept) throw from_refusal(kept.error());
-    cancel_request without_wait;
-    co_return co_await answer_performed(x, std::move(without_wait), std::move(*kept));
+    co_return co_await answer_performed(x, {}, std::move(*kept));
   }
   cancel_view view;
   view.record.target = order.target;
@@ -60,7 +59,6 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
 
 /// Answers a cancel with a client-chosen id that is already in the store.
 awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& order) {
-  if (!order.id || order.is_dry_run()) co_return std::nullopt;
   auto known = co_await find_cancel(x.gw, *order.id, lane::urgent);
   if (!known) co_return std::nullopt;
   const bool visible = co_await sees(x, known->record);
@@ -75,7 +73,6 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
 
 /// An id names one object: a cancel must not have the id of an operation, not even of a future one.
 awaitable<> check_own_id(exchange& x, const cancel_order& order) {
-  if (!order.id || order.is_dry_run()) co_return;
   const operation_id same{order.id->bytes};
   const auto* target = std::get_if<records::target_operation>(&order.target);
   if (target && target->id == same)
@@ -107,17 +104,19 @@ awaitable<response> dry_run(exchange& x, cancel_view view) {
 
 /// Asks the ledger first, which knows all live operations and checks whether the caller sees the target: such a cancel
 /// waits for no read of the store. Nullopt: the target is not live.
-awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request& requested) {
+awaitable<std::optional<response>> cancel_live(exchange& x, cancel_request& requested) {
   auto& gw = x.gw;
-  auto answered = co_await order_cancel(gw, requested.order, service::may_target::live_target);
+  const bool is_of_one = std::holds_alternative<records::target_operation>(requested.order.target);
+  const bool is_dry_run = requested.order.is_dry_run();
+  auto order = is_of_one ? requested.order : std::move(requested.order); // of others there is no second try
+  auto answered = co_await order_cancel(gw, std::move(order), service::may_target::live_target);
   if (!answered) {
-    const bool is_of_one = std::holds_alternative<records::target_operation>(requested.order.target);
     if (!is_of_one || answered.error().error.code != error_code::operation_not_found)
       throw from_refusal(answered.error());
     co_return std::nullopt;
   }
-  if (requested.order.is_dry_run()) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, requested, std::move(*answered));
+  if (is_dry_run) co_return co_await dry_run(x, std::move(*answered));
+  co_return co_await answer_performed(x, requested.until(), std::move(*answered));
 }
 
 /// Cancels a target that is not live: it has ended, or never existed.
@@ -146,7 +145,7 @@ awaitable<response> cancel_absent(exchange& x, cancel_request requested, operati
     throw from_refusal(answered.error());
   }
   if (order.is_dry_run()) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, requested, std::move(*answered));
+  co_return co_await answer_performed(x, requested.until(), std::move(*answered));
 }
 
 awaitable<response> perform(exchange& x, cancel_request requested) {
@@ -155,9 +154,11 @@ awaitable<response> perform(exchange& x, cancel_request requested) {
   order.by_token = x.who;
   order.via_channel = channel_of(x.req);
   order.received = x.req.received;
-  auto repeat = co_await repeated(x, order);
-  if (repeat) co_return std::move(*repeat);
-  co_await check_own_id(x, order);
+  if (order.id && !order.is_dry_run()) {
+    auto repeat = co_await repeated(x, order);
+    if (repeat) co_return std::move(*repeat);
+    co_await check_own_id(x, order);
+  }
   auto done = co_await cancel_live(x, requested);
   if (done) co_return std::move(*done);
   const auto id = std::get<records::target_operation>(order.target).id;

@@ -48,13 +48,20 @@ std::size_t fill_remembered_titles(gateway_context& gw, cancel_view& view) {
   return unknown;
 }
 
+std::string text_of(const cancel_view& view) {
+  json_writer to;
+  write_cancel(to, view, max_unproven_listed);
+  return to.take();
+}
+
 /// "" = without what only the store knows.
-awaitable<std::string> text_after_wait(exchange& x, const cancel_request& requested, cancel_view& view) {
-  if (requested.wait != cancel_status::fenced)
-    co_await wait_for(x, view, requested.wait, std::chrono::steady_clock::now() + requested.wait_for);
+awaitable<std::string> text_after_wait(exchange& x, cancel_wait until, cancel_view& view) {
+  if (until.status != cancel_status::fenced)
+    co_await wait_for(x, view, until.status, std::chrono::steady_clock::now() + until.longest);
   else if (fill_remembered_titles(x.gw, view) > most_titles_read)
     co_return std::string{};
-  co_return co_await cancel_text(x.gw, view, max_unproven_listed);
+  co_await fill_titles(x.gw, view, max_unproven_listed);
+  co_return text_of(view);
 }
 
 } // namespace
@@ -71,17 +78,12 @@ void note_unread(const std::string& what, const std::string& why) {
   spdlog::warn("{} and answered without what the store knows: {}", what, why);
 }
 
-awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view) {
+awaitable<response> answer_performed(exchange& x, cancel_wait until, cancel_view view) {
   auto& gw = x.gw;
   gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
   auto read = co_await read_after_cancel<std::string>("cancel " + view.record.id.text() + " is under way",
-                                                      text_after_wait(x, requested, view));
-  auto text = read.value_or(std::string{});
-  if (text.empty()) {
-    json_writer to;
-    write_cancel(to, view, max_unproven_listed);
-    text = to.take();
-  }
+                                                      text_after_wait(x, until, view));
+  auto text = read && !read->empty() ? std::move(*read) : text_of(view);
   co_return json_answer(std::move(text), cancel_http_status(view));
 }
 

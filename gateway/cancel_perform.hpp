@@ -34,8 +34,8 @@ awaitable<std::optional<T>> read_after_cancel(std::string what, awaitable<T> rea
   co_return std::nullopt;
 }
 
-/// The answer to a performed cancel, once it has reached `requested.wait` or the time is over. Parts that cannot be
+/// The answer to a performed cancel, once it has reached `until.status` or the time is over. Parts that cannot be
 /// read from the store are left out, because the answer must show that the cancel is under way.
-awaitable<response> answer_performed(exchange& x, cancel_request requested, cancel_view view);
+awaitable<response> answer_performed(exchange& x, cancel_wait until, cancel_view view);
 
 } // namespace quell::controller::http

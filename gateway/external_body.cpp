@@ -49,7 +49,7 @@ tl::expected<owner_report, problem> read_item(nlohmann::json item) {
     ++words;
     report.what = what;
     if (at->is_object())
-      read_words(*at, report, std::string("/") + name, errors);
+      read_words(std::move(*at), report, std::string("/") + name, errors);
     else
       errors.push_back({error_code::invalid_field, std::string("/") + name, "must be an object"});
     *at = true;

@@ -102,7 +102,7 @@ item_answer item_answer_of(gateway_context& gw, const owner_report& report, cons
 /// they tell why an end was refused; those ends take the share of the caller's token alone.
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
-  auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
+  auto call = [&gw, &x, &reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
   const auto ended = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
   std::vector<operation_id> ids;
   const bool is_minimal = x.req.wants_minimal();

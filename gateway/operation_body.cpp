@@ -40,7 +40,7 @@ external_spec read_external(const nlohmann::json& object, std::vector<field_erro
   return spec;
 }
 
-tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
+tl::expected<create_order, problem> read_order(nlohmann::json body) {
   std::vector<field_error> errors;
   body_reader fields(body, "", errors);
   create_order order;
@@ -78,11 +78,10 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   if (!order.id) return order;
   // Without secrets: `seal_secrets` adds them with a key, so that no hash in the store can be brute-forced.
   if (order.task.secrets.empty()) {
-    order.fingerprint = fingerprint_of(body, {"id"});
+    order.fingerprint = fingerprint_of(std::move(body), {"id"});
   } else {
-    auto shown = body;
-    shown["task"].erase("secrets");
-    order.fingerprint = fingerprint_of(std::move(shown), {"id"});
+    body["task"].erase("secrets");
+    order.fingerprint = fingerprint_of(std::move(body), {"id"});
   }
   return order;
 }
@@ -90,9 +89,9 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
 } // namespace
 
 tl::expected<create_order, problem> read_create(std::string_view text) {
-  const auto parsed = parse_body(text);
-  if (!parsed) return tl::unexpected(parsed.error());
-  return read_order(*parsed);
+  auto parsed = parse_body(text);
+  if (!parsed) return tl::unexpected(std::move(parsed.error()));
+  return read_order(std::move(*parsed));
 }
 
 tl::expected<std::vector<tl::expected<create_order, problem>>, problem> read_creates(std::string_view text) {
@@ -105,7 +104,7 @@ tl::expected<std::vector<tl::expected<create_order, problem>>, problem> read_cre
   for (auto& item : *items) {
     drop_nulls(item);
     if (item.is_object())
-      orders.push_back(read_order(item));
+      orders.push_back(read_order(std::move(item)));
     else
       orders.push_back(tl::unexpected(from_errors({{error_code::invalid_field, "", "must be a JSON object"}})));
   }

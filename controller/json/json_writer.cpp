@@ -73,6 +73,8 @@ void json_writer::comma() {
 }
 
 json_writer& json_writer::separate(char opener) {
+  constexpr std::size_t usual_bytes = 512;
+  if (out_.capacity() < usual_bytes && out_.empty()) out_.reserve(usual_bytes);
   comma();
   return add(opener);
 }
