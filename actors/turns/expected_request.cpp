@@ -17,12 +17,21 @@ std::string expected_use_of(const std::string& agent, const integrations::model_
   return costs::text_of_expected(what);
 }
 
+std::string expected_use_of(const agent_context& who, const conversation& messages) {
+  auto tokens = estimated_tokens(who.agent.instructions) + estimated_tokens(messages);
+  for (const auto& tool : who.tools.tools)
+    tokens += estimated_tokens(tool.offer.name) + estimated_tokens(tool.offer.description) +
+              estimated_tokens(tool.offer.input_schema);
+  return expected_use_of(who.agent.name, who.model, tokens);
+}
+
 /// On the agent's thread, right before `open_model_call`.
 void turn_port::expect_request(const conversation& messages) {
-  auto tokens = estimated_tokens(who_.agent.instructions) + estimated_tokens(messages);
-  for (const auto& tool : who_.tools.offers())
-    tokens += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
-  expected_ = expected_use_of(who_.agent.name, who_.model, tokens);
+  {
+    const std::lock_guard lock(guard_);
+    if (first_) return; // as it was opened
+  }
+  expected_ = expected_use_of(who_, messages);
 }
 
 void turn_port::close_left_model_call() {

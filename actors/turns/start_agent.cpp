@@ -61,7 +61,7 @@ agent_context context_below(const agent_context& above, const operation_id& sub_
 
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
                           std::function<void(actors::agent_exit, const std::shared_ptr<turn_port>&)> over,
-                          kept_context context, resume_plan resumed) {
+                          kept_context context, resume_plan resumed, std::optional<first_model_call> opened) {
   running_agent running;
   running.port = std::make_shared<turn_port>(runtime, std::move(who));
   start.port = running.port;
@@ -76,12 +76,14 @@ running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context 
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
   running.port->adopt_context(std::move(context));
+  if (opened) running.port->adopt_first_call(std::move(*opened));
   running.port->adopt_works(std::move(resumed.adopted), std::move(resumed.names));
   running.port->add_usage_below(resumed.below);
   running.port->files()->note_all(running.port->who().agent, start.so_far);
   // The actor can report before its handle is known, so the port waits for the handle.
   running.handle = running.port->spawn_with([&] { return runtime->spawn(std::move(start)); });
   running.port->adopt_calls(calls);
+  if (opened) running.port->expect_first_call();
   runtime->registry.add_agent(running.port->who().operation, running.handle);
   return running;
 }

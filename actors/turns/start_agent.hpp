@@ -25,10 +25,11 @@ agent_context context_below(const agent_context& above, const operation_id& sub_
                             integrations::model_settings model);
 
 /// Makes `start.port`. `context`: what is known about the conversation that it starts with. `resumed`: after a restart.
-/// `over`: see `actors::agent_start::over`.
+/// `opened`: its first model call, unless it opens that itself. `over`: see `actors::agent_start::over`.
 running_agent start_agent(std::shared_ptr<agent_runtime> runtime, agent_context who, actors::agent_start start,
                           std::function<void(actors::agent_exit, const std::shared_ptr<turn_port>&)> over,
-                          kept_context context = {}, resume_plan resumed = {});
+                          kept_context context = {}, resume_plan resumed = {},
+                          std::optional<first_model_call> opened = {});
 
 /// The result for its call of a sub-agent that is over.
 actors::work_end end_of_sub_agent(const std::shared_ptr<agent_runtime>& runtime, actors::agent_exit how,

@@ -160,12 +160,20 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   auto event = agent_runtime::event_of(who, started_text.type, std::move(started_text.data));
   auto step = left ? resuming(next.turn, for_model, plan, std::move(event))
                    : commands::begin_turn{next.turn, for_model.last, event};
-  const auto over = [this, next](const commands::turn_begun& begun) {
-    if (!begun.may_run) leave(next.turn, next.scope);
+  std::optional<first_model_call> first;
+  if (!left && runtime_->steering.of(next.turn).empty() && !runtime_->core.is_low()) {
+    step.first_call = model_call_of(who, 1, expected_use_of(who, for_model.messages));
+    first = {step.first_call->id, step.first_call->order.kind_data};
+  }
+  const auto port = std::make_shared<std::weak_ptr<turn_port>>();
+  const auto over = [this, next, port](const commands::turn_begun& begun) {
+    if (!begun.may_run) return leave(next.turn, next.scope);
+    const auto of = port->lock();
+    if (of && begun.first_call) of->first_call_opened(*begun.first_call);
   };
   // At once, not after the commit, because a stop must find the agent. Nothing that the agent does leaves before it is
   // durable.
-  auto begins = [this, next, who = std::move(who), for_model = std::move(for_model),
+  auto begins = [this, next, port, first = std::move(first), who = std::move(who), for_model = std::move(for_model),
                  plan = std::move(plan)](const commands::turn_begun& begun) mutable {
     if (!begun.may_run) return;
     who.began = begun.began;
@@ -184,7 +192,9 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
       leave(next.turn, next.scope);
     };
     kept_context context(std::move(for_model.begins), std::move(for_model.summary), std::move(for_model.people));
-    auto running = start_agent(runtime_, std::move(who), std::move(start), over, std::move(context), std::move(plan));
+    auto running = start_agent(runtime_, std::move(who), std::move(start), over, std::move(context), std::move(plan),
+                               std::move(first));
+    *port = running.port;
     for (const auto& call : begun.stopped) running.handle->stop_call(call, {});
     const std::lock_guard lock(guard_);
     if (places_.contains(next.turn)) running_[next.turn] = running.port; // else the agent has died and left already

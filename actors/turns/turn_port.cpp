@@ -108,25 +108,30 @@ actors::tool_traits turn_port::traits(const tool_call& call) {
   return t;
 }
 
-void turn_port::open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) {
-  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
+commands::open_model_call model_call_of(const agent_context& who, std::uint32_t number, std::string expected) {
   create_order order;
-  order.by = agent_runtime::acting_for(who_.owner);
+  order.by = agent_runtime::acting_for(who.owner);
   order.kind = kind::model_call;
-  order.parent = who_.operation;
-  order.name = who_.model.name;
+  order.parent = who.operation;
+  order.name = who.model.name;
   order.title = "model call " + std::to_string(number);
-  order.kind_data = std::exchange(expected_, {});
-  const auto id = operation_id::fresh();
+  order.kind_data = std::move(expected);
+  return {std::move(order), operation_id::fresh(), who.tree->turn(), who.tree->limits()};
+}
+
+void turn_port::open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) {
+  if (takes_first_call(done)) return;
+  if (runtime_->core.is_low()) return done(tl::unexpected(low_on_space()));
+  auto step = model_call_of(who_, number, std::exchange(expected_, {}));
+  const auto id = step.id;
   expect_call(id, call_of::model);
   {
     const std::lock_guard lock(guard_);
     open_call_ = id;
-    expected_of_open_ = order.kind_data;
+    expected_of_open_ = step.order.kind_data;
     is_requested_ = false;
     counted_ = {};
   }
-  commands::open_model_call step{std::move(order), id, who_.tree->turn(), who_.tree->limits()};
   auto opened = [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
     if (made) return done(id);
     self->runtime_->registry.drop(id);

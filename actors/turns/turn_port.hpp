@@ -25,6 +25,17 @@ struct session_facts {
   std::uint32_t tree_sub_agents = 0, tree_width = 0;
 };
 
+/// A model call that is opened before its agent runs.
+struct first_model_call {
+  operation_id id;
+  std::string expected; ///< its expected use
+};
+
+/// The order that opens a model call of this agent, with its expected use.
+commands::open_model_call model_call_of(const agent_context& who, std::uint32_t number, std::string expected);
+/// What a request with these messages will use at least (expected_request.cpp).
+std::string expected_use_of(const agent_context& who, const conversation& messages);
+
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
  public:
   turn_port(std::shared_ptr<agent_runtime> runtime, agent_context who)
@@ -45,6 +56,11 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void adopt_past(const actors::turn_past& past);
   /// Sets what is known about the conversation that the agent starts with; call before it runs.
   void adopt_context(kept_context context);
+  /// Its first model call, which the order that begins its turn opens; call before it runs, and `expect` once its
+  /// handle is known. The agent waits for `first_call_opened`.
+  void adopt_first_call(first_model_call what); // first_call.cpp
+  void expect_first_call();
+  void first_call_opened(const outcome<created>& made);
   /// Work of these calls goes on from before a restart; call before the agent runs.
   void adopt_works(std::map<operation_id, records::operation_record> works, std::map<operation_id, std::string> names);
   /// The files that its conversation has read or written.
@@ -110,6 +126,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   records::message_record answer_message(const assistant_message& what, const model_usage& usage) const;
   records::event_record event_about(const operation_id& call, event_text news_text) const;
   void expect_call(const operation_id& id, call_of what);
+  /// False: the next model call is not the adopted one.
+  bool takes_first_call(actors::answer<result<operation_id>>& done);
   session_facts facts() const;
   void expire_approval(const operation_id& call, milliseconds wait);
   void open_steered_call(commands::open_model_call step, const std::vector<operation_id>& waiting, store_reader& store,
@@ -144,6 +162,12 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   model_usage counted_;                   ///< of it: by attempts that it has given up
   std::string expected_of_open_;          ///< its expected use
   bool is_requested_ = false;             ///< its request was made
+  struct adopted_call {
+    operation_id id;
+    std::optional<result<operation_id>> opened;
+    actors::answer<result<operation_id>> done; ///< the agent waits
+  };
+  std::optional<adopted_call> first_; ///< until the agent has it
   struct begun_call {
     operation_id call;
     std::string name;

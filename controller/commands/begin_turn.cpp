@@ -42,6 +42,7 @@ begin_turn::answer apply(const begin_turn& command, const context& with) {
     if (view) local.finish_local(call, {status::failed}, with.now);
     answer.stopped.push_back(call);
   }
+  if (command.first_call) answer.first_call = apply(*command.first_call, with);
   return answer;
 }
 
@@ -51,6 +52,7 @@ std::string describe(const begin_turn& command) {
       .count("calls", command.calls.size())
       .count("unknown", command.unknown.size())
       .flag("resumes", command.resumes)
+      .flag("opens_model_call", command.first_call.has_value())
       .done();
 }
 

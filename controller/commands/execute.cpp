@@ -46,7 +46,7 @@ struct policy<commands::end_externals> : policy<commands::start_external> {};
 template <>
 struct policy<commands::begin_history_change> : policy<commands::start_external> {};
 
-/// The turn opens its first model call; its last model call is closed just before it ends.
+/// The turn opens its first model call, unless that is part of this order; its last one is closed just before it ends.
 template <>
 struct policy<commands::begin_turn> : with_the_burst {
   static constexpr bool more_follows = true;
@@ -106,6 +106,7 @@ void commit_gate::execute(command_request&& request, moment now) {
     using given = std::remove_cvref_t<decltype(what)>;
     requested_by_ = given::name;
     more_follows = policy<given>::more_follows;
+    if constexpr (std::is_same_v<given, commands::begin_turn>) more_follows = !what.first_call;
     if constexpr (std::is_same_v<given, commands::create_operation>) {
       // Nothing was read and nothing is written, so the refusal waits for nothing.
       if (edges_.storage_low()) {
