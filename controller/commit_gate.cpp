@@ -41,8 +41,17 @@ commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recove
   const auto cluster = recovered.cluster;
   const auto epoch = recovered.epoch;
   std::vector<std::pair<operation_id, std::string>> adopted;
-  for (const auto& record : recovered.live)
-    if (record.hot.worker) adopted.emplace_back(record.id, *record.hot.worker);
+  const auto note_adopted = [&adopted](const std::vector<records::operation_record>& live) {
+    for (const auto& record : live)
+      if (record.hot.worker) adopted.emplace_back(record.id, *record.hot.worker);
+  };
+  note_adopted(recovered.live);
+  if (recovered.more_live)
+    recovered.more_live = [&note_adopted, more = std::move(recovered.more_live)] {
+      auto some = more();
+      note_adopted(some);
+      return some;
+    };
   ledger_ = ledger::make(s.ledger, std::move(recovered), now);
   fleet_ = fleet::make(s.fleet, *ledger_, std::move(workers), cluster, epoch, std::move(s.token_for), now);
   ledger_->ask_reachability([this](const std::string& worker) { return fleet_->reach(worker); });
@@ -104,7 +113,7 @@ void commit_gate::absorb(moment now) {
       else
         for (auto& e : l.journal) batch_.push_back(std::move(e));
       for (auto& order : l.stops) fleet_->send_stop(order, now);
-      for (auto& [need, id] : l.placeable) fleet_->enqueue(need, id);
+      for (const auto& [need, ids] : l.placeable) fleet_->enqueue(need, ids);
       for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
       for (auto& s : l.stored) transaction_.stored.push_back(std::move(s));
       for (auto& e : l.ended) transaction_.ended.push_back(std::move(e));

@@ -66,7 +66,7 @@ class fleet {
                                    moment now) = 0;
 
   // ---- from the ledger (its effects, in order) --------------------------------------------------------------------
-  virtual void enqueue(const requirement& need, const operation_id& id) = 0;
+  virtual void enqueue(const requirement& need, const std::vector<operation_id>& ids) = 0;
   virtual void send_stop(const stop_order& order, moment now) = 0;
   virtual void slots_freed(const std::string& worker, std::uint32_t slots, moment now) = 0;
   /// This result is durable (called after the commit): results_stored goes out, batched per transaction.

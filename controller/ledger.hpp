@@ -64,6 +64,12 @@ struct requirement {
   friend auto operator<=>(const requirement&, const requirement&) = default;
 };
 
+/// Tasks that became pending one after the other and have the same requirement.
+struct placeable_tasks {
+  requirement need;
+  std::vector<operation_id> ids;
+};
+
 /// A stop that must go to these workers, on each one's ordered channel.
 struct stop_order {
   std::vector<std::string> workers;
@@ -78,8 +84,8 @@ struct forbidden_move {
 };
 
 struct ledger_effects {
-  std::vector<records::entry> journal;                         ///< includes events (put_event)
-  std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: go to the end of their queues
+  std::vector<records::entry> journal;    ///< includes events (put_event)
+  std::vector<placeable_tasks> placeable; ///< newly pending, in order: go to the end of their queues
   std::vector<stop_order> stops;
   std::vector<std::pair<std::string, std::uint32_t>> freed; ///< (worker, slots) given back, only after proof
   std::vector<std::pair<std::string, operation_id>>

@@ -66,7 +66,8 @@ class process final : public controller_process {
  private:
   result<void> open_store();
   result<void> open_sockets();
-  void start_actor();
+  result<void> start_actor();
+  result<std::unique_ptr<commit_gate>> recover(const commit_gate_settings& c);
   result<void> start_scheduler();
   result<void> start_chats();
   result<void> start_voice();
@@ -129,9 +130,28 @@ result<void> process::open_store() {
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
   mark_state(s.store_dir);
-  spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch,
-               recovered_.live.size(), recovered_.open_cancels.size());
   return {};
+}
+
+/// Before the core has a thread, so that a store that cannot be read ends the start.
+result<std::unique_ptr<commit_gate>> process::recover(const commit_gate_settings& c) {
+  const auto epoch = recovered_.epoch;
+  const auto open_cancels = recovered_.open_cancels.size();
+  auto live = recovered_.live.size();
+  if (recovered_.more_live)
+    recovered_.more_live = [&live, more = std::move(recovered_.more_live)] {
+      auto some = more();
+      live += some.size();
+      return some;
+    };
+  try {
+    auto gate = std::make_unique<commit_gate>(c, std::move(recovered_), edges_, clock_now());
+    spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels",
+                 options_.configuration.settings.store_dir, epoch, live, open_cancels);
+    return gate;
+  } catch (const records::unreadable& e) {
+    return tl::unexpected(e.why);
+  }
 }
 
 result<void> process::open_sockets() {
@@ -188,7 +208,7 @@ void process::control_frame(const peer& from, std::string_view bytes) {
   }
 }
 
-void process::start_actor() {
+result<void> process::start_actor() {
   edges_.journal = journal_.get();
   edges_.control = control_.get();
   edges_.bulk = bulk_.get();
@@ -219,16 +239,17 @@ void process::start_actor() {
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
   c.token_for = [key = secrets_.task_token_key](const operation_id& id) { return mint_task_token(id, key); };
   const auto [cluster, epoch] = std::pair(recovered_.cluster, recovered_.epoch);
-  auto state = std::make_shared<records::recovered_state>(std::move(recovered_));
+  auto recovered = recover(c);
+  if (!recovered) return tl::unexpected(recovered.error());
+  // A maker can be copied.
+  auto gate = std::make_shared<std::unique_ptr<commit_gate>>(std::move(*recovered));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
   system_->await_actors_before_shutdown(false); // an agent that starts in the last moment must not delay the end
-  handle_ = spawn_controller(*system_, edges_.activity, [this, c, state](moment now) {
-    return std::make_unique<commit_gate>(c, std::move(*state), edges_, now);
-  });
-  handle_promise_.set_value(handle_);
+  handle_ = spawn_controller(*system_, edges_.activity, [gate](moment) { return std::move(*gate); });
   service_ = make_service(
       handle_, [j = journal_.get()] { return j->is_low(); }, cluster, epoch);
   edges_.front = service_.get();
+  handle_promise_.set_value(handle_); // now notices of commits come, and what they release has somewhere to go
   control_thread_ = std::jthread([this] {
     (void)become_urgent();
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
@@ -239,6 +260,7 @@ void process::start_actor() {
                               clock_now().boot);
                   });
   });
+  return {};
 }
 
 result<void> process::start_scheduler() {
@@ -333,7 +355,7 @@ result<void> process::start_gateway() {
 result<void> process::run() {
   if (auto r = open_store(); !r) return r;
   if (auto r = open_sockets(); !r) return r;
-  start_actor();
+  if (auto r = start_actor(); !r) return r;
   if (auto r = start_scheduler(); !r) return r;
   if (auto r = start_chats(); !r) return r;
   if (auto r = start_voice(); !r) return r;

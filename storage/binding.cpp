@@ -3,6 +3,7 @@
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
 
 namespace quell::storage {
 
@@ -26,27 +27,32 @@ binder& binder::nothing() {
   return *this;
 }
 
-std::int64_t columns::integer() { return statement_.getColumn(next_++).getInt64(); }
+std::int64_t columns::integer() {
+  const int at = next_++;
+  return row_ ? sqlite3_value_int64(row_[at]) : statement_->getColumn(at).getInt64();
+}
 
 std::string columns::text() { return std::string(view()); }
 
 std::string_view columns::view() {
-  const auto column = statement_.getColumn(next_++);
+  const int at = next_++;
+  if (row_) {
+    const auto* data = static_cast<const char*>(sqlite3_value_blob(row_[at]));
+    return data ? std::string_view(data, static_cast<std::size_t>(sqlite3_value_bytes(row_[at]))) : std::string_view();
+  }
+  const auto column = statement_->getColumn(at);
   const auto* data = static_cast<const char*>(column.getBlob());
   return data ? std::string_view(data, static_cast<std::size_t>(column.getBytes())) : std::string_view();
 }
 
 std::optional<std::string> columns::maybe_text() {
-  const auto column = statement_.getColumn(next_++);
-  if (column.isNull()) return std::nullopt;
-  const auto* data = static_cast<const char*>(column.getBlob());
-  return data ? std::string(data, static_cast<std::size_t>(column.getBytes())) : std::string();
+  if (skip_null()) return std::nullopt;
+  return text();
 }
 
 std::optional<std::int64_t> columns::maybe_integer() {
-  const auto column = statement_.getColumn(next_++);
-  if (column.isNull()) return std::nullopt;
-  return column.getInt64();
+  if (skip_null()) return std::nullopt;
+  return integer();
 }
 
 std::optional<wall_time> columns::maybe_time() {
@@ -56,9 +62,9 @@ std::optional<wall_time> columns::maybe_time() {
 }
 
 bool columns::skip_null() {
-  if (!statement_.isColumnNull(next_)) return false;
-  ++next_;
-  return true;
+  const bool is_null = row_ ? sqlite3_value_type(row_[next_]) == SQLITE_NULL : statement_->getColumn(next_).isNull();
+  if (is_null) ++next_;
+  return is_null;
 }
 
 } // namespace quell::storage

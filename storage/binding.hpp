@@ -14,6 +14,7 @@
 namespace SQLite {
 class Statement;
 }
+struct sqlite3_value;
 
 namespace quell::storage {
 
@@ -62,7 +63,9 @@ class binder {
 /// Reads columns 0, 1, 2 … of the current row. Throws `corrupt_row` for a value that this store cannot have written.
 class columns {
  public:
-  explicit columns(SQLite::Statement& statement) : statement_(statement) {}
+  explicit columns(SQLite::Statement& statement) : statement_(&statement) {}
+  /// Of a row that a function of SQL received; valid during its call.
+  explicit columns(sqlite3_value** row) : row_(row) {}
 
   std::int64_t integer();
   std::uint64_t count() { return static_cast<std::uint64_t>(integer()); }
@@ -105,7 +108,8 @@ class columns {
   }
 
  private:
-  SQLite::Statement& statement_;
+  SQLite::Statement* statement_ = nullptr; ///< or
+  sqlite3_value** row_ = nullptr;
   int next_ = 0;
 };
 

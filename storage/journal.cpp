@@ -39,7 +39,7 @@ result<opened> open_database(const journal::options& o) {
                                                       static_cast<int>(o.busy_timeout.count()));
   set_up_writer(*store.database);
   if (auto begun = begin_epoch(*store.database, o.directory, o.origin); !begun) return tl::unexpected(begun.error());
-  store.state = recover(*store.database);
+  store.state = recover(*store.database, o.directory);
   return store;
 }
 

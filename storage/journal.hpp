@@ -44,6 +44,7 @@ class journal {
   static result<std::unique_ptr<journal>> open(options o);
   virtual ~journal() = default;
 
+  /// Once. Its `more_live` must have given all before the first submit, and ends with the journal.
   virtual recovered_state take_recovered() = 0;
   /// `notice` is called on the writer thread, in ticket order; it must not block. Set once, before the first submit.
   virtual void on_commit(std::function<void(const commit_notice&)> notice) = 0;

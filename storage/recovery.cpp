@@ -9,6 +9,8 @@
 
 #include "controller/store_code.hpp"
 #include "storage/binding.hpp"
+#include "storage/live_reader.hpp"
+#include "storage/live_rows.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
 
@@ -29,6 +31,28 @@ template <class Record, class Read>
 void read_all(SQLite::Database& database, const std::string& sql, std::vector<Record>& into, Read read) {
   SQLite::Statement rows(database, sql);
   while (rows.executeStep()) into.push_back(read(rows));
+}
+
+recovered_state recover_other_rows(SQLite::Database& database) {
+  recovered_state state;
+  {
+    SQLite::Statement cluster(database, "SELECT value FROM meta WHERE key = 'cluster'");
+    if (!cluster.executeStep()) throw corrupt_row("the cluster's id is missing");
+    state.cluster = columns(cluster).id<cluster_id>();
+  }
+  state.epoch = number(database, "SELECT value FROM meta WHERE key = 'epoch'");
+  state.next_seq = number(database, "SELECT value FROM meta WHERE key = 'seq_limit'");
+  state.restored_below = number(database, "SELECT value FROM meta WHERE key = 'restored_below'");
+  state.next_event = number(database, "SELECT value FROM meta WHERE key = 'event_limit'");
+  read_all(database, "SELECT " + cancel_columns + " FROM cancel INDEXED BY cancel_open WHERE status <> 2 ORDER BY seq",
+           state.open_cancels, read_cancel);
+  read_all(database, recovered_cutoffs_sql, state.cutoffs, read_cutoff);
+  read_all(database, "SELECT " + tombstone_columns + " FROM tombstone", state.tombstones, read_tombstone);
+  read_all(database, "SELECT " + worker_columns + " FROM worker ORDER BY name", state.workers, read_worker);
+  read_all(database, "SELECT " + token_columns + " FROM token ORDER BY id", state.tokens, read_token);
+  read_all(database, recovered_cost_sql, state.costs, read_recovered_cost);
+  read_all(database, "SELECT " + turn_cost_columns + " FROM turn_cost", state.turn_costs, read_turn_cost);
+  return state;
 }
 
 } // namespace
@@ -73,29 +97,20 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
 }
 
 recovered_state recover(SQLite::Database& database) {
-  recovered_state state;
-  {
-    SQLite::Statement cluster(database, "SELECT value FROM meta WHERE key = 'cluster'");
-    if (!cluster.executeStep()) throw corrupt_row("the cluster's id is missing");
-    state.cluster = columns(cluster).id<cluster_id>();
-  }
-  state.epoch = number(database, "SELECT value FROM meta WHERE key = 'epoch'");
-  state.next_seq = number(database, "SELECT value FROM meta WHERE key = 'seq_limit'");
-  state.restored_below = number(database, "SELECT value FROM meta WHERE key = 'restored_below'");
-  state.next_event = number(database, "SELECT value FROM meta WHERE key = 'event_limit'");
-  // Reserved in advance: a growing vector would briefly hold two copies of a million rows.
-  state.live.reserve(number(database, "SELECT count(*) FROM operation INDEXED BY operation_live WHERE ended_seq = 0"));
-  read_all(database,
-           "SELECT " + operation_columns + " FROM operation INDEXED BY operation_live WHERE ended_seq = 0 ORDER BY seq",
-           state.live, read_operation);
-  read_all(database, "SELECT " + cancel_columns + " FROM cancel INDEXED BY cancel_open WHERE status <> 2 ORDER BY seq",
-           state.open_cancels, read_cancel);
-  read_all(database, recovered_cutoffs_sql, state.cutoffs, read_cutoff);
-  read_all(database, "SELECT " + tombstone_columns + " FROM tombstone", state.tombstones, read_tombstone);
-  read_all(database, "SELECT " + worker_columns + " FROM worker ORDER BY name", state.workers, read_worker);
-  read_all(database, "SELECT " + token_columns + " FROM token ORDER BY id", state.tokens, read_token);
-  read_all(database, recovered_cost_sql, state.costs, read_recovered_cost);
-  read_all(database, "SELECT " + turn_cost_columns + " FROM turn_cost", state.turn_costs, read_turn_cost);
+  auto state = recover_other_rows(database);
+  live_reader reader(database);
+  while (auto part = reader.part_behind(state.live.empty() ? 0 : state.live.back().seq)) reader.read(*part, state.live);
+  return state;
+}
+
+recovered_state recover(SQLite::Database& database, const std::string& directory) {
+  auto state = recover_other_rows(database);
+  live_reader reader(database);
+  const auto first = reader.part_behind(0);
+  if (!first) return state;
+  reader.read(*first, state.live);
+  if (first->rows < live_reader::most_in_part) return state;
+  state.more_live = [rows = std::make_shared<live_rows>(directory, first->last)] { return rows->next(); };
   return state;
 }
 

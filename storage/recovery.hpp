@@ -26,5 +26,8 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
 
 /// Reads everything that is live. Throws SQLite::Exception and `corrupt_row`.
 recovered_state recover(SQLite::Database& database);
+/// The same, but of many live operations only the first: `more_live` reads the others on threads of its own. Until all
+/// are read, nobody may write operations, and the database in `directory` must not be closed.
+recovered_state recover(SQLite::Database& database, const std::string& directory);
 
 } // namespace quell::storage

@@ -88,6 +88,8 @@ void write_turn_cost(SQLite::Statement& put, const turn_cost_record& record);
 
 // Each function reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
 operation_record read_operation(SQLite::Statement& row);
+/// The same into a fresh record, from these columns in any form.
+void read_operation(columns from, operation_record& into);
 cancel_record read_cancel(SQLite::Statement& row);
 recovered_cutoff read_cutoff(SQLite::Statement& row);
 tombstone_record read_tombstone(SQLite::Statement& row);

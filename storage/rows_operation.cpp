@@ -64,8 +64,7 @@ void bind_hot(binder& to, const operation_hot& hot) {
     to.nothing().nothing().nothing();
 }
 
-operation_hot read_hot(columns& from) {
-  operation_hot hot;
+void read_hot(columns& from, operation_hot& hot) {
   hot.now = from.code<status>();
   hot.worker = from.maybe_text();
   hot.started_at = from.maybe_time();
@@ -109,7 +108,6 @@ operation_hot read_hot(columns& from) {
     hot.stop->reason = std::move(stop_reason);
     hot.stop->by = person{std::move(*stop_by), std::move(stop_by_name)};
   }
-  return hot;
 }
 
 std::string pack_cold(const operation_record& record) {
@@ -170,9 +168,9 @@ const std::string put_late_sql = "UPDATE operation SET late=? WHERE id=? AND end
 
 const std::string operation_columns =
     "seq, id, as_of, kind, name, scope, parent, root, detached, owner, via_token, created_at, ended_seq, " +
-    hot_columns +
-    ", labels, "
-    "(SELECT c.changed FROM call_change c WHERE c.operation = operation.id), "
+    hot_columns + ", labels, CASE WHEN kind NOT IN (" + // which are no calls, and many
+    std::to_string(code_of(kind::task)) + ", " + std::to_string(code_of(kind::external)) +
+    ") THEN (SELECT c.changed FROM call_change c WHERE c.operation = operation.id) END, "
     "coalesce(cold, (SELECT b.cold FROM operation_bulk b WHERE b.seq = operation.seq))";
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record) {
@@ -233,8 +231,12 @@ void write_late(SQLite::Statement& put, const operation_id& id, const std::strin
 }
 
 operation_record read_operation(SQLite::Statement& row) {
-  columns from(row);
   operation_record record;
+  read_operation(columns(row), record);
+  return record;
+}
+
+void read_operation(columns from, operation_record& record) {
   record.seq = from.count();
   record.id = from.id<operation_id>();
   record.as_of = from.count();
@@ -248,7 +250,7 @@ operation_record read_operation(SQLite::Statement& row) {
   record.via_token_id = from.text();
   record.created_at = from.time();
   const auto ended_seq = from.count();
-  record.hot = read_hot(from);
+  read_hot(from, record.hot);
   record.hot.ended_seq = ended_seq;
   if (!from.skip_null()) {
     unpacker labels(from.view());
@@ -257,7 +259,6 @@ operation_record read_operation(SQLite::Statement& row) {
   }
   record.call_change = from.text();
   read_cold(from.view(), record);
-  return record;
 }
 
 } // namespace quell::storage

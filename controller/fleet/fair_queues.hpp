@@ -95,10 +95,12 @@ class fair_queues {
   std::size_t guilds() const { return guilds_.size(); }
   std::size_t size() const { return size_; }
 
-  void push(const queue_name& queue, const operation_id& id, std::uint64_t number) {
-    guilds_[queue.guild][queue.author].entries.push_back({id, number});
-    ++size_;
-    ++unnoted_;
+  /// `arrivals` counts them.
+  void push(const queue_name& queue, const std::vector<operation_id>& ids, std::uint64_t& arrivals) {
+    auto& entries = guilds_[queue.guild][queue.author].entries;
+    for (const auto& id : ids) entries.push_back({id, ++arrivals});
+    size_ += ids.size();
+    unnoted_ += ids.size();
   }
 
   /// Chooses the next task if none is chosen and not all rest.

@@ -151,7 +151,9 @@ void fleet_impl::drop(member& m, moment now) {
 
 // ---- from the ledger ----------------------------------------------------------------------------------------------
 
-void fleet_impl::enqueue(const requirement& need, const operation_id& id) { placement_.enqueue(need, id); }
+void fleet_impl::enqueue(const requirement& need, const std::vector<operation_id>& ids) {
+  placement_.enqueue(need, ids);
+}
 
 void fleet_impl::send_stop(const stop_order& order, moment now) {
   now_ = now;

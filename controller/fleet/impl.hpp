@@ -24,7 +24,7 @@ class fleet_impl final : public fleet {
              std::optional<boot_time> arrived) override;
   void unsupported_version(const std::string& route, const std::string& public_key, std::uint32_t version,
                            moment now) override;
-  void enqueue(const requirement& need, const operation_id& id) override;
+  void enqueue(const requirement& need, const std::vector<operation_id>& ids) override;
   void send_stop(const stop_order& order, moment now) override;
   void slots_freed(const std::string& worker, std::uint32_t slots, moment now) override;
   void result_stored(const std::string& worker, const operation_id& id, moment now) override;

@@ -14,14 +14,16 @@ constexpr const char* no_room = "its guild, or the token that started it, holds 
                                 "(limits.slots_per_guild, or slots of its [[place]])";
 } // namespace
 
-void placement::enqueue(const requirement& need, const operation_id& id) {
+void placement::enqueue(const requirement& need, const std::vector<operation_id>& ids) {
   auto of_no_line = need;
   of_no_line.guild_queue = 0;
   of_no_line.author_queue = 0;
   auto [found, is_new] = queues_.try_emplace(std::move(of_no_line));
   waiting_queue& q = found->second;
   if (is_new) q.need = &found->first;
-  q.entries.push({need.guild_queue, need.author_queue}, id, ++arrivals_);
+  const bool are_most_new = q.entries.size() <= ids.size();
+  q.entries.push({need.guild_queue, need.author_queue}, ids, arrivals_);
+  if (are_most_new) swept(q);
   const bool had_head = q.entries.has_head();
   q.entries.choose(turns_);
   if (!had_head && q.entries.has_head()) return make_ready(q);
@@ -133,7 +135,7 @@ void placement::change_lines() {
   queues_.clear();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
   for (const auto& one : all)
-    if (const auto* need = ledger_.need_of(one.id)) enqueue(*need, one.id);
+    if (const auto* need = ledger_.need_of(one.id)) enqueue(*need, {one.id});
 }
 
 void placement::forget(waiting_queue& q) {
@@ -226,8 +228,10 @@ void placement::release(waiting_queue& q) {
 
 void placement::sweep(waiting_queue& q) {
   q.entries.sweep([this](const operation_id& id) { return !ledger_.is_placeable(id); }); // `ready_` refers to the head
-  q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size());
+  swept(q);
 }
+
+void placement::swept(waiting_queue& q) { q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size()); }
 
 // Each entry receives its reason once, and again when its queue's reason has changed; a long queue takes several
 // transactions.

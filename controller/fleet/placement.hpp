@@ -49,7 +49,8 @@ class placement {
   placement(roster& workers, ledger& l) : workers_(workers), ledger_(l) {}
   placement(const placement&) = delete;
 
-  void enqueue(const requirement& need, const operation_id& id);
+  /// All go to the end of the queue; they wait at this moment.
+  void enqueue(const requirement& need, const std::vector<operation_id>& ids);
   /// Slots became free, or a worker accepts STARTs again.
   void capacity_changed() { retry_ = true; }
   /// A worker was added, removed, drained or resumed. Call it before a member is erased, with `gone` set to it.
@@ -84,6 +85,8 @@ class placement {
   void reserve(waiting_queue& q);
   void release(waiting_queue& q);
   void sweep(waiting_queue& q);
+  /// At least half of its tasks wait: it is swept when it has twice as many.
+  static void swept(waiting_queue& q);
   void note_waiting(moment now);
   std::pair<std::string, std::string> reason(const waiting_queue& q) const;
 

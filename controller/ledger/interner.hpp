@@ -13,18 +13,25 @@ class interner {
  public:
   /// The index of `value`, with one more holder.
   index hold(const T& value) {
+    if (last_ != none && slots_[last_].where->first == value) return hold_again(last_);
     auto [at, fresh] = by_value_.try_emplace(value, none);
     if (fresh) {
       at->second = slots_.make();
       slots_[at->second].where = at;
     }
-    ++slots_[at->second].holders;
-    return at->second;
+    last_ = at->second;
+    return hold_again(last_);
+  }
+  /// One more holder of a value that has one.
+  index hold_again(index i) {
+    ++slots_[i].holders;
+    return i;
   }
   void release(index i) {
     slot& s = slots_[i];
     if (--s.holders > 0) return;
     by_value_.erase(s.where);
+    if (last_ == i) last_ = none;
     slots_.drop(i);
   }
   /// The index of `value` if it has a holder, else `none`.
@@ -44,6 +51,7 @@ class interner {
   };
   map by_value_;
   slab<slot> slots_;
+  index last_ = none; ///< asked for last: mostly the next one, too
 };
 
 } // namespace quell::controller::live

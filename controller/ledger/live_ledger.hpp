@@ -296,7 +296,8 @@ class live_ledger final : public ledger,
   tree_cost write_tree(const operation_id& turn, const costs::tree_costs::account& of,
                        const std::optional<records::event_record>& reported, moment now);
   void close_tree(index x, records::operation_hot& hot);
-  void recover_costs(const records::recovered_state& recovered, moment now);
+  void recover_costs(const records::recovered_state& recovered, const std::vector<records::operation_record>& cut_calls,
+                     moment now);
   void charge_cut_call(const records::operation_record& call, moment now);
   void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
                        const stop_words* words = nullptr);
@@ -326,7 +327,9 @@ class live_ledger final : public ledger,
 
   // recovery.cpp
   void recover(records::recovered_state& recovered, moment now);
-  void recover_operation(const records::operation_record& r, moment now);
+  void recover_operations(records::recovered_state& recovered, std::vector<index>& live,
+                          std::vector<records::operation_record>& cut_calls, moment now);
+  index recover_operation(const records::operation_record& r, moment now);
   void recover_cancel(const records::cancel_record& r, moment now);
   void recover_supersede();
 

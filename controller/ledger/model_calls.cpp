@@ -145,7 +145,8 @@ void live_ledger::close_tree(index x, records::operation_hot& hot) {
   effects_.journal.emplace_back(records::drop_turn_cost{operations_[x].id});
 }
 
-void live_ledger::recover_costs(const records::recovered_state& recovered, moment now) {
+void live_ledger::recover_costs(const records::recovered_state& recovered,
+                                const std::vector<records::operation_record>& cut_calls, moment now) {
   const auto today = costs::day_of(now.wall);
   for (const auto& row : recovered.costs)
     if (row.day >= today - 1 && row.day <= today + 1) day_totals_.add(row.day, row.scope, row.author, row.usage);
@@ -155,8 +156,7 @@ void live_ledger::recover_costs(const records::recovered_state& recovered, momen
     else
       effects_.journal.emplace_back(records::drop_turn_cost{row.turn});
   }
-  for (const auto& row : recovered.live)
-    if (row.kind == quell::kind::model_call && !row.hot.self_status) charge_cut_call(row, now);
+  for (const auto& row : cut_calls) charge_cut_call(row, now);
 }
 
 /// Its process is gone, and nobody will say what it used: what was expected counts. Its end is in the same transaction

@@ -79,11 +79,13 @@ index operation_table::add(const records::operation_record& r) {
   put_under_owner(x);
   n.token = tokens_.hold(r.via_token_id);
   authors_.add(n.token, n.owner, r.kind);
-  n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
+  static const waiting_reason for_worker{"worker", "waiting to be placed on a worker"};
+  n.waiting = reasons_.hold(for_worker);
   n.scope = scopes_.find_or_make(r.scope);
   if (n.kind == quell::kind::task) {
-    n.need = needs_.hold(requirement_of(r));
+    n.need = need_for(r, n);
     n.spec = spec_blob(r.task);
+    last_task_ = x;
   }
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
   if (r.task.lease) details(x).lease = r.task.lease;
@@ -112,6 +114,19 @@ requirement operation_table::requirement_of(const records::operation_record& r) 
           r.task.least_containment ? r.task.least_containment : least_,
           shares_.enter(guild_with(r.via_token_id, r.scope)),
           queue_of_author(r.owner.id)};
+}
+
+/// Mostly it is that of the task before it: the line follows from scope, token and owner, unless guilds have limits.
+index operation_table::need_for(const records::operation_record& r, const operation_node& n) {
+  const operation_node* before = last_task_ == none ? nullptr : &nodes_[last_task_];
+  if (before && before->seq > 0 && before->need != none && shares_.is_off() && before->scope == n.scope &&
+      before->token == n.token && before->owner == n.owner) {
+    const requirement& known = needs_[before->need];
+    if (known.worker == r.task.worker && known.on == r.task.on && known.slots == r.task.slots &&
+        known.least == (r.task.least_containment ? r.task.least_containment : least_))
+      return needs_.hold_again(before->need);
+  }
+  return needs_.hold(requirement_of(r));
 }
 
 /// For its token and its scopes; its author's share counts it, too.

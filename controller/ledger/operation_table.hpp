@@ -159,6 +159,7 @@ class operation_table {
     return n.is_stopped() ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   }
   requirement requirement_of(const records::operation_record& r);
+  index need_for(const records::operation_record& r, const operation_node& n);
   std::string guild_of(index x) const;
   void move_line(index x);
   void count_turn(const operation_node& n, std::int64_t change);
@@ -194,6 +195,7 @@ class operation_table {
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<supersede_key, std::vector<index>> superseding_; ///< oldest first
   std::vector<index> exchanges_;
+  index last_task_ = none; ///< the one added last; perhaps gone, and its slot used again
 };
 
 template <class Visit>

@@ -20,7 +20,9 @@ live_ledger::live_ledger(ledger_settings s, records::recovered_state recovered, 
 }
 
 void live_ledger::recover(records::recovered_state& recovered, moment now) {
-  for (const auto& r : recovered.live) recover_operation(r, now);
+  std::vector<index> live;
+  std::vector<records::operation_record> cut_calls;
+  recover_operations(recovered, live, cut_calls, now);
   for (const auto& [c, via_token_id] : recovered.cutoffs)
     keep_cutoff(scopes_.find_or_make(c.scope), c.cutoff, c.cancel, via_token_id, now);
   for (const auto& t : recovered.tombstones) {
@@ -29,13 +31,12 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
   for (const auto& [seq, x] : leases_.notified()) recover_grace(x, now);
-  recover_costs(recovered, now);
+  recover_costs(recovered, cut_calls, now);
   recover_supersede();
   interrupt_actors(now);
 
-  std::vector<index> live;
-  for (const auto& r : recovered.live)
-    if (const index x = find(r.id); x != none) live.push_back(x);
+  // What was interrupted has perhaps ended; nothing enters the table meanwhile, so its slots are free.
+  std::erase_if(live, [this](index x) { return operations_[x].seq == 0; });
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;
     if (operations_[x].is_over()) stop_children(x, now);
@@ -59,7 +60,20 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   effects_.stops.clear(); // no worker has a session yet; each gets its stops again when it comes
 }
 
-void live_ledger::recover_operation(const records::operation_record& r, moment now) {
+/// Of the records only those of model calls are kept that nobody will end.
+void live_ledger::recover_operations(records::recovered_state& recovered, std::vector<index>& live,
+                                     std::vector<records::operation_record>& cut_calls, moment now) {
+  auto some = std::move(recovered.live);
+  do {
+    for (auto& r : some) {
+      live.push_back(recover_operation(r, now));
+      if (r.kind == quell::kind::model_call && !r.hot.self_status) cut_calls.push_back(std::move(r));
+    }
+    some = recovered.more_live ? recovered.more_live() : std::vector<records::operation_record>();
+  } while (!some.empty());
+}
+
+index live_ledger::recover_operation(const records::operation_record& r, moment now) {
   const index x = add_operation(r);
   operation_node& n = operations_[x];
   const records::operation_hot& hot = r.hot;
@@ -121,14 +135,15 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   if (hot.deadline_at && !n.is_over())
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
   if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_begun() && !n.is_over()) doubt(x, now);
-  if (!hot.worker) return;
+  if (!hot.worker) return x;
   const index w = worker_index(*hot.worker);
   if (n.is_over()) {
     operations_.name_worker(x, w);
-    return;
+    return x;
   }
   if (n.phase == phase::ready) enter_phase(x, phase::sent);
   operations_.hold(x, w);
+  return x;
 }
 
 void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {

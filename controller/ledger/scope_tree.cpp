@@ -13,7 +13,8 @@ index scope_tree::find(const std::string& text) const {
 }
 
 index scope_tree::find_or_make(const scope_path& path) {
-  if (const index known = find(path.text()); known != none) return known;
+  if (last_ != none && nodes_[last_].path == path) return last_;
+  if (const index known = find(path.text()); known != none) return last_ = known;
   const auto above = path.parent();
   const index parent = above ? find_or_make(*above) : root;
   const index made = nodes_.make();
@@ -25,7 +26,7 @@ index scope_tree::find_or_make(const scope_path& path) {
   if (node.next_sibling != none) nodes_[node.next_sibling].previous_sibling = made;
   nodes_[parent].first_child = made;
   by_text_.emplace(path.text(), made);
-  return made;
+  return last_ = made;
 }
 
 bool scope_tree::is_at_or_below(index scope, index other) const {
@@ -71,6 +72,7 @@ void scope_tree::release_unused(index scope) {
       nodes_[above].first_child = node.next_sibling;
     by_text_.erase(node.path.text());
     nodes_.drop(scope);
+    if (last_ == scope) last_ = none;
     scope = above;
   }
 }

@@ -62,6 +62,7 @@ class scope_tree {
   std::map<std::string, index, std::less<>> by_text_;
   std::map<std::string_view, index> live_by_text_; ///< the keys lie in `by_text_`
   std::uint32_t generations_ = 0;
+  index last_ = none; ///< found last: mostly the next one, too
 };
 
 /// Adds `change` to the worker's count and removes entries of 0.

@@ -52,6 +52,7 @@ struct reader {
 
 spec_blob::spec_blob(const task_spec& spec) {
   std::string out;
+  out.reserve(200);
   const bool with_default = spec.default_cwd && spec.default_cwd_host;
   out += static_cast<char>((with_default ? has_default_cwd : 0) | (spec.user ? has_user : 0) |
                            (spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) | (spec.stdin_open ? opens_stdin : 0) |

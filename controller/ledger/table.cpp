@@ -28,8 +28,10 @@ index live_ledger::known_worker(const std::string& name) const { return workers_
 
 void live_ledger::offer(index x) {
   const operation_node& n = operations_[x];
-  if (n.kind == quell::kind::task && n.phase == phase::ready)
-    effects_.placeable.emplace_back(operations_.need_of(x), n.id);
+  if (n.kind != quell::kind::task || n.phase != phase::ready) return;
+  const requirement& need = operations_.need_of(x);
+  if (effects_.placeable.empty() || effects_.placeable.back().need != need) effects_.placeable.push_back({need, {}});
+  effects_.placeable.back().ids.push_back(n.id);
 }
 
 } // namespace quell::controller::live

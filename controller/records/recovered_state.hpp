@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/records/costs.hpp"
 #include "controller/records/records.hpp"
+#include "protocol/fault.hpp"
 
 namespace quell::records {
 
@@ -16,6 +20,17 @@ struct recovered_cutoff {
   std::string via_token_id;
   friend bool operator==(const recovered_cutoff&, const recovered_cutoff&) = default;
 };
+
+/// The rest of the live operations cannot be read.
+struct unreadable : std::exception {
+  explicit unreadable(fault f) : why(std::move(f)) {}
+  const char* what() const noexcept override { return why.detail.c_str(); }
+  fault why;
+};
+
+/// The next live operations, by seq; none: all were given. So a million of them need not be in memory at once, and are
+/// taken in while others are still read. Called by one thread, before anything is written; throws `unreadable`.
+using live_source = std::function<std::vector<operation_record>()>;
 
 /// The state on disk when the journal is opened; only the part that the controller must hold in memory.
 struct recovered_state {
@@ -27,6 +42,7 @@ struct recovered_state {
   /// (`options.restored`; remembered by every later start). 0 = this store was never restored.
   std::uint64_t restored_below = 0;
   std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
+  live_source more_live{};                 ///< those behind them; empty: there are no more
   std::vector<cancel_record> open_cancels; ///< not settled, by seq
   std::vector<recovered_cutoff> cutoffs;
   std::vector<tombstone_record> tombstones;

@@ -67,7 +67,12 @@ std::unique_ptr<journal> opened(journal::options o) {
 }
 } // namespace
 
-store::store(journal::options o) : log(opened(std::move(o))), log_notices(*log), recovered(log->take_recovered()) {}
+store::store(journal::options o) : log(opened(std::move(o))), log_notices(*log), recovered(log->take_recovered()) {
+  if (!recovered.more_live) return;
+  for (auto some = recovered.more_live(); !some.empty(); some = recovered.more_live())
+    recovered.live.insert(recovered.live.end(), some.begin(), some.end());
+  recovered.more_live = nullptr;
+}
 
 scope_path scope(const std::string& text) {
   auto parsed = scope_path::parse(text);

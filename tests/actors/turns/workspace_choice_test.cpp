@@ -47,7 +47,7 @@ class known_workers final : public fleet {
   void frame(const std::string&, const std::string&, const wire::envelope&, moment, std::optional<boot_time>) override {
   }
   void unsupported_version(const std::string&, const std::string&, std::uint32_t, moment) override {}
-  void enqueue(const requirement&, const operation_id&) override {}
+  void enqueue(const requirement&, const std::vector<operation_id>&) override {}
   void send_stop(const stop_order&, moment) override {}
   void slots_freed(const std::string&, std::uint32_t, moment) override {}
   void result_stored(const std::string&, const operation_id&, moment) override {}

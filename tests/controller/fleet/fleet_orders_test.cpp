@@ -68,7 +68,7 @@ TEST_CASE("a drained worker finishes what it has and takes no more until it is r
   c.restart();
   c.worker_joins("w1");
   CHECK(c.status_of("w1") == "draining");
-  c.f->enqueue(c.needs(), waits); // as the ledger does with pending tasks
+  c.f->enqueue(c.needs(), {waits}); // as the ledger does with pending tasks
   c.place();
   CHECK_FALSE(c.where(waits));
   REQUIRE(c.f->resume("w1", c.now));

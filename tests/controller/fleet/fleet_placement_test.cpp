@@ -296,11 +296,11 @@ TEST_CASE("a queue does not keep what was cancelled for ever") {
   roster nobody;
   placement p(nobody, c.ledger);
   const auto stays = c.ledger.add(c.needs(), id_of<operation_id>(1));
-  p.enqueue(c.needs(), stays);
+  p.enqueue(c.needs(), {stays});
   p.place(c.now, [](member&, wire::start) {});
   for (std::uint64_t i = 2; i < 50'000; ++i) {
     const auto id = c.ledger.add(c.needs(), id_of<operation_id>(i));
-    p.enqueue(c.needs(), id);
+    p.enqueue(c.needs(), {id});
     c.ledger.tasks.at(id).pending = false;
   }
   CHECK(p.queued() < 2100);
@@ -324,7 +324,7 @@ TEST_CASE("work that goes back to pending is placed again, behind those that wai
   const auto b = c.queued(c.needs());
   c.ledger.finish(a);
   c.ledger.tasks[a] = {c.needs(), {}, true, true, {}, {}, {}, 0};
-  c.f->enqueue(c.needs(), a);
+  c.f->enqueue(c.needs(), {a});
   c.f->slots_freed("w1", 1, c.now);
   c.place();
   CHECK(c.where(b) == "w1");

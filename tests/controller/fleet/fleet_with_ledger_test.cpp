@@ -34,7 +34,7 @@ struct whole_world : fleet_world {
       if (e.empty()) break;
       for (auto& row : e.journal) note(row);
       for (auto& order : e.stops) f->send_stop(order, now);
-      for (auto& [need, id] : e.placeable) f->enqueue(need, id);
+      for (const auto& [need, ids] : e.placeable) f->enqueue(need, ids);
       for (auto& [worker, slots] : e.freed) f->slots_freed(worker, slots, now);
       for (auto& [worker, id] : e.stored) f->result_stored(worker, id, now);
     }

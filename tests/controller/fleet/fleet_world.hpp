@@ -229,7 +229,7 @@ struct fleet_world {
   }
   operation_id queued(const requirement& need, std::optional<milliseconds> lease = {}) {
     const auto id = ledger.add(need, id_of<operation_id>(++ids + 100'000), lease);
-    f->enqueue(need, id);
+    f->enqueue(need, {id});
     return id;
   }
   void place() {

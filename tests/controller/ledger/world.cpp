@@ -176,8 +176,8 @@ void world::take() {
   for (const auto& sentence : store.broken) FAIL(sentence);
   if (!e.journal.empty()) batches.push_back(std::move(e.journal));
   stops.insert(stops.end(), e.stops.begin(), e.stops.end());
-  for (const auto& [need, id] : e.placeable) {
-    placeable.push_back(id);
+  for (const auto& [need, ids] : e.placeable) {
+    placeable.insert(placeable.end(), ids.begin(), ids.end());
     lines.insert(need.guild_queue);
   }
   for (const auto& one : e.ended) ended.push_back(one.id);
