@@ -33,7 +33,7 @@ constexpr std::uint64_t token_of(event_source s, std::uint64_t serial) {
 
 constexpr std::size_t most_outgoing = 100'000;
 constexpr auto longest_rest = 50ms; ///< while tasks that were killed die
-constexpr auto look_while_resting = 4ms;
+constexpr auto look_while_resting = 10ms;
 
 struct finish_command {
   operation_id operation;

@@ -24,7 +24,7 @@ constexpr std::int64_t never = guarded_task::never;
 constexpr std::int64_t tidy_pause = 20 * ms;
 constexpr std::int64_t longest_tidy_pause = 200 * ms;
 /// A task that was killed can wait so long for the deaths of the others that were killed less than `dying_time` ago.
-constexpr std::int64_t longest_company = 20 * ms;
+constexpr std::int64_t longest_company = 50 * ms;
 constexpr std::int64_t dying_time = 500 * ms;
 
 std::string setup_failure(const keeper_report& known, const std::string& directory) {
