@@ -39,6 +39,7 @@ void controller_session::greet(wire::hello hello, boot_time now) {
   receiver_ = channel_receiver{};
   outbox_.clear();
   delivered_ = ack_carried_ = 0;
+  ack_by_ = {};
   hello_sent_ = now;
   hello.cluster = membership_.cluster;
   hello.epoch_seen = membership_.epoch;

@@ -157,10 +157,9 @@ TEST_CASE("frames of another session, repeats and gaps are not delivered; a gap 
   CHECK_FALSE(f.session.receive({f.id, 2, 0, a_start()}, f.now));
   CHECK_FALSE(f.session.receive({f.id, 5, 0, a_start()}, f.now));
   const auto frames = f.sends();
-  REQUIRE(frames.size() == 2);
-  CHECK_FALSE(std::get<wire::acknowledge>(frames[0].body).resend);
-  CHECK(std::get<wire::acknowledge>(frames[1].body).resend);
-  CHECK(frames[1].ack == 2);
+  REQUIRE(frames.size() == 1); // for the repeat and for the gap
+  CHECK(std::get<wire::acknowledge>(frames[0].body).resend);
+  CHECK(frames[0].ack == 2);
 }
 
 TEST_CASE("only what was applied is acknowledged, and only when nothing else carries it", "[session]") {
@@ -183,6 +182,8 @@ TEST_CASE("only what was applied is acknowledged, and only when nothing else car
 TEST_CASE("the acknowledgement of a start waits 5 ms for a frame that carries it", "[session]") {
   session_fixture f;
   f.joins();
+  f.session.acknowledge();
+  f.sends();
   f.hears(a_start());
   f.session.applied();
   f.session.acknowledge();
