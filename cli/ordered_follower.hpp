@@ -16,8 +16,9 @@
 namespace quell::cli {
 
 /// Reads the output as events, resumed by event id; repeated bytes are skipped by their offset, so the output stays
-/// exact. It does not decide that the output is complete: when the events are over (or unavailable), the owner
-/// continues with one `output_follower` per stream from `offset`.
+/// exact. The output is complete if the controller says so at the end of the events (the trailer `Quell-End: true`) and
+/// no byte was missing. Otherwise, and if there are no events, the owner continues with one `output_follower` per
+/// stream from `offset`.
 class ordered_follower {
  public:
   struct callbacks {
@@ -25,8 +26,8 @@ class ordered_follower {
     std::function<bool()> ready;
     /// `stream` 0 = stdout, 1 = stderr.
     std::function<void(std::size_t stream, std::uint64_t offset, std::string_view bytes)> bytes;
-    /// Called once.
-    std::function<void()> over;
+    /// Called once. `is_whole`: both streams have come to their end.
+    std::function<void(bool is_whole)> over;
     std::function<std::optional<milliseconds>()> lost;
     std::function<void()> contact;
   };

@@ -38,7 +38,11 @@ void run_output::follow_order() {
     last_bytes_ = std::chrono::steady_clock::now();
     sinks_[0]->append(bytes); // both go to one place, so one writer keeps the order
   };
-  c.over = [this] { leave_order(); };
+  c.over = [this](bool is_whole) {
+    if (!is_whole) return leave_order();
+    order_is_whole_ = true;
+    callbacks_.whole();
+  };
   c.lost = callbacks_.lost;
   c.contact = callbacks_.contact;
   ordered_ = std::make_unique<ordered_follower>(api_, id_, ordered_follower::until::its_end, std::move(c));
@@ -46,7 +50,7 @@ void run_output::follow_order() {
 }
 
 void run_output::leave_order() {
-  if (!ordered_ || streams_[0]) return;
+  if (!ordered_ || streams_[0] || order_is_whole_) return;
   ordered_->stop();
   follow_streams(ordered_->offset(0), ordered_->offset(1));
 }
@@ -91,7 +95,9 @@ void run_output::stream_ended(std::size_t i, const problem* why) {
   if (is_whole()) callbacks_.whole();
 }
 
-bool run_output::is_whole() const { return streams_[0] && streams_[0]->ended() && streams_[1]->ended(); }
+bool run_output::is_whole() const {
+  return order_is_whole_ || (streams_[0] && streams_[0]->ended() && streams_[1]->ended());
+}
 
 void run_output::add_line(const nlohmann::json& object) { sinks_[0]->append(to_line(object) + "\n"); }
 

@@ -29,7 +29,8 @@ class run_output {
   };
   run_output(session& s, api& controller, std::string operation, callbacks c);
 
-  /// First in the order received if both streams go to one place, then (otherwise at once) each stream separately.
+  /// In the order received if both streams go to one place; otherwise, or if something is missing there, each stream
+  /// separately.
   void start();
   /// From now on a stream without output for 10 s is asked for its stored bytes, and those are all that will come.
   void operation_ended();
@@ -53,6 +54,7 @@ class run_output {
   callbacks callbacks_;
   std::array<std::unique_ptr<output_sink>, 2> sinks_;
   std::unique_ptr<ordered_follower> ordered_;
+  bool order_is_whole_ = false; ///< both streams have come to their end in it
   std::array<std::unique_ptr<output_follower>, 2> streams_;
   std::array<std::string, 2> rests_; ///< --json: the first bytes of a character whose rest has not arrived
   std::chrono::steady_clock::time_point last_bytes_{};

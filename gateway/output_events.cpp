@@ -84,6 +84,7 @@ class output_events_stream {
       const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
       for (const auto& p : pieces) {
         ++position_;
+        reached_[static_cast<std::size_t>(p.which)] = p.offset + p.length;
         alive = co_await write_piece(p);
         if (!alive) co_return;
       }
@@ -95,6 +96,7 @@ class output_events_stream {
       const bool complete = co_await look_at_ends();
       const auto more = co_await read_order(gw_, row_.id, position_, 1);
       if (!more.empty()) continue;
+      if (complete && reached_ == seen_ && !to_.closed()) to_.end_with("Quell-End", "true");
       if (complete || !requested_.follow) co_return;
       const bool over = co_await idle_wait.is_over();
       if (over) co_return;
@@ -160,7 +162,8 @@ class output_events_stream {
   stream_writer& to_;
   std::uint64_t position_; ///< all pieces before it are written
   std::uint64_t skip_ = 0;
-  std::array<std::uint64_t, 2> seen_{}; ///< sizes of the streams at the last check
+  std::array<std::uint64_t, 2> reached_{}; ///< in each stream, by the pieces written here
+  std::array<std::uint64_t, 2> seen_{};    ///< sizes of the streams at the last check
   std::shared_ptr<signal> wake_;
 };
 
@@ -178,6 +181,7 @@ awaitable<response> output_events(exchange& x) {
   auto held = x.hold();
   response answer;
   answer.content_type = "text/event-stream";
+  answer.headers.emplace_back("Trailer", "Quell-End");
   answer.stream = [row = std::move(row), requested, held = std::move(held)](thread_context& here, stream_writer& to) {
     return write_events(here, row, requested, to);
   };

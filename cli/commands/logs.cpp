@@ -88,7 +88,7 @@ class logs_command {
       s_.print(bytes);
       if (o_.follow) std::fflush(stdout);
     };
-    c.over = [this] {
+    c.over = [this](bool) {
       for (std::size_t i = 0; i < 2; ++i) {
         output_follower::range range;
         range.follow = o_.follow;

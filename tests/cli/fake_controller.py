@@ -48,6 +48,7 @@ class FakeController:
         self.not_started = 0            # number of refusals of input and resize as too early
         self.sizes = []
         self.pieces = {}                # operation -> output in the order received, served as events
+        self.pieces_are_all = False     # the events end with the trailer that says so
         self.hold_cancel = False        # a cancel is recorded, but the operation stays live
         outer = self
 
@@ -273,7 +274,7 @@ class FakeController:
                 h.close_connection = True
                 h.connection.shutdown(2)
                 return
-        h.wfile.write(b"0\r\n\r\n")
+        h.wfile.write(b"0\r\nQuell-End: true\r\n\r\n" if self.pieces_are_all else b"0\r\n\r\n")
 
     def send_output(self, h, id, query):
         stream, offset, follow = query.get("stream", "stdout"), int(query.get("offset") or 0), query.get("follow") == "true"

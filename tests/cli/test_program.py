@@ -64,6 +64,17 @@ class Run(Program):
             done = subprocess.run([QUELL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env, timeout=60)
             self.assertEqual((done.stdout, done.returncode), (wanted, 0), words)
 
+    def test_streams_are_not_asked_for_again_when_the_events_came_to_their_end(self):
+        self.controller.add(A, status="completed", ended_at="2026-11-20T09:51:07.123Z", exit={"code": 0})
+        self.controller.output[A].update(stdout=b"one\n")
+        self.controller.pieces_are_all = True
+        for pieces, wanted, asked in (([("stdout", 0, "one\n")], b"one\n", 1), ([("stdout", 1, "ne\n")], b"one\n", 3)):
+            self.controller.pieces[A] = pieces
+            self.controller.requests.clear()
+            done = subprocess.run([QUELL, "run", "--id", A, "--", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env, timeout=60)
+            self.assertEqual((done.stdout, done.returncode), (wanted, 0))
+            self.assertEqual(len([r for r in self.controller.requests if "/output" in r[1]]), asked)
+
     def test_a_lost_answer_to_the_create_is_asked_again_with_the_same_id(self):
         self.controller.lose_creates = 2
         self.quell("run", "--", "say", "x", "0")

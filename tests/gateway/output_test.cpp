@@ -99,6 +99,7 @@ TEST_CASE("both streams come as events in the order received and resume behind t
   CHECK(client.read_until("\n\n").find("id: 4\n") != std::string::npos);
   world.output.end(id);
   CHECK_FALSE(client.read_chunk());
+  CHECK(client.trailers().find("quell-end")->second == "true");
 
   http_client again(world.front->port());
   again.send_request("GET", path_of(id), gateway_world::watching("3"));
@@ -106,6 +107,7 @@ TEST_CASE("both streams come as events in the order received and resume behind t
   again.read_until("retry: 1000\n\n");
   CHECK(data_of(again.read_until("\n\n"))["data"]["text"] == "c");
   CHECK_FALSE(again.read_chunk());
+  CHECK(again.trailers().empty()); // what came before is not known here, so neither is whether it was all
 }
 
 TEST_CASE("input needs a task that asked for it, an offset, and the right to steer") {
