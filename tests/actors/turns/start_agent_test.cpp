@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "actors/turns/expected_request.hpp"
 #include "actors/turns/start_agent.hpp"
 #include "controller/commands/command.hpp"
 #include "tests/actors/turns/played_models.hpp"
@@ -86,6 +87,50 @@ TEST_CASE("a model call of a dead agent counts once if it had ended, and not at 
   }
   w.port->close_left_model_call();
   CHECK(w.ends.size() == (was_requested ? 1U : 0U));
+}
+
+TEST_CASE("an agent waits for the model call that was opened with its turn", "[turns]") {
+  port_world w;
+  const auto id = operation_id::fresh();
+  w.port->adopt_first_call({id, expected_use_of("main", testing::played_model("small", 10'000), 700)});
+  w.port->expect_first_call();
+  std::vector<result<operation_id>> opened;
+  const auto open = [&] {
+    w.port->expect_request({user_message{"Hi"}});
+    w.port->open_model_call(1, [&opened](result<operation_id> call) { opened.push_back(std::move(call)); });
+  };
+  SECTION("that comes to the disk first") {
+    w.port->first_call_opened(created{id});
+    CHECK(opened.empty());
+    open();
+  }
+  SECTION("that comes to the disk behind it") {
+    open();
+    CHECK(opened.empty());
+    w.port->first_call_opened(created{id});
+  }
+  REQUIRE(opened.size() == 1);
+  CHECK(opened[0] == id);
+  w.asks();
+  w.port->close_left_model_call(); // counts with what was expected of it
+  REQUIRE(w.ends.size() == 1);
+  CHECK(w.ends[0].call == id);
+  CHECK(w.ends[0].used.usage.input_tokens == 700);
+  open(); // the next one is its own
+  REQUIRE(opened.size() == 2);
+  CHECK(opened[1] != id);
+}
+
+TEST_CASE("an agent hears why the model call of its beginning was refused", "[turns]") {
+  port_world w;
+  w.port->adopt_first_call({operation_id::fresh(), {}});
+  w.port->expect_first_call();
+  w.port->first_call_opened(tl::unexpected(refusal{coded_fault{error_code::stale_start, "stopped", {}}, {}, {}}));
+  std::optional<result<operation_id>> opened;
+  w.port->open_model_call(1, [&opened](result<operation_id> call) { opened = std::move(call); });
+  REQUIRE(opened);
+  REQUIRE_FALSE(opened->has_value());
+  CHECK(has_code(opened->error(), error_code::stale_start));
 }
 
 TEST_CASE("the death of an agent is reported, though nothing but the report is left of it", "[turns]") {
