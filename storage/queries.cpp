@@ -46,6 +46,9 @@ class snapshot {
   frame& frame_;
 };
 
+/// One of two functions of that name.
+constexpr operation_record (*operation_of)(SQLite::Statement&) = &read_operation;
+
 class sqlite_queries final : public controller::limited_store_reader {
  public:
   sqlite_queries(std::string directory, std::unique_ptr<SQLite::Database> database)
@@ -79,7 +82,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   std::optional<std::uint64_t> cut_at() const override { return cut_at_; }
 
   result<std::optional<operation_record>> operation(const operation_id& id) override {
-    return guarded<std::optional<operation_record>>([&] { return one(operation_by_id_, id, read_operation); });
+    return guarded<std::optional<operation_record>>([&] { return one(operation_by_id_, id, operation_of); });
   }
 
   result<std::optional<cancel_record>> cancel(const cancel_id& id) override {
@@ -94,7 +97,7 @@ class sqlite_queries final : public controller::limited_store_reader {
         covering = one(cancel_by_id_, *f.covered_by, read_cancel);
         if (!covering) return std::vector<operation_record>{};
       }
-      return page<operation_record>(search_for(f, covering), operation_by_seq_, read_operation);
+      return page<operation_record>(search_for(f, covering), operation_by_seq_, operation_of);
     });
   }
 
