@@ -36,7 +36,13 @@ void fake_controller::create(create_order order, reply<outcome<created>> done) {
       std::swap(refused, next_refusal_);
     }
     if (refused) return done(tl::unexpected(*refused));
-    done(created{insert(order), false});
+    created made{insert(order), false};
+    if (order.is_shown) {
+      const std::lock_guard lock(mutex_);
+      const auto& [row, view] = live_.at(made.id);
+      made.shown = std::make_shared<new_operation>(new_operation{row, view});
+    }
+    done(std::move(made));
   });
 }
 

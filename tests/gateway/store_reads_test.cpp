@@ -106,6 +106,17 @@ TEST_CASE("lists whose clients have left are not read, and those of others are",
   CHECK(w.watch.lists_read() == 2);
 }
 
+TEST_CASE("a new operation is shown without a read of the store", "[store_reads]") {
+  watched_world w;
+  const std::string body = R"({"kind":"task","scope":"team","title":"crawler","task":{"command":["true"]}})";
+  w.watch.fail();
+  const auto made = w.world.post("/v1/operations", body);
+  REQUIRE(made.status == 201);
+  CHECK(made.json()["title"] == "crawler");
+  CHECK(made.json()["waiting_for"]["what"] == "slot");
+  CHECK(w.world.get(made.header("location")).status == 503);
+}
+
 TEST_CASE("a cancel that was performed is answered as performed, though the store cannot be read", "[store_reads]") {
   watched_world w;
   auto& controller = *w.world.controller;
