@@ -306,6 +306,37 @@ TEST_CASE("the highest seq of starts and stops is remembered", "[session]") {
   CHECK(f.session.member().seq_seen == 43);
 }
 
+TEST_CASE("the report that a stop was applied waits a little for the task's end, or for any other frame", "[session]") {
+  session_fixture f;
+  f.joins();
+  f.pass(1s);
+  f.sends(); // a heartbeat
+  f.session.tell(wire::task_stopping{}, f.now);
+  REQUIRE(f.session.due());
+  const auto due = *f.session.due();
+  CHECK(due > f.now);
+  CHECK(due <= f.now + 50ms);
+  f.pass(1ms);
+  f.session.tell(wire::task_stopping{}, f.now);
+  CHECK(*f.session.due() == due);
+
+  SECTION("an end takes the reports along, in order") {
+    f.session.tell(wire::task_ended{}, f.now);
+    CHECK(*f.session.due() <= f.now);
+    const auto frames = f.sends();
+    REQUIRE(frames.size() == 3);
+    CHECK(std::holds_alternative<wire::task_stopping>(frames[0].body));
+    CHECK(std::holds_alternative<wire::task_ended>(frames[2].body));
+  }
+  SECTION("the acknowledgement of the stop does not wait") {
+    f.hears(wire::stop{});
+    f.session.applied();
+    f.session.acknowledge();
+    CHECK(*f.session.due() <= f.now);
+    CHECK(f.sends().front().ack == 2);
+  }
+}
+
 TEST_CASE("a start right after another message waits a few milliseconds for company; nothing waits behind it",
           "[session]") {
   session_fixture f;

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -320,6 +322,26 @@ TEST_CASE("a stop of one task leaves its siblings alone") {
     CHECK(!w.stories[sibling].ended);
     w.stop(sibling, 0ms);
     w.end_of(sibling);
+    w.close();
+  }
+}
+
+TEST_CASE("the end of a killed task waits only briefly for one that was killed before and does not die") {
+  AT_EACH_LEVEL(level) {
+    ward w(level);
+    const auto stays = fresh_mark(), goes = fresh_mark();
+    const auto stuck = w.run({.command = {"sleep", "1000." + stays}});
+    const auto id = w.run({.command = {"sleep", "1000." + goes}});
+    const auto leader = *w.stories[stuck].pid;
+    REQUIRE(::ptrace(PTRACE_SEIZE, leader, nullptr, PTRACE_O_TRACEEXIT) == 0);
+    w.stop(stuck, 0ms);
+    int status = 0;
+    REQUIRE(::waitpid(leader, &status, __WALL) == leader); // it is held in its exit
+    w.stop(id, 0ms);
+    CHECK(w.end_of(id, 20s).ended->sent == force::killed);
+    CHECK(!w.stories[stuck].ended);
+    REQUIRE(::ptrace(PTRACE_DETACH, leader, nullptr, nullptr) == 0);
+    CHECK(w.end_of(stuck).ended->sent == force::killed);
     w.close();
   }
 }
