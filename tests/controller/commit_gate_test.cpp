@@ -341,3 +341,43 @@ TEST_CASE("a forbidden move is named with its asker, and ends its operation, not
   CHECK(std::find(w.edges.published.begin(), w.edges.published.end(), "operation_failed") != w.edges.published.end());
   CHECK_FALSE(w.edges.failure);
 }
+
+TEST_CASE("work on a worker is adopted in whatever part of the live operations it comes", "[core]") {
+  world w;
+  const auto live = [](std::uint64_t seq, bool is_assigned) {
+    records::operation_record r;
+    r.id = operation_id::fresh();
+    r.seq = r.as_of = seq;
+    r.root = r.id;
+    r.task.command = {"true"};
+    if (is_assigned) r.hot.worker = "w1";
+    return r;
+  };
+  const std::vector first{live(1, true), live(2, false)}, second{live(3, false), live(4, true)};
+  records::recovered_state state;
+  state.next_seq = 5;
+  state.live = first;
+  state.more_live = [parts = std::vector{second}]() mutable {
+    auto some = parts.empty() ? std::vector<records::operation_record>() : parts.back();
+    if (!parts.empty()) parts.pop_back();
+    return some;
+  };
+  w.c = std::make_unique<commit_gate>(commit_gate_settings{}, std::move(state), w.edges, w.now);
+  CHECK(w.c->operations().live_count() == 4);
+  CHECK(w.edges.expected ==
+        std::vector<std::pair<operation_id, std::string>>{{first.at(0).id, "w1"}, {second.at(1).id, "w1"}});
+}
+
+TEST_CASE("live operations that cannot be read make no core, and the reason reaches who asked for it", "[core]") {
+  world w;
+  records::recovered_state state;
+  state.more_live = []() -> std::vector<records::operation_record> {
+    throw records::unreadable(fault{"database_corrupt", "row 7", {}});
+  };
+  try {
+    commit_gate refused(commit_gate_settings{}, std::move(state), w.edges, w.now);
+    FAIL("a core was made of half a store");
+  } catch (const records::unreadable& e) {
+    CHECK(e.why.detail == "row 7");
+  }
+}

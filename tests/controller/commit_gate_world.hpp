@@ -28,7 +28,8 @@ class recording_edges final : public commit_gate_edges {
   std::vector<wire::message> sent;
   std::vector<std::string> published;
   std::map<operation_id, int> ends;
-  std::vector<operation_id> signalled; ///< of this process, and external ones
+  std::vector<operation_id> signalled;                        ///< of this process, and external ones
+  std::vector<std::pair<operation_id, std::string>> expected; ///< output, and of which worker
   std::optional<fault> failure;
   bool low = false;
   command_counts counts;
@@ -44,7 +45,9 @@ class recording_edges final : public commit_gate_edges {
     if (ends_operation(event.type) && event.operation) ++ends[*event.operation];
   }
   void allow_keys(std::vector<std::string>) override {}
-  void output_expected(const operation_id&, const std::string&) override {}
+  void output_expected(const operation_id& id, const std::string& worker) override {
+    expected.emplace_back(id, worker);
+  }
   void output_closes(const operation_id&) override {}
   bool storage_low() const override { return low; }
   void ticked(moment) override {}

@@ -306,6 +306,35 @@ TEST_CASE("a queue does not keep what was cancelled for ever") {
   CHECK(p.queued() < 2100);
 }
 
+TEST_CASE("tasks that come together wait in order, and are not looked at before their turn") {
+  fleet_world c;
+  std::vector<operation_id> ids;
+  for (std::uint64_t i = 1; i <= 10'000; ++i) ids.push_back(c.ledger.add(c.needs(), id_of<operation_id>(i)));
+  c.f->enqueue(c.needs(), ids);
+  CHECK(c.ledger.placeable_checks == 0);
+  c.worker_joins("w1", 2);
+  c.place();
+  CHECK(c.where(ids.at(0)) == "w1");
+  CHECK(c.where(ids.at(1)) == "w1");
+  CHECK_FALSE(c.where(ids.at(2)));
+}
+
+TEST_CASE("a queue that got many tasks at once does not keep for ever those that were cancelled") {
+  fleet_world c;
+  roster nobody;
+  placement p(nobody, c.ledger);
+  std::vector<operation_id> ids;
+  for (std::uint64_t i = 1; i <= 10'000; ++i) ids.push_back(c.ledger.add(c.needs(), id_of<operation_id>(i)));
+  p.enqueue(c.needs(), ids);
+  for (const auto& id : ids) c.ledger.tasks.at(id).pending = false;
+  for (std::uint64_t i = 10'001; i <= 30'000; ++i) {
+    const auto id = c.ledger.add(c.needs(), id_of<operation_id>(i));
+    p.enqueue(c.needs(), {id});
+    c.ledger.tasks.at(id).pending = false;
+  }
+  CHECK(p.queued() < 2'100);
+}
+
 TEST_CASE("100,000 waiting tasks are told why within a few turns, and not once a turn") {
   fleet_world c;
   for (int i = 0; i < 100'000; ++i) {

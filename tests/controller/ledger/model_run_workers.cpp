@@ -175,7 +175,7 @@ void model_run::crash() {
   const auto back = std::min<std::size_t>(draw(4), past_.size() - 1);
   past_.resize(past_.size() - back);
   s_ = past_.back();
-  ledger_ = ledger::make(settings_, s_.store.recovered(), now_);
+  ledger_ = ledger::make(settings_, in_parts(s_.store.recovered()), now_);
   s_.truth.time_passed(boot_time{0});
   commit();
   for (const auto& name : some_workers) worker_reconnects(name);

@@ -1,6 +1,7 @@
 // The fixture's store checks each row against the one before it: only legal moves, terminal is final, the sums of a
 // report hold.
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include "protocol/lifecycle.hpp"
@@ -86,6 +87,18 @@ records::recovered_state remembered_store::recovered() const {
   for (const auto& [id, record] : turn_costs) r.turn_costs.push_back(record);
   r.costs = costs;
   return r;
+}
+
+records::recovered_state in_parts(records::recovered_state state) {
+  std::deque<records::operation_record> rest(state.live.begin(), state.live.end());
+  const auto take = [](std::deque<records::operation_record>& from, std::size_t most) {
+    std::vector<records::operation_record> some;
+    for (; some.size() < most && !from.empty(); from.pop_front()) some.push_back(std::move(from.front()));
+    return some;
+  };
+  state.live = take(rest, 1);
+  state.more_live = [rest = std::move(rest), take]() mutable { return take(rest, 2); };
+  return state;
 }
 
 } // namespace quell::controller::testing

@@ -165,7 +165,7 @@ void world::pass(milliseconds d) {
 }
 
 void world::restart() {
-  core = ledger::make(settings, store.recovered(), now);
+  core = ledger::make(settings, in_parts(store.recovered()), now);
   connect();
   take();
 }

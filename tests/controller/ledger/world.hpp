@@ -31,6 +31,8 @@ struct remembered_store {
   void apply(const std::vector<records::entry>& batch);
   records::recovered_state recovered() const;
 };
+/// The same state, with its live operations in parts, as a large store gives them.
+records::recovered_state in_parts(records::recovered_state state);
 
 /// Options of a task in the fixture.
 struct task_options {
