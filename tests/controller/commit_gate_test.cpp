@@ -357,11 +357,7 @@ TEST_CASE("work on a worker is adopted in whatever part of the live operations i
   records::recovered_state state;
   state.next_seq = 5;
   state.live = first;
-  state.more_live = [parts = std::vector{second}]() mutable {
-    auto some = parts.empty() ? std::vector<records::operation_record>() : parts.back();
-    if (!parts.empty()) parts.pop_back();
-    return some;
-  };
+  state.more_live = [rest = second]() mutable { return std::exchange(rest, {}); };
   w.c = std::make_unique<commit_gate>(commit_gate_settings{}, std::move(state), w.edges, w.now);
   CHECK(w.c->operations().live_count() == 4);
   CHECK(w.edges.expected ==
