@@ -26,15 +26,17 @@ live_reader::live_reader(SQLite::Database& database) : database_(database) {
   const auto code = sqlite3_create_function_v2(database.getHandle(), function_name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                                this, &live_reader::take_row, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw SQLite::Exception(database.getHandle(), code);
+  full_.emplace(database, "SELECT seq FROM operation INDEXED BY operation_live WHERE ended_seq = 0 AND seq > ? "
+                          "ORDER BY seq LIMIT 1 OFFSET ?");
   next_.emplace(database,
-                "SELECT min(seq), max(seq), count(*) FROM (SELECT seq FROM operation INDEXED BY operation_live "
-                "WHERE ended_seq = 0 AND seq > ? ORDER BY seq LIMIT ?)");
+                "SELECT max(seq), count(*) FROM operation INDEXED BY operation_live WHERE ended_seq = 0 AND seq > ?");
   // Where nearly all rows are live, going from row to row is faster than looking up each one that the index names.
   dense_.emplace(database, select_rows("NOT INDEXED"));
   sparse_.emplace(database, select_rows("INDEXED BY operation_live"));
 }
 
 live_reader::~live_reader() {
+  full_.reset();
   next_.reset();
   dense_.reset();
   sparse_.reset();
@@ -43,12 +45,17 @@ live_reader::~live_reader() {
 }
 
 std::optional<live_part> live_reader::part_behind(std::uint64_t seq) {
-  next_->reset();
-  binder(*next_).count(seq).count(most_in_part);
-  live_part part;
-  if (next_->executeStep()) {
+  live_part part{seq + 1, 0, 0};
+  binder(*full_).count(seq).count(most_in_part - 1);
+  if (full_->executeStep()) {
+    part.last = columns(*full_).count();
+    part.rows = most_in_part;
+  }
+  full_->reset();
+  if (part.rows > 0) return part;
+  binder(*next_).count(seq);
+  if (next_->executeStep()) { // fewer are left
     columns found(*next_);
-    part.first = found.count();
     part.last = found.count();
     part.rows = found.count();
   }

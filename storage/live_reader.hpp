@@ -16,7 +16,7 @@ struct sqlite3_value;
 
 namespace quell::storage {
 
-/// Live operations, from the first to the last seq; others are perhaps between them.
+/// Live operations with seqs from `first` to `last`, which one has; others are perhaps between them.
 struct live_part {
   std::uint64_t first = 0, last = 0, rows = 0;
 };
@@ -42,7 +42,7 @@ class live_reader {
   SQLite::Database& database_;
   std::vector<operation_record>* into_ = nullptr;
   std::exception_ptr failure_;
-  std::optional<SQLite::Statement> next_, dense_, sparse_; ///< gone before the function that they call
+  std::optional<SQLite::Statement> full_, next_, dense_, sparse_; ///< gone before the function that they call
 };
 
 } // namespace quell::storage
