@@ -3,11 +3,11 @@ import sys
 import time
 
 from restart_million import first_cancel
-from support import Client, Cluster, idle_task, load, record, rss_bytes, say
+from support import MILLIONS, Client, Cluster, idle_task, load, record, rss_bytes, say
 
 
 def main(sizes):
-    with Cluster(workers=1) as c:
+    with Cluster(workers=1, settings=MILLIONS) as c:
         load(c, 1000, idle_task("bench/warm"))
         c.cancel(scope="bench/warm", wait_ms=60000)
         start, have = rss_bytes(c.controller.pid), 0

@@ -2,7 +2,7 @@
 import sys
 import time
 
-from support import Cluster, idle_task, load, median, pause, record, rss_bytes, say, until
+from support import MILLIONS, Cluster, idle_task, load, median, pause, record, rss_bytes, say, until
 
 GOAL_S, GOAL_AT = 1.5, 1_000_000
 
@@ -31,7 +31,7 @@ def first_cancel(c, scope, operations):
 
 def main(count, rounds):
     took = []
-    with Cluster(workers=1) as c:
+    with Cluster(workers=1, settings=MILLIONS) as c:
         found = load(c, count, idle_task("bench/idle"), 256)
         say(f"    {count:,} created in {found['create_s']:.1f} s: {count / found['create_s']:,.0f}/s")
         for i in range(rounds):

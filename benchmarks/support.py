@@ -19,6 +19,7 @@ from harness.waiting import until  # noqa: E402,F401
 
 HELPERS = os.environ.get("QUELL_BENCH_BIN", BIN)
 RESULTS = os.environ.get("QUELL_BENCH_RESULTS")
+MILLIONS = ["limits.operations=3000000", "limits.operations_per_author=0", "limits.operations_per_scope=0"]  # settings for more than a million live operations
 NOBODY = {"on": {"bench": "nobody-has-this"}}  # a task that waits forever and costs no process
 
 
