@@ -54,7 +54,7 @@ awaitable<response> create_batch(exchange& x) {
     if (!settled) {
       place.push_back(i);
       orders.push_back(std::move(*items[i]));
-      orders.back().is_shown = !is_minimal;
+      orders.back().is_shown = !is_minimal && orders.back().kind == kind::external;
       continue;
     }
     answers[i] = std::move(*settled);

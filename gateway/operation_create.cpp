@@ -221,7 +221,7 @@ awaitable<response> create_operation(exchange& x) {
   const auto parent = order.parent;
   const auto title = order.title;
   const bool is_minimal = x.req.wants_minimal();
-  order.is_shown = !is_minimal;
+  order.is_shown = !is_minimal && order.kind == kind::external; // a task is placed after its commit
   auto outcome_of_it = co_await gw.answer<outcome<created>>(
       [&gw, &order](auto reply) { gw.controller.create(std::move(order), std::move(reply)); });
   if (!outcome_of_it) {

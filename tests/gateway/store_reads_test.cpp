@@ -106,9 +106,9 @@ TEST_CASE("lists whose clients have left are not read, and those of others are",
   CHECK(w.watch.lists_read() == 2);
 }
 
-TEST_CASE("a new operation is shown without a read of the store", "[store_reads]") {
+TEST_CASE("a new external operation is shown without a read of the store", "[store_reads]") {
   watched_world w;
-  const std::string body = R"({"kind":"task","scope":"team","title":"crawler","task":{"command":["true"]}})";
+  const std::string body = R"({"kind":"external","scope":"team","title":"crawler"})";
   w.watch.fail();
   const auto made = w.world.post("/v1/operations", body);
   REQUIRE(made.status == 201);
