@@ -62,7 +62,7 @@ struct broken_world {
   broken_world& operator=(const broken_world&) = delete;
 
   caf::actor actor() {
-    host->user_over(operation_id::fresh()); // changes nothing
+    host->when_ready("none", operation_id::fresh(), reach_to::stop, [](const auto&, const auto&) {}); // changes nothing
     return caf::actor_cast<caf::actor>(scheduler.next_job<caf::scheduled_actor>().address());
   }
   bool answers() {
@@ -85,6 +85,17 @@ TEST_CASE("the cards of remote agents whose reading throws harm nothing else", "
   CHECK(w.connects == 2);
   CHECK(jobs == 1); // passes on the stops of an earlier life
   CHECK(w.answers());
+}
+
+TEST_CASE("the end of an agent wakes no MCP host that nobody has used", "[mcp]") {
+  broken_world w;
+  w.scheduler.run();
+  w.host->user_over(operation_id::fresh());
+  CHECK_FALSE(w.scheduler.has_job());
+  CHECK(w.answers());
+  w.host->user_over(operation_id::fresh());
+  CHECK(w.scheduler.has_job());
+  w.scheduler.run();
 }
 
 TEST_CASE("foreign, doubled and late exits and DOWNs change nothing at the MCP host", "[mcp]") {

@@ -132,7 +132,7 @@ struct mcp_world {
   }
   /// The host's.
   caf::actor actor() {
-    host->user_over(operation_id::fresh()); // changes nothing
+    host->when_ready("none", operation_id::fresh(), reach_to::stop, [](const auto&, const auto&) {}); // changes nothing
     return caf::actor_cast<caf::actor>(scheduler.next_job<caf::scheduled_actor>().address());
   }
   void run() { scheduler.run(); }

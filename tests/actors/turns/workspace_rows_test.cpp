@@ -62,6 +62,18 @@ TEST_CASE("a row is found until it is dropped, also in the next life") {
   CHECK(rows->all().size() == 2);
 }
 
+TEST_CASE("rows know whether a turn can have a workspace of its own") {
+  state s;
+  {
+    const auto rows = s.open();
+    CHECK_FALSE(rows->has_of_turns());
+    rows->expect_of_turns();
+    CHECK(rows->has_of_turns());
+    REQUIRE(rows->put(row_of("turn 1")));
+  }
+  CHECK(s.open()->has_of_turns());
+}
+
 TEST_CASE("a conversation without a row asks no disk for it") {
   state s;
   const auto rows = s.open();
