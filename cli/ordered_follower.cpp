@@ -71,8 +71,8 @@ void ordered_follower::take(const stream_event& event) {
 void ordered_follower::on_end(const http_end& end) {
   transfer_ = 0;
   if (end.error.empty() || has_gap_) {
-    const auto told = end.head.headers.find("quell-end");
-    return callbacks_.over(is_stream_ && !has_gap_ && told != end.head.headers.end() && told->second == "true");
+    const auto trailer = end.head.headers.find("quell-end");
+    return callbacks_.over(is_stream_ && !has_gap_ && trailer != end.head.headers.end() && trailer->second == "true");
   }
   if (const auto pause = callbacks_.lost())
     timer_ = api_.loop().after(*pause, [this] {
