@@ -29,6 +29,7 @@
 #include "quelld/options.hpp"
 #include "quelld/own_key.hpp"
 #include "quelld/real_edges.hpp"
+#include "quelld/recovered_core.hpp"
 #include "quelld/retention.hpp"
 #include "quelld/running_configuration.hpp"
 #include "quelld/secrets.hpp"
@@ -67,7 +68,6 @@ class process final : public controller_process {
   result<void> open_store();
   result<void> open_sockets();
   result<void> start_actor();
-  result<std::unique_ptr<commit_gate>> recover(const commit_gate_settings& c);
   result<void> start_scheduler();
   result<void> start_chats();
   result<void> start_voice();
@@ -131,27 +131,6 @@ result<void> process::open_store() {
   secrets_ = std::move(*secrets);
   mark_state(s.store_dir);
   return {};
-}
-
-/// Before the core has a thread, so that a store that cannot be read ends the start.
-result<std::unique_ptr<commit_gate>> process::recover(const commit_gate_settings& c) {
-  const auto epoch = recovered_.epoch;
-  const auto open_cancels = recovered_.open_cancels.size();
-  auto live = recovered_.live.size();
-  if (recovered_.more_live)
-    recovered_.more_live = [&live, more = std::move(recovered_.more_live)] {
-      auto some = more();
-      live += some.size();
-      return some;
-    };
-  try {
-    auto gate = std::make_unique<commit_gate>(c, std::move(recovered_), edges_, clock_now());
-    spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels",
-                 options_.configuration.settings.store_dir, epoch, live, open_cancels);
-    return gate;
-  } catch (const records::unreadable& e) {
-    return tl::unexpected(e.why);
-  }
 }
 
 result<void> process::open_sockets() {
@@ -239,7 +218,7 @@ result<void> process::start_actor() {
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
   c.token_for = [key = secrets_.task_token_key](const operation_id& id) { return mint_task_token(id, key); };
   const auto [cluster, epoch] = std::pair(recovered_.cluster, recovered_.epoch);
-  auto recovered = recover(c);
+  auto recovered = recover_core(c, std::move(recovered_), edges_, s.store_dir);
   if (!recovered) return tl::unexpected(recovered.error());
   // A maker can be copied.
   auto gate = std::make_shared<std::unique_ptr<commit_gate>>(std::move(*recovered));

@@ -35,7 +35,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   recover_supersede();
   interrupt_actors(now);
 
-  // What was interrupted has perhaps ended; nothing enters the table meanwhile, so its slots are free.
+  // Interrupted work can have ended. Nothing enters the table meanwhile, so its slots are free.
   std::erase_if(live, [this](index x) { return operations_[x].seq == 0; });
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;

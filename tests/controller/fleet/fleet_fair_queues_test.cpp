@@ -22,8 +22,9 @@ TEST_CASE("of guilds that were never served the one with the oldest task is next
   turn_counts turns;
   fair_queues queues;
   const auto older = operation_id::fresh(), newer = operation_id::fresh();
-  queues.push({900, 0}, older, 1);
-  queues.push({3, 0}, newer, 2);
+  std::uint64_t arrivals = 0;
+  queues.push({900, 0}, {older}, arrivals);
+  queues.push({3, 0}, {newer}, arrivals);
   queues.choose(turns);
   CHECK(queues.front().id == older);
 }
@@ -32,12 +33,11 @@ TEST_CASE("stale tasks of one queue are dropped without a choice, and the turn g
   turn_counts turns;
   fair_queues queues;
   std::vector<operation_id> row;
-  for (std::uint64_t i = 0; i < 5; ++i) {
-    row.push_back(operation_id::fresh());
-    queues.push({1, 0}, row.back(), i);
-  }
+  for (int i = 0; i < 5; ++i) row.push_back(operation_id::fresh());
+  std::uint64_t arrivals = 0, arrivals_of_other = 3;
+  queues.push({1, 0}, row, arrivals);
   const auto other = operation_id::fresh();
-  queues.push({2, 0}, other, 3);
+  queues.push({2, 0}, {other}, arrivals_of_other);
   queues.choose(turns);
   std::size_t budget = 100;
   const auto is_one_of_first = [&](std::ptrdiff_t count) {
@@ -50,7 +50,7 @@ TEST_CASE("stale tasks of one queue are dropped without a choice, and the turn g
     CHECK(budget == 96);
     CHECK(queues.size() == 2);
     CHECK(queues.guilds() == 2);
-    CHECK(queues.front().id == other); // number 3 is older than 4
+    CHECK(queues.front().id == other); // number 4 is older than 5
   }
   SECTION("with the queue") {
     queues.drop_stale(turns, budget, is_one_of_first(5));
