@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/clock_now.hpp"
@@ -29,6 +30,12 @@ result<std::unique_ptr<commit_gate>> recover_core(const commit_gate_settings& se
   } catch (const records::unreadable& e) {
     return tl::unexpected(e.why);
   }
+}
+
+bool has_live_calls(const commit_gate& core) {
+  const auto counts = core.operations().live_by_kind();
+  return std::any_of(counts.begin(), counts.end(),
+                     [](const auto& one) { return one.first.first == name_of(kind::tool_call) && one.second > 0; });
 }
 
 } // namespace quell::controller

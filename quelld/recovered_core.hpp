@@ -14,4 +14,7 @@ result<std::unique_ptr<commit_gate>> recover_core(const commit_gate_settings& se
                                                   records::recovered_state recovered, commit_gate_edges& edges,
                                                   const std::string& directory);
 
+/// Whether a tool call lives.
+bool has_live_calls(const commit_gate& core);
+
 } // namespace quell::controller

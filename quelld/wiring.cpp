@@ -85,6 +85,7 @@ class process final : public controller_process {
   std::unique_ptr<kept_byte_quota> bytes_;
   records::recovered_state recovered_;
   std::vector<records::token_record> tokens_;
+  bool has_live_calls_ = true;
   state_secrets secrets_;
   std::unique_ptr<server_socket> control_;
   std::unique_ptr<bulk_server> bulk_;
@@ -220,7 +221,7 @@ result<void> process::start_actor() {
   const auto [cluster, epoch] = std::pair(recovered_.cluster, recovered_.epoch);
   auto recovered = recover_core(c, std::move(recovered_), edges_, s.store_dir);
   if (!recovered) return tl::unexpected(recovered.error());
-  // A maker can be copied.
+  has_live_calls_ = has_live_calls(**recovered);
   auto gate = std::make_shared<std::unique_ptr<commit_gate>>(std::move(*recovered));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
   system_->await_actors_before_shutdown(false); // an agent that starts in the last moment must not delay the end
@@ -247,6 +248,7 @@ result<void> process::start_scheduler() {
   turns::turn_scheduler_options o;
   o.state_directory = options_.configuration.settings.store_dir;
   o.secret_key = secrets_.task_token_key;
+  o.has_live_calls = has_live_calls_;
   o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
   o.settings = options_.configuration.turns;
   o.output = bulk_.get();

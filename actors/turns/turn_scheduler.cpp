@@ -202,7 +202,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
     auto store = o.open_store();
     if (!store) return tl::unexpected(store.error());
     if (each == &runtime->background_reads) left = left_recognisers(**store);
-    if (each == &runtime->background_reads) read_left_questions(**store, runtime->questions);
+    if (each == &runtime->background_reads && o.has_live_calls) read_left_questions(**store, runtime->questions);
     *each = o.executor(std::move(*store));
   }
   auto models = integrations::model_client::make();

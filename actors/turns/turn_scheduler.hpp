@@ -29,6 +29,8 @@ struct turn_scheduler_options {
   std::string state_directory; ///< of the logins at MCP servers
   std::string secret_key;      ///< seals the ids of remote agents; must not be empty
   controller::open_store open_store;
+  /// False: no tool call lives, so no question of one is looked for among all live operations.
+  bool has_live_calls = true;
   make_executor executor;
   turn_settings settings;
   core_link core;
