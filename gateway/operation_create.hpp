@@ -25,7 +25,7 @@ awaitable<std::optional<records::operation_record>> check_create(exchange& x, cr
 /// The problem for a create that the ledger refused.
 awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent);
 
-/// What is shown of a new operation without a read: as its commit left it. Nullopt: its row must be read.
+/// A new operation as its commit left it, which needs no read. Nullopt: its row must be read.
 std::optional<shown_operation> as_created(created& made);
 
 } // namespace quell::controller::http
