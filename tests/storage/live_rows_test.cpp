@@ -119,8 +119,7 @@ TEST_CASE("a start that meets a corrupt row among the first is refused, and name
   CHECK_THAT(opened.error().detail, Contains("row 42 of table operation") && Contains("cut short"));
 }
 
-TEST_CASE(
-    "a corrupt row far behind is named when its part is due, and everything before it was given or nothing more") {
+TEST_CASE("a corrupt row far behind is named when its part is due") {
   temp_directory directory("/dev/shm");
   filled(directory.path(), many, [](std::uint64_t) { return false; });
   change(directory.path(), "UPDATE operation SET kind = 99 WHERE seq = " + std::to_string(many - 1));
@@ -150,7 +149,8 @@ TEST_CASE("a disk that fails while live operations are read makes the start fail
     if (const auto opened = journal::open({.directory = directory.path()})) {
       auto state = (*opened)->take_recovered();
       try {
-        CHECK(seqs_of_all(state) == seqs(live));
+        const auto found = seqs_of_all(state);
+        CHECK(found == seqs(live));
       } catch (const records::unreadable& e) {
         CHECK(!e.why.detail.empty());
       }
