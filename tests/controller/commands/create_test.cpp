@@ -89,7 +89,6 @@ TEST_CASE("a new operation is shown as its commit leaves it, if the order asks f
   CHECK_FALSE(w.done(w.external())->shown);
   auto what = w.external();
   what.order.is_shown = true;
-  what.order.id = operation_id::fresh();
   what.order.labels = {{"pr", "4711"}};
   const auto made = w.done(what);
   REQUIRE(made);
@@ -104,6 +103,7 @@ TEST_CASE("a new operation is shown as its commit leaves it, if the order asks f
   CHECK(made->shown->view.hot.now == status::running);
   CHECK(made->shown->view.lease_expires_at == view->lease_expires_at);
 
+  what.order.id = made->id;
   const auto again = w.done(what);
   REQUIRE(again);
   CHECK(again->existed);
