@@ -3,6 +3,7 @@
 
 #include <SQLiteCpp/Database.h>
 
+#include <system_error>
 #include <utility>
 
 #include "storage/faults.hpp"
@@ -20,7 +21,11 @@ constexpr int busy_timeout_ms = 5'000;
 } // namespace
 
 live_rows::live_rows(std::string directory, std::uint64_t behind) : directory_(std::move(directory)), behind_(behind) {
-  for (int i = 0; i < readers; ++i) threads_.emplace_back([this] { read(); });
+  try {
+    for (int i = 0; i < readers; ++i) threads_.emplace_back([this] { read(); });
+  } catch (const std::system_error&) {
+    if (threads_.empty()) throw; // else one of them reads all
+  }
 }
 
 live_rows::~live_rows() {
