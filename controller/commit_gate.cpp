@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/commands/take_message.hpp"
+#include "controller/first_turn.hpp"
 #include "controller/store_code.hpp"
 
 namespace quell::controller {
@@ -167,8 +167,8 @@ bool commit_gate::is_conversation_on_disk(const scope_path& scope) const {
 }
 
 /// The rows of this turn among those of the transaction from this place on.
-std::shared_ptr<const commands::first_turn> commit_gate::first_turn_in_batch(const operation_id& turn, std::size_t from,
-                                                                             bool rest_is_on_disk) const {
+std::shared_ptr<const first_turn> commit_gate::first_turn_in_batch(const operation_id& turn, std::size_t from,
+                                                                   bool is_rest_on_disk) const {
   const records::operation_record* row = nullptr;
   const records::message_record* message = nullptr;
   for (auto i = from; i < batch_.size(); ++i) {
@@ -178,7 +178,7 @@ std::shared_ptr<const commands::first_turn> commit_gate::first_turn_in_batch(con
       message = &put->record;
   }
   if (!row || !message) return nullptr;
-  return std::make_shared<const commands::first_turn>(commands::first_turn{*row, *message, rest_is_on_disk});
+  return std::make_shared<const first_turn>(first_turn{*row, *message, is_rest_on_disk});
 }
 
 void commit_gate::submit_transaction() {

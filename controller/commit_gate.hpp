@@ -21,10 +21,10 @@
 namespace quell::controller {
 
 struct command;
+struct first_turn;
 class command_request;
 namespace commands {
 struct order_cancel;
-struct first_turn;
 struct take_message;
 struct taken_message;
 } // namespace commands
@@ -165,8 +165,8 @@ class commit_gate {
   void submit_transaction();
   void stop_first_behind_fence(moment now);
   bool is_conversation_on_disk(const scope_path& scope) const;
-  std::shared_ptr<const commands::first_turn> first_turn_in_batch(const operation_id& turn, std::size_t from,
-                                                                  bool rest_is_on_disk) const;
+  std::shared_ptr<const first_turn> first_turn_in_batch(const operation_id& turn, std::size_t from,
+                                                        bool is_rest_on_disk) const;
   void note_stall(moment now);
   void release(gated& g, moment now);
   void defer_batch(gated& g);

@@ -18,9 +18,9 @@ namespace quell::controller::turns {
 struct turn_queue {
   /// The turn has entered the queue of its scope. Before that is durable.
   std::function<void(const operation_id& turn, const scope_path&)> entered;
-  /// The turn is the first: called once that is durable, or before that if what it is told of is on disk already. What
-  /// the turn does reaches the disk behind its message in either case.
-  std::function<void(std::shared_ptr<const commands::first_turn>)> begin;
+  /// The turn is the first: called once that is durable, or before that if what it is told of is on disk already. Its
+  /// steps reach the disk behind its message in either case.
+  std::function<void(std::shared_ptr<const first_turn>)> begin;
 };
 
 /// Any thread. Must be held by a shared_ptr.

@@ -75,7 +75,7 @@ class real_turn_scheduler final : public turn_scheduler {
   using queued = queued_turn;
   /// A turn whose rows are on disk.
   void begin(const queued& next);
-  void begin(std::shared_ptr<const commands::first_turn> first);
+  void begin(std::shared_ptr<const first_turn> first);
   /// `is_noted`: the transaction of its message has named its author to the core.
   void prepare(const queued& next, const records::operation_record& row, result<stored_history> history, bool is_noted,
                store_reader& store);

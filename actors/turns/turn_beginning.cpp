@@ -47,7 +47,7 @@ void real_turn_scheduler::begin(const queued& next) {
 }
 
 /// Its rows can still be on their way to the disk, so they are not read.
-void real_turn_scheduler::begin(std::shared_ptr<const commands::first_turn> first) {
+void real_turn_scheduler::begin(std::shared_ptr<const first_turn> first) {
   runtime_->background_reads->run([this, first = std::move(first)](store_reader& store) {
     prepare({first->row.id, first->row.scope, false}, first->row, read_history_behind(store, first->message), true,
             store);

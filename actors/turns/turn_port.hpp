@@ -33,7 +33,7 @@ struct first_model_call {
 
 /// The order that opens a model call of this agent, with its expected use.
 commands::open_model_call model_call_of(const agent_context& who, std::uint32_t number, std::string expected);
-/// What a request with these messages will use at least (expected_request.cpp).
+/// The least that a request with these messages will use (expected_request.cpp).
 std::string expected_use_of(const agent_context& who, const conversation& messages);
 
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {

@@ -21,7 +21,7 @@ turn_queue real_turn_scheduler::queue_of_turns() {
             const std::lock_guard lock(guard_);
             places_.emplace(turn, scope);
           },
-          [this](std::shared_ptr<const commands::first_turn> first) { begin(std::move(first)); }};
+          [this](std::shared_ptr<const first_turn> first) { begin(std::move(first)); }};
 }
 
 /// Its own work has ended: the next turn of its scope begins.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/commands/context.hpp"
+#include "controller/first_turn.hpp"
 #include "controller/local_operations.hpp"
 #include "controller/message_order.hpp"
 #include "controller/open_questions.hpp"
@@ -20,14 +21,6 @@ struct answering_agent {
   std::string name;
   milliseconds timeout{0};
   std::string kind_data;
-};
-
-/// The first turn of a scope as it was created, which needs not be on disk yet.
-struct first_turn {
-  records::operation_record row;
-  records::message_record message;
-  /// All other messages of the scope are on disk, so its conversation can be read while these two are on their way.
-  bool rest_is_on_disk = false;
 };
 
 struct taken_message {

@@ -7,7 +7,7 @@ using namespace quell;
 using namespace quell::controller;
 using quell::controller::core_tests::commands_world;
 using next_step = commands::taken_message::then;
-using first_turn = std::shared_ptr<const commands::first_turn>;
+using known_turn = std::shared_ptr<const first_turn>;
 
 namespace {
 
@@ -24,9 +24,9 @@ struct first_turn_world : commands_world {
     what.cancel = cancel_id::fresh();
     return what;
   }
-  /// What is known of its turn at once. Nothing is written.
-  first_turn first_of(const commands::take_message& what) {
-    auto seen = std::make_shared<first_turn>();
+  /// Its turn as it is known at once. Nothing is written.
+  known_turn first_of(const commands::take_message& what) {
+    auto seen = std::make_shared<known_turn>();
     c->execute({what, {}, [seen](const commands::taken_message& taken) { *seen = taken.first; }}, now);
     return *seen;
   }
@@ -117,4 +117,37 @@ TEST_CASE("a turn waits while the disk has refused a stop of its scope", "[turns
   const auto same = w.first_of(w.message("a"));
   REQUIRE(same);
   CHECK_FALSE(same->rest_is_on_disk);
+}
+
+TEST_CASE("a turn begins with its first model call", "[turns]") {
+  first_turn_world w;
+  const auto message = w.message("a");
+  REQUIRE(w.done(message).next == next_step::begin_turn);
+  create_order o;
+  o.by = w.admin();
+  o.kind = kind::model_call;
+  o.parent = message.turn;
+  commands::begin_turn what{message.turn, {}, {}};
+  what.first_call = commands::open_model_call{o, operation_id::fresh(), message.turn, {}};
+  SECTION("in one transaction, which waits for nothing") {
+    const auto before = w.edges.batches.size();
+    const auto begun = w.give(what);
+    CHECK_FALSE(w.c->expects_more());
+    w.c->end_burst(w.now);
+    REQUIRE(w.edges.batches.size() == before + 1);
+    CHECK(std::any_of(w.edges.batches.back().begin(), w.edges.batches.back().end(),
+                      [](const auto& e) { return std::holds_alternative<records::put_operation>(e); }));
+    CHECK_FALSE(begun->has_value()); // not before it is on disk
+    w.commit();
+    REQUIRE(begun->value().first_call);
+    CHECK(begun->value().first_call->value().id == what.first_call->id);
+    CHECK(w.c->operations().view(what.first_call->id, w.now));
+  }
+  SECTION("but not if it was told to stop before it began") {
+    w.done(w.cancel_of(message.turn));
+    const auto begun = w.done(what);
+    CHECK_FALSE(begun.may_run);
+    CHECK_FALSE(begun.first_call);
+    CHECK_FALSE(w.c->operations().view(what.first_call->id, w.now));
+  }
 }

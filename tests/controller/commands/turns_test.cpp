@@ -134,36 +134,6 @@ TEST_CASE("a turn that begins shares its transaction with its first model call")
   CHECK(opened->value());
 }
 
-TEST_CASE("a turn begins with its first model call, if it does not resume") {
-  turns_world w;
-  auto what = w.beginning();
-  create_order o;
-  o.by = w.admin();
-  o.kind = kind::model_call;
-  o.parent = w.turn;
-  what.first_call = commands::open_model_call{o, operation_id::fresh(), w.turn, {}};
-  SECTION("both are one transaction, which waits for nothing") {
-    const auto before = w.edges.batches.size();
-    const auto begun = w.give(what);
-    CHECK_FALSE(w.c->expects_more());
-    w.c->end_burst(w.now);
-    REQUIRE(w.edges.batches.size() == before + 1);
-    CHECK(count_of<records::put_operation>(w.edges.batches.back()) == 1);
-    CHECK_FALSE(begun->has_value());
-    w.commit();
-    REQUIRE(begun->value().first_call);
-    CHECK(begun->value().first_call->value().id == what.first_call->id);
-    CHECK(w.events("turn_start") == 1);
-  }
-  SECTION("a turn that was told to stop before it began opens none") {
-    w.done(w.cancel_of(w.turn));
-    const auto begun = w.done(what);
-    CHECK_FALSE(begun.may_run);
-    CHECK_FALSE(begun.first_call);
-    CHECK_FALSE(w.c->operations().view(what.first_call->id, w.now));
-  }
-}
-
 TEST_CASE("nothing else waits for what follows the beginning of a turn") {
   turns_world w;
   SECTION("an order that came before") {
