@@ -2,7 +2,6 @@
 // are answered after the commit.
 #include <caf/all.hpp>
 #include <mutex>
-#include <thread>
 
 #include "actors/controller_actor.hpp"
 #include "actors/posted_command.hpp"
@@ -31,15 +30,6 @@ namespace quell::controller {
 
 namespace {
 
-/// The thread that passes the answer on can have been woken on the processor of the core's thread, which goes on with
-/// the leaves of the stop: it lets that thread go first.
-reply<outcome<cancel_view>> then_yield(reply<outcome<cancel_view>> done) {
-  return [done = std::move(done)](outcome<cancel_view> answer) {
-    done(std::move(answer));
-    std::this_thread::yield();
-  };
-}
-
 class actor_service final : public service {
  public:
   actor_service(actors::controller_actor handle, std::function<bool()> low, cluster_id cluster, std::uint64_t epoch)
@@ -55,14 +45,14 @@ class actor_service final : public service {
     give(std::move(many), std::move(done));
   }
   void cancel(cancel_order order, reply<outcome<cancel_view>> done) override {
-    give(commands::order_cancel{std::move(order), cancel_id::fresh()}, then_yield(std::move(done)));
+    give(commands::order_cancel{std::move(order), cancel_id::fresh()}, std::move(done));
   }
   void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
                       reply<outcome<cancel_view>> done) override {
     using target = commands::order_cancel::may_target;
     give(commands::order_cancel{std::move(order), cancel_id::fresh(),
                                 what == may_target::anything ? target::anything : target::live_target},
-         then_yield(std::move(done)), std::move(claim));
+         std::move(done), std::move(claim));
   }
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
     give(commands::declare_dead{id, std::move(reason), std::move(by)}, std::move(done));
