@@ -84,7 +84,6 @@ class output_events_stream {
       const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
       for (const auto& p : pieces) {
         ++position_;
-        reached_[static_cast<std::size_t>(p.which)] = p.offset + p.length;
         alive = co_await write_piece(p);
         if (!alive) co_return;
       }
@@ -96,7 +95,7 @@ class output_events_stream {
       const bool complete = co_await look_at_ends();
       const auto more = co_await read_order(gw_, row_.id, position_, 1);
       if (!more.empty()) continue;
-      if (complete && reached_ == seen_ && !to_.closed()) to_.end_with("Quell-End", "true");
+      if (complete && wants_all() && whole_ == seen_ && !to_.closed()) to_.end_with("Quell-End", "true");
       if (complete || !requested_.follow) co_return;
       const bool over = co_await idle_wait.is_over();
       if (over) co_return;
@@ -130,9 +129,12 @@ class output_events_stream {
     skip_ -= skipped;
     std::uint64_t offset = p.offset + skipped;
     const std::uint64_t end = p.offset + p.length;
+    auto& whole = whole_[static_cast<std::size_t>(p.which)];
+    bool follows = offset == whole;
     while (offset < end) {
       auto slice = co_await read_output(gw_, row_.id, p.which, offset, std::min(event_bytes, end - offset));
-      if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile
+      if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile, or its file cannot be read
+      follows = follows && slice.offset == offset;
       const auto next = slice.offset + slice.bytes.size();
       // Only the last part has the id: a resume never leaves out half a piece.
       auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
@@ -141,8 +143,12 @@ class output_events_stream {
       const bool alive = co_await to_.write(std::move(frame));
       if (!alive) co_return false;
     }
+    if (follows && offset >= end) whole = end;
     co_return true;
   }
+
+  /// The request leaves nothing out.
+  bool wants_all() const { return !requested_.only && !requested_.tail_bytes && requested_.after == 0; }
 
   std::string envelope(const piece& p, std::uint64_t offset, std::string_view bytes) const {
     records::event_record event;
@@ -162,8 +168,8 @@ class output_events_stream {
   stream_writer& to_;
   std::uint64_t position_; ///< all pieces before it are written
   std::uint64_t skip_ = 0;
-  std::array<std::uint64_t, 2> reached_{}; ///< in each stream, by the pieces written here
-  std::array<std::uint64_t, 2> seen_{};    ///< sizes of the streams at the last check
+  std::array<std::uint64_t, 2> whole_{}; ///< of each stream, from its first byte: written here without a gap
+  std::array<std::uint64_t, 2> seen_{};  ///< sizes of the streams at the last check
   std::shared_ptr<signal> wake_;
 };
 

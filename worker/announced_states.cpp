@@ -41,7 +41,7 @@ void announced_states::look_for_users() {
   std::error_code error;
   for (const auto& user : fs::directory_iterator(runtime_directories, error))
     folders_of_users_.push_back(user.path().string() + state_marks_below);
-  users_seen_ = is_settled(changed) ? changed : 0;
+  users_seen_ = !error && is_settled(changed) ? changed : 0;
 }
 
 void announced_states::look_into(const std::string& folder, std::vector<std::string>& found) {
@@ -68,7 +68,7 @@ void announced_states::look_into(const std::string& folder, std::vector<std::str
     }
     found.push_back(path);
   }
-  seen = is_settled(changed) && all_there ? changed : 0;
+  seen = !error && is_settled(changed) && all_there ? changed : 0;
 }
 
 } // namespace quell::worker

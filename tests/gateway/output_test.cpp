@@ -108,6 +108,15 @@ TEST_CASE("both streams come as events in the order received and resume behind t
   CHECK(data_of(again.read_until("\n\n"))["data"]["text"] == "c");
   CHECK_FALSE(again.read_chunk());
   CHECK(again.trailers().empty()); // what came before is not known here, so neither is whether it was all
+  for (const std::string part : {"?stream=stderr", "?tail_bytes=10"}) {
+    http_client of_part(world.front->port());
+    of_part.send_request("GET", path_of(id) + part, gateway_world::watching());
+    of_part.read_head();
+    of_part.read_until("\"text\":\"c\"");
+    of_part.read_until("\n\n");
+    CHECK_FALSE(of_part.read_chunk());
+    CHECK(of_part.trailers().empty());
+  }
 }
 
 TEST_CASE("input needs a task that asked for it, an offset, and the right to steer") {
