@@ -119,6 +119,22 @@ TEST_CASE("both streams come as events in the order received and resume behind t
   }
 }
 
+TEST_CASE("events of output do not count as whole if a piece could not be read") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.write(id, stream::out, "first");
+  world.output.write(id, stream::out, "last");
+  world.output.make_unreadable(id, 5);
+  world.output.end(id);
+  auto client = world.connect();
+  client.send_request("GET", path_of(id), gateway_world::watching());
+  client.read_head();
+  client.read_until("\"text\":\"first\"");
+  client.read_until("\n\n");
+  CHECK_FALSE(client.read_chunk());
+  CHECK(client.trailers().empty());
+}
+
 TEST_CASE("input needs a task that asked for it, an offset, and the right to steer") {
   gateway_world world;
   world.controller->add_worker("w1");

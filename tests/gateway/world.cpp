@@ -1,6 +1,7 @@
 // Implementation of the world of the gateway's tests.
 #include "tests/gateway/world.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <stdexcept>
@@ -58,6 +59,11 @@ void memory_output::end(const operation_id& id) {
   wake(id);
 }
 
+void memory_output::make_unreadable(const operation_id& id, std::uint64_t from) {
+  const std::lock_guard lock(mutex_);
+  entries_[id].readable = from;
+}
+
 void memory_output::wait_for_watcher(const operation_id& id) {
   std::unique_lock lock(mutex_);
   const bool came = changed_.wait_for(lock, testing::patient(std::chrono::seconds(60)), [&] {
@@ -99,7 +105,8 @@ result<output_store::slice> memory_output::read(const operation_id& id, stream w
   slice s;
   s.offset = offset;
   s.size = bytes.size();
-  if (offset < bytes.size()) s.bytes = bytes.substr(offset, limit_bytes);
+  if (offset < std::min<std::uint64_t>(bytes.size(), found->second.readable))
+    s.bytes = bytes.substr(offset, limit_bytes);
   s.end = found->second.ended && offset + s.bytes.size() >= bytes.size();
   return s;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <limits>
 
 #include "gateway/server.hpp"
 #include "gateway/tokens.hpp"
@@ -15,6 +17,8 @@ class memory_output : public output_store {
  public:
   void write(const operation_id& id, stream which, const std::string& bytes);
   void end(const operation_id& id);
+  /// From now on no byte from this offset of its streams on can be read, although it is there.
+  void make_unreadable(const operation_id& id, std::uint64_t from);
   /// Waits until this operation has a watcher.
   void wait_for_watcher(const operation_id& id);
   /// From now on whoever begins to watch waits, with its whole thread, until `release`.
@@ -41,6 +45,7 @@ class memory_output : public output_store {
     std::array<std::string, 2> bytes;
     std::vector<piece> pieces;
     bool ended = false;
+    std::uint64_t readable = std::numeric_limits<std::uint64_t>::max();
   };
   void wake(const operation_id& id);
   std::mutex mutex_;
