@@ -96,6 +96,18 @@ void refuse(std::vector<Answer>& answers) {
   for (auto& answer : answers) refuse(answer);
 }
 
+// The answers of creates, once they are committed.
+
+/// A later command, of the same commit even, can have changed what was created; then it must be read.
+void drop_changed(outcome<created>& answer, const ledger& operations, moment at) {
+  if (!answer || !answer->shown) return;
+  const auto view = operations.view(answer->id, at);
+  if (!view || view->hot != answer->shown->view.hot) answer->shown.reset();
+}
+void drop_changed(std::vector<outcome<created>>& answers, const ledger& operations, moment at) {
+  for (auto& answer : answers) drop_changed(answer, operations, at);
+}
+
 } // namespace
 
 void commit_gate::execute(command_request&& request, moment now) {
@@ -143,7 +155,8 @@ template <class Command, class Answer, class Done>
 void commit_gate::await_disk(Answer answer, Done done, moment now) {
   absorb(now);
   if (!done) done = [](const Answer&) {};
-  transaction_.answers.push_back([this, answer = std::move(answer), done = std::move(done)](bool durable) mutable {
+  transaction_.answers.push_back([this, answer = std::move(answer), done = std::move(done), now](bool durable) mutable {
+    if constexpr (requires { drop_changed(answer, *ledger_, now); }) drop_changed(answer, *ledger_, now);
     constexpr auto lost = policy<Command>::lost;
     if (lost == if_lost::refused_with_others && awaits_retry()) durable = false;
     if constexpr (lost != if_lost::same_answer)

@@ -133,3 +133,15 @@ TEST_CASE("an operation of a batch is shown as the whole batch leaves it") {
   CHECK_FALSE(ended[0]->shown); // it has never started, so it has ended
   CHECK(ended[1]->shown);
 }
+
+TEST_CASE("a new operation that was changed by another command of its commit is not shown") {
+  commands_world w;
+  auto what = w.external(), other = w.external();
+  what.order.is_shown = other.order.is_shown = true;
+  const auto stopped = w.give(what), untouched = w.give(other);
+  w.give(w.cancel_of(what.fresh));
+  w.commit();
+  REQUIRE((*stopped && *untouched));
+  CHECK_FALSE((**stopped)->shown);
+  CHECK((**untouched)->shown);
+}
