@@ -19,10 +19,13 @@ bool is_create(const records::entry& e) { return std::holds_alternative<records:
 
 std::size_t place_of(const scope_path& scope) { return std::hash<std::string>{}(scope.text()); }
 
-/// A change of messages that does not name their scope. Results of calls are not among them: they are on disk before
-/// the next turn of their scope is the first.
+/// A change of what the model is told that does not name its scope. The end of a task is one: it may have run in the
+/// background of a conversation.
 bool changes_some_conversation(const records::entry& e) {
-  return std::holds_alternative<records::discard_message>(e) || std::holds_alternative<records::put_turn_ending>(e);
+  if (const auto* update = std::get_if<records::update_operation>(&e))
+    return update->hot.worker && is_terminal(update->hot.now);
+  return std::holds_alternative<records::discard_message>(e) || std::holds_alternative<records::put_turn_ending>(e) ||
+         std::holds_alternative<records::put_call_result>(e);
 }
 
 /// The store lacked room or was locked: memory is ahead of the disk in a known way. After any other failure only the
@@ -36,7 +39,7 @@ bool may_be_tried_again(const fault& why) {
 
 commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges,
                          moment now)
-    : edges_(edges), now_(now) {
+    : edges_(edges), now_(now), last_run_(now.boot) {
   auto workers = recovered.workers;
   const auto cluster = recovered.cluster;
   const auto epoch = recovered.epoch;

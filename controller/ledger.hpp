@@ -116,7 +116,8 @@ class ledger {
   /// Stops at most ~1,000 operations of pending stops (never-sent work ends here; running work gets its `cancelling`
   /// event and row). True while more remain: call again after the journal has written this batch.
   virtual bool step(moment now) = 0;
-  /// The same for at most 16 operations: few enough while the disk writes the cancel that stops them.
+  /// The same for at most 16 operations, and none behind a scope or an operation with very many below it: it takes less
+  /// than the disk does to write the cancel that stops them.
   virtual bool step_briefly(moment now) = 0;
   /// Handles timeouts, expiry of tombstones, drain deadlines and bounds. Returns the next deadline.
   virtual std::optional<boot_time> tick(moment now) = 0;

@@ -109,10 +109,10 @@ bool wait_for_end(quell::controller::controller_process& controller, const sigse
                    {controller.failure_descriptor(), POLLIN, 0},
                    {controller.reload_descriptor(), POLLIN, 0}};
   bool has_ended = false, reloads = false;
-  constexpr int memory_interval_ms = 500;
+  const int memory_interval_ms = quell::host::return_freed_memory() ? 500 : -1;
   while (!has_ended && !(fds[1].revents & POLLIN)) {
     const int ready = ::poll(fds, 3, memory_interval_ms);
-    if (ready == 0) quell::host::return_freed_memory();
+    if (ready == 0) (void)quell::host::return_freed_memory();
     if (ready <= 0) continue;
     signalfd_siginfo arrived{};
     while (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived)

@@ -94,10 +94,11 @@ void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment no
   case phase::spawning:
   case phase::held:
     if (!t.stop) {
-      t.stop = applied_stop{seq, now, now.boot, std::nullopt};
+      t.stop = applied_stop{seq, now, now.boot, std::nullopt, now.boot};
       out.push_back(stop_request{t.operation, now.boot, std::nullopt});
     } else if (t.stop->seq == 0) {
       t.stop->seq = seq;
+      t.stop->by_controller_at = now.boot;
     }
     return;
   case phase::running:
@@ -117,10 +118,13 @@ void task_table::tighten(task& t, std::uint64_t seq, milliseconds grace, moment 
       t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now the controller's stop takes over
   if (!first && !claimed && kill_at >= t.stop->kill_at) return;
   if (first) {
-    t.stop = applied_stop{seq, now, kill_at, signal_at};
+    t.stop = applied_stop{seq, now, kill_at, signal_at, now.boot};
     if (signal_at && t.pty) out.push_back(hang_up{t.operation});
   } else {
-    if (claimed) t.stop->seq = seq;
+    if (claimed) {
+      t.stop->seq = seq;
+      t.stop->by_controller_at = now.boot;
+    }
     t.stop->kill_at = std::min(t.stop->kill_at, kill_at);
     if (t.stop->signal_at) t.stop->signal_at = std::min(*t.stop->signal_at, signal_at.value_or(now.boot));
   }

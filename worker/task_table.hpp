@@ -92,6 +92,7 @@ class task_table {
     moment at{};
     boot_time kill_at{};
     std::optional<boot_time> signal_at;
+    boot_time by_controller_at{}; ///< when `seq` became the controller's
   };
   struct task {
     operation_id operation;
@@ -119,6 +120,7 @@ class task_table {
   bool touched_by(const task& t, const wire::stop& s, const std::unordered_set<operation_id>& closed) const;
   void apply(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
   void tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
+  static void forget_late_stop(task& t, const task_ended_here& e);
   void decide(task& t, const task_ended_here& e, moment now);
   /// No `why`: it was stopped.
   void end_unrun(task& t, std::uint64_t stop_seq, std::optional<failure_code> why, std::string message, moment now,

@@ -149,10 +149,20 @@ void task_table::ended(task& t, const task_ended_here& e, moment now, effects& o
   out.push_back(finish_output{t.operation});
 }
 
+/// A stop that was applied while the report of the end waited came behind that end.
+void task_table::forget_late_stop(task& t, const task_ended_here& e) {
+  if (!e.ended_at || !t.stop || t.stop->seq == 0 || t.stop->by_controller_at <= *e.ended_at) return;
+  if (t.stop->at.boot <= *e.ended_at)
+    t.stop->seq = 0; // the worker was leaving already
+  else
+    t.stop.reset();
+}
+
 void task_table::decide(task& t, const task_ended_here& e, moment now) {
   using force = task_ended_here::force;
   t.end.operation = t.operation;
-  t.end.ended_at = now.wall;
+  t.end.ended_at = e.ended_at ? now.wall_at(*e.ended_at) : now.wall;
+  forget_late_stop(t, e);
   t.end.exit = t.leader ? t.leader : e.exit;
   const bool ran = t.at == phase::running && t.exec_error.empty() && (e.exit || t.leader);
   if (ran) t.end.started_at = t.started_at;

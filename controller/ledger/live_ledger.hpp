@@ -46,7 +46,7 @@ class live_ledger final : public ledger,
 
   void ask_reachability(std::function<reachability(const std::string&)> ask) override { ask_ = std::move(ask); }
   ledger_effects take() override;
-  bool step(moment now) override { return step(now, settings_.leaves_per_step); }
+  bool step(moment now) override { return step(now, settings_.leaves_per_step, step_length::whole); }
   bool step_briefly(moment now) override;
   std::optional<boot_time> tick(moment now) override;
   outcome<created> create(const create_order& order, operation_id fresh, moment now) override;
@@ -283,8 +283,10 @@ class live_ledger final : public ledger,
   void add_signals(renewal_answer& answer, const std::map<std::uint64_t, index>& stopped) const;
 
   // sweep.cpp
-  bool step(moment now, std::size_t budget);
-  std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
+  enum class step_length : std::uint8_t { whole, brief };
+  bool step(moment now, std::size_t budget, step_length length);
+  bool has_many_below(const sweep::item& top) const;
+  std::size_t run_sweep(sweep& s, std::size_t budget, step_length length, moment now);
   void visit(index x, moment now);
   void push_children(sweep& s, index x) const;
   void queue_below(index x);

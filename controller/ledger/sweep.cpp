@@ -11,27 +11,46 @@ namespace quell::controller::live {
 namespace {
 constexpr std::size_t looks_per_leaf = 8; // visiting an operation that is already stopped is cheap, but not free
 constexpr std::size_t brief_step = 16;    // leaves; a few tens of microseconds
+constexpr std::size_t most_below_in_brief_step = 64;
+
+/// Whether so many siblings follow that a brief step must not walk them.
+template <class Table>
+bool is_long_list(const Table& table, index first) {
+  std::size_t seen = 0;
+  for (index at = first; at != none; at = table[at].next_sibling)
+    if (++seen > most_below_in_brief_step) return true;
+  return false;
+}
 } // namespace
 
-bool live_ledger::step_briefly(moment now) { return step(now, std::min(brief_step, settings_.leaves_per_step)); }
+bool live_ledger::step_briefly(moment now) {
+  return step(now, std::min(brief_step, settings_.leaves_per_step), step_length::brief);
+}
 
-bool live_ledger::step(moment now, std::size_t budget) {
+bool live_ledger::step(moment now, std::size_t budget, step_length length) {
   if (sweeps_.empty()) return false;
   if (scopes_[scope_tree::root].live > budget) effects_.journal.reserve(effects_.journal.size() + 2 * budget + 64);
   for (std::size_t turn = sweeps_.size(); turn > 0 && budget > 0; --turn) {
     sweep current = std::move(sweeps_.front());
     sweeps_.pop_front();
-    budget = run_sweep(current, budget, now);
+    budget = run_sweep(current, budget, length, now);
     if (!current.stack.empty()) sweeps_.push_back(std::move(current));
   }
   return !sweeps_.empty();
 }
 
-std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, moment now) {
+bool live_ledger::has_many_below(const sweep::item& top) const {
+  if (top.what == sweep::visit::scope) return is_long_list(scopes_, scopes_[top.at].first_child);
+  return top.what == sweep::visit::above_leaf && is_same(top.at, top.guard) &&
+         is_long_list(operations_, operations_[top.at].first_child);
+}
+
+std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, step_length length, moment now) {
   std::size_t looks = budget * looks_per_leaf;
   while (!s.stack.empty() && budget > 0 && looks > 0) {
     --looks;
     const sweep::item top = s.stack.back();
+    if (length == step_length::brief && has_many_below(top)) return 0; // that is for a whole step
     s.stack.pop_back();
     switch (top.what) {
     case sweep::visit::scope: {

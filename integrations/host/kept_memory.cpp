@@ -23,13 +23,13 @@ void keep_freed_memory() {
 #endif
 }
 
-void return_freed_memory() {
-  if (MallocExtension_GetNumericProperty == nullptr || MallocExtension_ReleaseToSystem == nullptr) return;
+bool return_freed_memory() {
+  if (MallocExtension_GetNumericProperty == nullptr || MallocExtension_ReleaseToSystem == nullptr) return false;
   constexpr std::size_t kept_bytes = 16 << 20, at_once = 1 << 20; // its lock is held for each step
   std::size_t before = std::numeric_limits<std::size_t>::max();
   for (std::size_t free_bytes = 0;; before = free_bytes) {
-    if (MallocExtension_GetNumericProperty("tcmalloc.pageheap_free_bytes", &free_bytes) == 0) return;
-    if (free_bytes <= kept_bytes || free_bytes >= before) return; // others may free as fast as this returns
+    if (MallocExtension_GetNumericProperty("tcmalloc.pageheap_free_bytes", &free_bytes) == 0) return false;
+    if (free_bytes <= kept_bytes || free_bytes >= before) return true; // others may free as fast as this returns
     MallocExtension_ReleaseToSystem(at_once);
   }
 }

@@ -10,7 +10,7 @@ void keep_freed_memory();
 
 /// Gives the kernel what the program has freed and is beyond what it keeps, for an allocator that does not do that by
 /// itself (tcmalloc). Call it every now and then, from a thread that nobody waits for: it takes about 0.1 ms for each
-/// MiB. Any thread.
-void return_freed_memory();
+/// MiB. Any thread. False if the program's allocator does it by itself (glibc): then it need not be called again.
+bool return_freed_memory();
 
 } // namespace quell::host

@@ -299,3 +299,35 @@ TEST_CASE("what a worker without a lease was given says so when it never ran", "
   CHECK(f.end_of("held")->error_message == "the worker had no lease; the task never ran");
   CHECK(f.end_of("held")->evidence == proof::never_ran);
 }
+
+TEST_CASE("a stop that comes while the report of an end waits does not change that end", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  const bool leaves = GENERATE(true, false);
+  worker::effects list;
+  if (leaves)
+    f.table.leave(f.now, worker::task_table::departure::immediate, list);
+  else
+    f.table.exceed(f.id("a"), "the workspace is full", f.now, list);
+  f.perform(std::move(list));
+  f.pass(1s);
+  worker::task_ended_here end{f.id("a"), exit_state{std::nullopt, "KILL"}, table_fixture::force::killed,
+                              proof::cgroup_empty};
+  end.ended_at = f.now.boot;
+  const auto ended_at = f.now.wall;
+  f.pass(20ms);
+  const bool before_end = GENERATE(true, false);
+  if (before_end) end.ended_at = f.now.boot + 1ms;
+  f.operation_stopped("a", 7);
+  f.pass(20ms);
+  f.hears(end);
+  f.output_read("a");
+  REQUIRE(f.end_of("a"));
+  if (before_end) {
+    CHECK(f.end_of("a")->stop_seq == 7);
+  } else {
+    CHECK(f.end_of("a")->stop_seq == 0);
+    CHECK(f.end_of("a")->error_code == (leaves ? "worker_lost" : "workspace_full"));
+    CHECK(f.end_of("a")->ended_at == ended_at);
+  }
+}

@@ -152,10 +152,11 @@ struct task_ended_here {
   std::optional<exit_state> exit; ///< nullopt: it never executed
   force sent = force::nothing;
   proof evidence = proof::group_empty;
-  std::string limit = {}; ///< a sentence: the limit that the task exceeded, if any
+  std::string limit = {};                 ///< a sentence: the limit that the task exceeded, if any
   /// Processes that the leader left running and that were killed at its end; the first of them.
   std::uint32_t left_total = 0;
   std::vector<process_view> left = {};
+  std::optional<boot_time> ended_at = {}; ///< if its report has waited for other ends; otherwise it ended just now
 };
 /// A killed task that is still alive; sent about once a second from kill_at on.
 struct task_still_there {

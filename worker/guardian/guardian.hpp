@@ -55,6 +55,7 @@ struct guarded_task {
   force sent = force::nothing;
   std::int64_t signal_at = never, kill_at = never, retry_at = never, say_at = never, poke_keeper_at = never;
   std::int64_t killed_at = never;
+  std::int64_t reaped_at = never; ///< all its processes are reaped, and its end waits for those of others
   std::int64_t pause_ns = 0;
   std::int64_t armed_at = never; ///< its entry in the timer queue
 

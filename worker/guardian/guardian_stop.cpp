@@ -26,6 +26,7 @@ constexpr std::int64_t longest_tidy_pause = 200 * ms;
 /// A task that was killed can wait so long for the deaths of the others that were killed less than `dying_time` ago.
 constexpr std::int64_t longest_company = 50 * ms;
 constexpr std::int64_t dying_time = 500 * ms;
+constexpr std::size_t most_finished_at_once = 32;
 
 std::string setup_failure(const keeper_report& known, const std::string& directory) {
   const auto why = errno_text(known.error);
@@ -73,8 +74,8 @@ void guardian::stop(const stop_order& order) {
   if (!task) return; // it has ended; the worker has the event, or will read it next
   const auto now = boot_now().ns;
   task->stopping = true;
-  task->kill_at = std::min(task->kill_at, order.kill_at.ns);
   if (task->killing) return;
+  task->kill_at = std::min(task->kill_at, order.kill_at.ns);
   if (order.held || task->kill_at <= now) return kill_task(*task);
   if (!task->signalled) {
     task->signal_at = std::min(task->signal_at, order.signal_at_ns < 0 ? now : order.signal_at_ns);
@@ -197,7 +198,8 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
   }
   if (task.pause_ns == 0) task.pause_ns = 10 * ms;
   if (task.killing && !task.keeper_failed) {
-    if (reaped_.empty()) finish_by_ = boot_now().ns + longest_company;
+    task.reaped_at = boot_now().ns;
+    if (reaped_.empty()) finish_by_ = task.reaped_at + longest_company;
     reaped_.push_back(task.serial);
     task.retry_at = never;
     return schedule(task);
@@ -213,8 +215,11 @@ void guardian::finish_reaped() {
     return task.killing && task.keeper > 0 && now < task.killed_at + dying_time;
   };
   if (now < finish_by_ && std::any_of(tasks_.begin(), tasks_.end(), is_dying)) return;
-  finish_by_ = never;
-  for (const auto serial : std::exchange(reaped_, {}))
+  const auto count = std::min(reaped_.size(), most_finished_at_once);
+  const std::vector<std::uint64_t> some(reaped_.begin(), reaped_.begin() + static_cast<std::ptrdiff_t>(count));
+  reaped_.erase(reaped_.begin(), reaped_.begin() + static_cast<std::ptrdiff_t>(count));
+  finish_by_ = reaped_.empty() ? never : now; // the rest behind the orders that have come meanwhile
+  for (const auto serial : some)
     if (auto at = tasks_.find(serial); at != tasks_.end() && !try_finish(*at->second)) schedule(*at->second);
 }
 
@@ -231,7 +236,11 @@ bool guardian::try_finish(guarded_task& task) {
   if (task.has_cgroup && remove_cgroup(subtree_->descriptor(), task.cgroup_name().c_str()) != 0) {
     // Just after the last process is reaped the kernel can need a moment; a process that was moved into the cgroup
     // needs a kill.
-    if (task.retry_at == never) task.retry_at = boot_now().ns + 1 * ms;
+    if (task.retry_at == never) {
+      task.retry_at = boot_now().ns + 1 * ms;
+      task.pause_ns = 10 * ms;
+    }
+    task.reaped_at = never;
     return false;
   }
   if (has_limit(task.limits) && task.stopping) {
@@ -259,6 +268,7 @@ bool guardian::try_finish(guarded_task& task) {
     if (uses_pidns()) ended.evidence = proof::pidns_gone;
     if (task.has_cgroup) ended.evidence = proof::cgroup_empty;
     ended.limit = std::move(task.limit_met);
+    if (task.reaped_at != never) ended.ended_at = boot_time{task.reaped_at};
     if (!task.stopping) note_left(ended, task.known);
     say(ended);
   }

@@ -169,6 +169,7 @@ struct event_encoder {
     if (e.exit) put_exit(out, *e.exit);
     out.put(e.sent);
     out.put(e.evidence);
+    out.put(e.ended_at ? e.ended_at->ns : std::int64_t{-1});
     out.put_text(e.limit);
     out.put(e.left_total);
     put_processes(e.left);
@@ -284,6 +285,7 @@ std::vector<guardian_event> decode_events(std::string_view datagram) {
       e.sent = in.take<task_ended_here::force>();
       if (e.sent > task_ended_here::force::killed) return events;
       e.evidence = in.take<proof>();
+      if (const auto at = in.take<std::int64_t>(); at >= 0) e.ended_at = boot_time{at};
       e.limit = std::string(in.take_text());
       e.left_total = in.take<std::uint32_t>();
       e.left = take_processes(in);
