@@ -152,7 +152,7 @@ struct task_ended_here {
   std::optional<exit_state> exit; ///< nullopt: it never executed
   force sent = force::nothing;
   proof evidence = proof::group_empty;
-  std::string limit = {};                 ///< a sentence: the limit that the task exceeded, if any
+  std::string limit = {}; ///< a sentence: the limit that the task exceeded, if any
   /// Processes that the leader left running and that were killed at its end; the first of them.
   std::uint32_t left_total = 0;
   std::vector<process_view> left = {};
