@@ -126,6 +126,7 @@ TEST_CASE("events of output do not count as whole if a piece could not be read")
   world.output.write(id, stream::out, "last");
   world.output.make_unreadable(id, 5);
   world.output.end(id);
+  world.controller->end_operation(id, status::completed);
   auto client = world.connect();
   client.send_request("GET", path_of(id), gateway_world::watching());
   client.read_head();
