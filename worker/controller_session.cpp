@@ -60,7 +60,9 @@ void controller_session::tell(wire::message body, boot_time now) {
     const auto number = sender_.push(body, now);
     boot_time at{};
     if (std::holds_alternative<wire::task_started>(body)) at = before + timing_.longest_company;
-    if (std::holds_alternative<wire::task_stopping>(body)) at = now + timing_.longest_company_of_stops;
+    // With a grace the task may live on, and whoever asks when it is killed waits for this report.
+    if (const auto* s = std::get_if<wire::task_stopping>(&body); s && s->kill_at <= s->signalled_at)
+      at = now + timing_.longest_company_of_stops;
     queue(number, std::move(body), at);
   } else {
     sender_.push(std::move(body), now); // sent with the welcome

@@ -32,7 +32,8 @@ class controller_session {
     int missed_beats = 3;
     /// That a `task_started`, or the acknowledgement of a START, waits for another frame.
     std::chrono::milliseconds longest_company{5};
-    std::chrono::milliseconds longest_company_of_stops{50}; ///< that a `task_stopping` does
+    std::chrono::milliseconds longest_company_of_stops{
+        50}; ///< that a `task_stopping` does of a task that is killed at once
   };
   enum class phase : std::uint8_t { apart, greeting, open };
   /// The reason why the worker must not continue at all.
