@@ -329,9 +329,7 @@ TEST_CASE("the report that a stop was applied waits a little for the task's end,
     CHECK(std::holds_alternative<wire::task_ended>(frames[2].body));
   }
   SECTION("the report of a task that has a grace does not wait") {
-    wire::task_stopping graceful;
-    graceful.kill_at = graceful.signalled_at + 10s;
-    f.session.tell(graceful, f.now);
+    f.session.tell(wire::task_stopping{{}, 0, {}, wall_time{} + 10s}, f.now);
     CHECK(*f.session.due() <= f.now);
   }
   SECTION("the acknowledgement of the stop does not wait") {
