@@ -221,8 +221,10 @@ void commit_gate::submit_transaction() {
 
 /// While the disk writes a cancel that comes alone, its first few operations are stopped: their signals leave with the
 /// fence, before its answer, and their rows follow in the next transaction.
-void commit_gate::stop_first_behind_fence(moment now) {
-  if (gate_.size() != 1 || gate_.front().fence.empty()) return;
+void commit_gate::end_transaction_of_stop(moment now) {
+  const bool others_are_stopped = std::exchange(sweeping_, true);
+  end_transaction(now);
+  if (others_are_stopped || gate_.size() != 1 || gate_.front().fence.empty()) return;
   sweeping_ = ledger_->step_briefly(now);
   absorb(now);
   dirty_ = false; // the end of the commit ends this transaction, too

@@ -163,7 +163,7 @@ class commit_gate {
   void add_signals(ledger_effects& l);
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();
-  void stop_first_behind_fence(moment now);
+  void end_transaction_of_stop(moment now);
   bool is_conversation_on_disk(const scope_path& scope) const;
   std::shared_ptr<const first_turn> first_turn_in_batch(const operation_id& turn, std::size_t from,
                                                         bool is_rest_on_disk) const;

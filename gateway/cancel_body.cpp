@@ -14,9 +14,9 @@ void read_common(body_reader& fields, cancel_request& into) {
   into.order.grace = fields.duration("grace_ms");
   into.order.up_to_seq = fields.number("up_to_seq", 0, max_seq);
   into.order.mode = fields.flag("dry_run").value_or(false) ? cancel_mode::dry_run : cancel_mode::stop;
-  into.wait = fields.word<cancel_status>("wait").value_or(cancel_status::fenced);
-  into.wait_for =
-      fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(milliseconds{30'000});
+  into.until.status = fields.word<cancel_status>("wait").value_or(into.until.status);
+  into.until.longest =
+      fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(into.until.longest);
 }
 
 /// Reads the one target in the body.

@@ -19,9 +19,7 @@ struct cancel_wait {
 
 struct cancel_request {
   cancel_order order; ///< without `by_token`, `via_channel` and `received`, which the handler sets
-  cancel_status wait = cancel_status::fenced;
-  milliseconds wait_for{30'000};
-  cancel_wait until() const { return {wait, wait_for}; }
+  cancel_wait until;
 };
 
 /// POST /v1/cancels: exactly one target in the body, else `no_target`.

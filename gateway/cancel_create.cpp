@@ -108,7 +108,8 @@ awaitable<std::optional<response>> cancel_live(exchange& x, cancel_request& requ
   auto& gw = x.gw;
   const bool is_of_one = std::holds_alternative<records::target_operation>(requested.order.target);
   const bool is_dry_run = requested.order.is_dry_run();
-  auto order = is_of_one ? requested.order : std::move(requested.order); // of others there is no second try
+  // Only a cancel of one operation is tried again, by `cancel_absent`.
+  auto order = is_of_one ? requested.order : std::move(requested.order);
   auto answered = co_await order_cancel(gw, std::move(order), service::may_target::live_target);
   if (!answered) {
     if (!is_of_one || answered.error().error.code != error_code::operation_not_found)
@@ -116,7 +117,7 @@ awaitable<std::optional<response>> cancel_live(exchange& x, cancel_request& requ
     co_return std::nullopt;
   }
   if (is_dry_run) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, requested.until(), std::move(*answered));
+  co_return co_await answer_performed(x, requested.until, std::move(*answered));
 }
 
 /// Cancels a target that is not live: it has ended, or never existed.
@@ -145,7 +146,7 @@ awaitable<response> cancel_absent(exchange& x, cancel_request requested, operati
     throw from_refusal(answered.error());
   }
   if (order.is_dry_run()) co_return co_await dry_run(x, std::move(*answered));
-  co_return co_await answer_performed(x, requested.until(), std::move(*answered));
+  co_return co_await answer_performed(x, requested.until, std::move(*answered));
 }
 
 awaitable<response> perform(exchange& x, cancel_request requested) {

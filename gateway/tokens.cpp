@@ -64,10 +64,6 @@ void token_table::drop(const token_id& id) {
   hashes_.erase(found);
 }
 
-const records::token_record* token_table::find(std::string_view secret, wall_time now) {
-  return find_hash(token_hash(secret), now);
-}
-
 const records::token_record* token_table::find_hash(const std::string& hash, wall_time now) {
   // Looked up by the hash of the sent token: the time of the lookup reveals nothing about another caller's secret.
   const auto found = by_hash_.find(hash);

@@ -30,9 +30,7 @@ class token_table {
  public:
   void put(records::token_record record);
   void drop(const token_id& id);
-  /// The token of this secret if it is not expired at `now`; records its use.
-  const records::token_record* find(std::string_view secret, wall_time now);
-  /// The same for the hash of a secret.
+  /// The token of the secret with this `token_hash` if it is not expired at `now`; records its use.
   const records::token_record* find_hash(const std::string& hash, wall_time now);
   /// The token of this secret, if there is one and it has expired.
   const records::token_record* find_expired(std::string_view secret, wall_time now) const;

@@ -32,8 +32,8 @@ class controller_session {
     int missed_beats = 3;
     /// That a `task_started`, or the acknowledgement of a START, waits for another frame.
     std::chrono::milliseconds longest_company{5};
-    std::chrono::milliseconds longest_company_of_stops{
-        50}; ///< that a `task_stopping` does of a task that is killed at once
+    /// That a `task_stopping` does of a task that is killed at once.
+    std::chrono::milliseconds longest_company_of_stops{50};
   };
   enum class phase : std::uint8_t { apart, greeting, open };
   /// The reason why the worker must not continue at all.
@@ -67,8 +67,8 @@ class controller_session {
   /// When what is queued must be sent at the latest; a past instant: now. Nullopt: nothing is queued. Most frames leave
   /// at once. A `task_started` that comes shortly after another message, and the acknowledgement of a START or of
   /// stored results, may wait a few milliseconds for the next frame, so that a short task costs one sending instead of
-  /// three; nothing waits behind them. A `task_stopping` waits for the end of its task, which is near, or for any other
-  /// frame.
+  /// three; nothing waits behind them. A `task_stopping` of a task that is killed at once waits for its end, or for any
+  /// other frame.
   std::optional<boot_time> due() const;
   /// The next frame to send, with the newest acknowledgement. `sent` removes it.
   const wire::envelope* next_frame();

@@ -36,24 +36,20 @@ json json_or_text(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-json usage_json(const model_usage& u) {
-  json usage = {{"input_tokens", u.input_tokens},
-                {"output_tokens", u.output_tokens},
-                {"cached_input_tokens", u.cached_input_tokens}};
-  if (u.cache_written_tokens > 0) usage["cache_written_tokens"] = u.cache_written_tokens;
-  if (u.cost_nanos > 0) usage["cost"] = static_cast<double>(u.cost_nanos) / 1e9;
-  if (u.estimated) usage["estimated"] = true;
-  return usage;
-}
-
 /// The texts of every turn are written front to back, with their members in alphabetical order, as `json_text` does.
 void write_usage(json_writer& to, const model_usage& u) {
-  to.key("usage").open_object();
+  to.open_object();
   if (u.cache_written_tokens > 0) to.field("cache_written_tokens", u.cache_written_tokens);
   to.field("cached_input_tokens", u.cached_input_tokens);
   if (u.cost_nanos > 0) to.raw_field("cost", json_text(static_cast<double>(u.cost_nanos) / 1e9));
   if (u.estimated) to.field("estimated", true);
   to.field("input_tokens", u.input_tokens).field("output_tokens", u.output_tokens).close_object();
+}
+
+json usage_json(const model_usage& u) {
+  json_writer to;
+  write_usage(to, u);
+  return json::parse(to.take());
 }
 
 std::string used_text(const char* by, const std::string& id, const std::string& model, const model_usage& usage) {
@@ -63,7 +59,7 @@ std::string used_text(const char* by, const std::string& id, const std::string& 
   if (is_first) to.field(by, id);
   to.field("model", model);
   if (!is_first) to.field(by, id);
-  write_usage(to, usage);
+  write_usage(to.key("usage"), usage);
   to.close_object();
   return to.take();
 }
@@ -200,7 +196,7 @@ std::string turn_result(const std::string& text, const model_usage& usage, std::
   to.open_object();
   if (stop_reason) to.field("stop_reason", std::string(name_of_stop(*stop_reason)));
   to.field("text", text).field("tool_calls", tool_calls);
-  write_usage(to, usage);
+  write_usage(to.key("usage"), usage);
   to.close_object();
   return to.take();
 }
@@ -345,7 +341,7 @@ std::string shown_call_block(const std::string& block, const std::string& result
 std::string completed_data(const actors::turn_effects::end& how) {
   json_writer to;
   to.open_object().field("stop_reason", std::string(name_of_stop(how.why))).field("text", how.text);
-  write_usage(to, how.usage);
+  write_usage(to.key("usage"), how.usage);
   to.close_object();
   return to.take();
 }

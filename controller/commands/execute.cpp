@@ -187,9 +187,7 @@ void commit_gate::take(const commands::take_message& what, std::function<void(co
   });
   dirty_ = true;
   if (!fences) return;
-  const bool others_are_stopped = std::exchange(sweeping_, true);
-  end_transaction(now);
-  if (!others_are_stopped) stop_first_behind_fence(now);
+  end_transaction_of_stop(now);
 }
 
 void commit_gate::cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done,
@@ -220,9 +218,7 @@ void commit_gate::cancel(const commands::order_cancel& what, std::function<void(
     }
     if (done) done(std::move(answer));
   });
-  const bool others_are_stopped = std::exchange(sweeping_, true);
-  end_transaction(now);
-  if (!others_are_stopped) stop_first_behind_fence(now);
+  end_transaction_of_stop(now);
 }
 
 } // namespace quell::controller

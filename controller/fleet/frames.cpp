@@ -151,9 +151,8 @@ void fleet_impl::farewell(member& m, moment now) {
 
 wire::envelope fleet_impl::envelope_for(member& m, std::uint64_t number, wire::message body) {
   session& s = *m.link;
-  s.reported_ack = s.receiver.ack();
   s.ack_due = false;
-  return {s.id, number, s.reported_ack, std::move(body)};
+  return {s.id, number, s.receiver.ack(), std::move(body)};
 }
 
 void fleet_impl::send(member& m, wire::message body, moment now) {

@@ -69,11 +69,10 @@ struct session {
   bool outstanding() const { return sender.last_sent() > sender.last_acknowledged(); }
   std::size_t unacknowledged_starts() const { return starts.size(); }
 
-  boot_time progress_at{};        ///< when the worker last applied something, or first had to
-  std::uint64_t left = 0;         ///< the highest number that has left
-  std::uint64_t reported_ack = 0; ///< the highest ack that has been sent
-  bool ack_due = false;           ///< a frame came, or a repeat, whose ack waits for no other frame
-  bool gap_seen = false;          ///< request a resend at the end of the transaction
+  boot_time progress_at{}; ///< when the worker last applied something, or first had to
+  std::uint64_t left = 0;  ///< the highest number that has left
+  bool ack_due = false;    ///< a frame came, or a repeat, whose ack waits for no other frame
+  bool gap_seen = false;   ///< request a resend at the end of the transaction
   std::deque<std::pair<std::uint64_t, std::uint64_t>> stops; ///< (number, stop seq), unacknowledged
   std::deque<std::uint64_t> starts;                          ///< numbers of unacknowledged STARTs
 };

@@ -227,8 +227,8 @@ TEST_CASE("the body of a cancel by path is optional and may not name a target") 
   REQUIRE(empty);
   CHECK(empty->order.must_exist());
   CHECK(std::get<records::target_operation>(empty->order.target).id == id);
-  CHECK(empty->wait == cancel_status::fenced);
-  CHECK(empty->wait_for == milliseconds{30'000});
+  CHECK(empty->until.status == cancel_status::fenced);
+  CHECK(empty->until.longest == milliseconds{30'000});
   CHECK_FALSE(read_cancel_of(id, R"({"scope":"team"})"));
   const auto both = read_cancel(json{{"operation", id.text()}, {"reason", "r"}}.dump());
   CHECK(both->order.fingerprint == read_cancel_of(id, R"({"reason":"r","wait":"settled"})")->order.fingerprint);

@@ -39,12 +39,12 @@ TEST_CASE("a stored token is found by its secret until it expires or is dropped"
   record.hash = token_hash(secret);
   record.expires_at = wall_time{milliseconds{1000}};
   tokens.put(record);
-  REQUIRE(tokens.find(secret, wall_time{milliseconds{999}}));
+  REQUIRE(tokens.find_hash(token_hash(secret), wall_time{milliseconds{999}}));
   CHECK(tokens.by_id(record.id)->last_used_at == wall_time{milliseconds{999}});
-  CHECK_FALSE(tokens.find(secret, wall_time{milliseconds{1000}}));
-  CHECK_FALSE(tokens.find(record.hash, wall_time{}));
-  CHECK_FALSE(tokens.find(secret + "x", wall_time{}));
+  CHECK_FALSE(tokens.find_hash(token_hash(secret), wall_time{milliseconds{1000}}));
+  CHECK_FALSE(tokens.find_hash(token_hash(record.hash), wall_time{}));
+  CHECK_FALSE(tokens.find_hash(token_hash(secret + "x"), wall_time{}));
   tokens.drop(record.id);
-  CHECK_FALSE(tokens.find(secret, wall_time{}));
+  CHECK_FALSE(tokens.find_hash(token_hash(secret), wall_time{}));
   CHECK(tokens.list().empty());
 }

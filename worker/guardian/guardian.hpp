@@ -157,7 +157,7 @@ class guardian {
   std::deque<std::string> unsent_;
   bool worker_here_ = true, waiting_to_send_ = false, orphans_ = false;
   std::int64_t orphans_at_ = guarded_task::never;
-  std::vector<std::uint64_t> reaped_; ///< killed tasks that `finish_reaped` finishes
+  std::deque<std::uint64_t> reaped_; ///< killed tasks that `finish_reaped` finishes
   std::int64_t finish_by_ = guarded_task::never;
   std::deque<std::pair<std::string, task_limits>> limits_to_take_back_;
   std::int64_t tidy_at_ = guarded_task::never, tidy_by_ = guarded_task::never;

@@ -215,12 +215,11 @@ void guardian::finish_reaped() {
     return task.killing && task.keeper > 0 && now < task.killed_at + dying_time;
   };
   if (now < finish_by_ && std::any_of(tasks_.begin(), tasks_.end(), is_dying)) return;
-  const auto count = std::min(reaped_.size(), most_finished_at_once);
-  const std::vector<std::uint64_t> some(reaped_.begin(), reaped_.begin() + static_cast<std::ptrdiff_t>(count));
-  reaped_.erase(reaped_.begin(), reaped_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < most_finished_at_once && !reaped_.empty(); ++i) {
+    if (auto at = tasks_.find(reaped_.front()); at != tasks_.end() && !try_finish(*at->second)) schedule(*at->second);
+    reaped_.pop_front();
+  }
   finish_by_ = reaped_.empty() ? never : now; // the rest behind the orders that have come meanwhile
-  for (const auto serial : some)
-    if (auto at = tasks_.find(serial); at != tasks_.end() && !try_finish(*at->second)) schedule(*at->second);
 }
 
 bool guardian::try_finish(guarded_task& task) {

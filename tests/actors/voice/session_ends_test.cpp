@@ -38,6 +38,8 @@ TEST_CASE("a stop that the ledger takes before the end cancels the exchange, and
   w.brain_says("Once upon a time.");
   w.commit();
   const bool is_signalled = GENERATE(false, true); // the ledger's sweep comes before the end, or finds it
+  const bool is_alone = GENERATE(true, false);     // then the sweep begins with the stop
+  if (!is_alone) w.begin_elsewhere();
   w.stop_elsewhere();
   if (is_signalled) w.write();
   w.client(voices::tag::interrupt_speech);

@@ -11,6 +11,7 @@
 
 #include "actors/voice/session.hpp"
 #include "controller/commands/command_request.hpp"
+#include "controller/commands/create_operation.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commit_gate.hpp"
 #include "integrations/voice/words.hpp"
@@ -187,6 +188,16 @@ struct session_world {
     o.target = records::target_scope{*scope_path::parse("talk")};
     o.received = now.boot;
     core->execute({commands::order_cancel{std::move(o), cancel_id::fresh()}, {}}, now);
+  }
+
+  /// Other rows are on their way to the disk until the next `write`, so a stop does not come alone.
+  void begin_elsewhere() {
+    create_order o;
+    o.by = admin();
+    o.kind = kind::external;
+    o.scope = *scope_path::parse("elsewhere");
+    core->execute({commands::create_operation{std::move(o), operation_id::fresh()}, {}}, now);
+    core->end_burst(now);
   }
 
   std::size_t notices(std::string_view notice) const {

@@ -29,7 +29,7 @@ void cancel(std::string_view body) {
   const auto request = read_cancel(body);
   if (!taken(request)) return;
   expect(request->order.reason.size() <= 4 * 500, "a reason is short");
-  expect(request->wait_for.count() >= 0 && request->wait_for.count() <= 60'000, "a wait is bounded");
+  expect(request->until.longest.count() >= 0 && request->until.longest.count() <= 60'000, "a wait is bounded");
 }
 
 void message(std::string_view body) {
