@@ -105,7 +105,7 @@ result<search> search_for(const event_filter& f) {
   if (f.scopes.size() + f.types.size() + f.unlisted_types.size() > most_values)
     return failure(error_code::bad_request,
                    "a list of events takes at most 500 filter values; ask for fewer at a time");
-  search s{.table = "event", .key = "id", .ascending = true, .after = f.after, .limit = f.limit};
+  search s{.table = "event", .key = "id", .ascending = true, .after = f.after, .up_to = f.up_to, .limit = f.limit};
   const auto add = [&](fragment test) { s.conditions.push_back({std::move(test), {}, false, {}}); };
   if (!f.scopes.empty()) add(is_below_one_of("event.scope", f.scopes));
   if (f.within) add(is_below_one_of("event.scope", {*f.within}));

@@ -146,7 +146,10 @@ fragment walk(const search& what, const std::string& index, const std::optional<
     bound(" < ?", parameter::of(what.after));
   else if (!last) // from the end to the beginning; the tests below need a condition before them
     bound(" > ?", parameter::of(std::uint64_t{0}));
-  if (last) bound(what.ascending ? " <= ?" : " >= ?", parameter::of(*last));
+  if (last)
+    bound(what.ascending ? " <= ?" : " >= ?", parameter::of(*last)); // not behind `up_to`, which bounded the slice
+  else if (what.up_to)
+    bound(" <= ?", parameter::of(*what.up_to));
   add_tests(f, what);
   f.add(" ORDER BY " + qualified(what) + (what.ascending ? " ASC" : " DESC"));
   f.add(" LIMIT ?", parameter::of(static_cast<std::uint64_t>(what.limit)));
@@ -209,6 +212,7 @@ found_keys test_candidates(statement_cache& statements, const search& what, cons
     if (found.keys.size() >= what.limit) break;
     const auto after = static_cast<std::int64_t>(what.after);
     if (what.after != 0 && (what.ascending ? key <= after : key >= after)) continue;
+    if (what.up_to && key > static_cast<std::int64_t>(*what.up_to)) break;
     test.bind(1, key);
     if (test.executeStep()) found.keys.push_back(key);
     test.reset();

@@ -56,7 +56,8 @@ struct search {
   std::string key;
   std::vector<condition> conditions{};
   bool ascending = false;
-  std::uint64_t after = 0; ///< 0 = from the start
+  std::uint64_t after = 0;              ///< 0 = from the start
+  std::optional<std::uint64_t> up_to{}; ///< no higher key; for ascending searches
   std::uint32_t limit = 100;
   /// A way in with more rows than this is not used.
   std::size_t most_candidates = 5'000;

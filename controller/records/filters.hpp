@@ -52,6 +52,7 @@ struct event_filter {
   std::vector<event_type> types;
   std::vector<std::string> unlisted_types; ///< texts of further types, which only rows of another version can have
   std::uint64_t after = 0;
+  std::optional<std::uint64_t> up_to; ///< no event with a higher id; what was committed since costs nothing then
   std::uint32_t limit = 1000;
 
   /// False: events of every type pass.

@@ -174,7 +174,7 @@ struct world {
   bool passes(const event_filter& f, const event_record& e) const {
     return (f.scopes.empty() || (e.scope && in_scopes(f.scopes, *e.scope))) &&
            (!f.within || (e.scope && e.scope->is_at_or_below(*f.within))) && (!f.has_types() || f.names(e)) &&
-           (!f.below || is_under(e.operation, *f.below));
+           (!f.below || is_under(e.operation, *f.below)) && (!f.up_to || e.id <= *f.up_to);
   }
 
   operation_filter operation_filter_at_random() {
@@ -296,6 +296,7 @@ TEST_CASE("every filter of every list gives what a look at all rows gives, page 
     if (w.chance(40)) f.below = w.one_of(w.operations).id;
     if (w.chance(40)) f.types = {event_type::audit, event_type::operation_started};
     if (w.chance(20)) f.unlisted_types = {"of_another_version"};
+    if (w.chance(40)) f.up_to = w.one_of(w.events).id;
     f.limit = static_cast<std::uint32_t>(1 + w.below(20));
     const auto by_id = [](const auto& e) { return e.id; };
     CHECK(all_pages<event_record>(
