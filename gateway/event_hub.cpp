@@ -81,7 +81,8 @@ std::shared_ptr<event_watcher> event_hub::watch(records::event_filter filter, bo
   });
   watcher->filter = std::move(filter);
   watcher->sees_audit = sees_audit;
-  streams_.push_back(watcher);
+  const std::lock_guard lock(mutex_);
+  newcomers_.push_back(watcher);
   return watcher;
 }
 
@@ -90,6 +91,7 @@ void event_hub::drain() {
   {
     const std::lock_guard lock(mutex_);
     fresh.swap(inbox_);
+    streams_.splice(streams_.end(), newcomers_);
   }
   for (auto& event : fresh) {
     if (event.operation && ends_operation(event.type)) {
@@ -170,7 +172,7 @@ void event_hub::distribute(rendered_event fresh) {
     } else {
       watcher->queue.push_back(event);
     }
-    watcher->arrived.notify();
+    if (!watcher->is_replaying) watcher->arrived.notify();
   }
 }
 
@@ -195,6 +197,10 @@ void event_hub::close() {
   fresh_.notify();
   for (auto& [id, wake] : by_operation_) wake->notify();
   for (auto& [id, wake] : by_cancel_) wake->notify();
+  {
+    const std::lock_guard lock(mutex_);
+    streams_.splice(streams_.end(), newcomers_);
+  }
   for (auto& weak : streams_)
     if (const auto watcher = weak.lock()) watcher->arrived.notify();
 }

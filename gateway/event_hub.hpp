@@ -1,9 +1,10 @@
 // Delivers committed events to their watchers: long polls (one operation or cancel) and event streams (a filter and a
 // queue).
 //
-// Order: the controller publishes in commit order, after the commit. A watcher subscribes first and then reads the
-// store, so no event is missed; the event's id identifies one that comes by both ways. Only `publish` may be called
-// from other threads. Each thread of the gateway has a hub of its own.
+// Order: the controller publishes in commit order, after the commit, and ids grow in that order: events of a batch that
+// the disk refused get new ids when it is tried again. A watcher subscribes first and then reads the store, so no event
+// is missed; the event's id identifies one that comes by both ways. Only `publish`, and `watch` for a stream, may be
+// called from other threads. Each thread of the gateway has a hub of its own.
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,7 @@ struct event_watcher {
   bool shows_live = false; ///< also events that are not stored, unless `filter` names types
   std::deque<std::shared_ptr<const rendered_event>> queue; ///< each shared by all its receivers
   bool lagging = false;                                    ///< too far behind: will be closed
+  bool is_replaying = false; ///< its stream reads the store and looks at the queue afterwards: events wake nobody
   signal arrived;
 };
 
@@ -58,7 +60,13 @@ class event_hub {
   /// Wakes `wake` at each terminal event of this operation, or each event of this cancel, while the ticket lives.
   [[nodiscard]] std::shared_ptr<void> watch(const operation_id& id, std::shared_ptr<signal> wake);
   [[nodiscard]] std::shared_ptr<void> watch(const cancel_id& id, std::shared_ptr<signal> wake);
-  /// A stream watcher; it is removed when its last owner releases it.
+  /// A stream watcher; it is removed when its last owner releases it. Any thread may do both, what is between belongs
+  /// to the thread of the hub.
+  ///
+  /// Each event that is published after this call reaches the queue, and perhaps some from before: `publish` sees that
+  /// somebody follows and puts the event into the inbox behind the watcher, under the lock under which `drain` takes
+  /// both. So whoever calls this first and then reads the newest id of the store misses nothing: an event that is not
+  /// in the store at that read is committed later, and published later still.
   std::shared_ptr<event_watcher> watch(records::event_filter filter, bool sees_audit);
 
   /// Renders and distributes until `close`.
@@ -84,7 +92,8 @@ class event_hub {
   const std::size_t max_lag_;
   std::atomic<int> polls_{0}, following_{0}; ///< watchers of one operation or cancel, and streams
   std::mutex mutex_;
-  std::vector<records::event_record> inbox_; // under mutex_; everything else belongs to the thread of io_
+  std::vector<records::event_record> inbox_;          // under mutex_
+  std::list<std::weak_ptr<event_watcher>> newcomers_; // under mutex_; everything below belongs to the thread of io_
   std::multimap<operation_id, std::shared_ptr<signal>> by_operation_;
   std::multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
   std::list<std::weak_ptr<event_watcher>> streams_;

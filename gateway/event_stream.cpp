@@ -3,6 +3,7 @@
 #include "gateway/event_stream.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t replay_page = 250;
 constexpr std::size_t write_bytes = 64 * 1024;
+constexpr const char* still_here = ": still here\n\n";
 
 bool is_end_of(const records::event_record& e, const operation_id& id) {
   return e.operation == id && ends_operation(e.type);
@@ -25,19 +27,22 @@ std::string state_of(const records::event_record& acknowledgement) {
   return data.is_object() ? data.value("state", std::string()) : std::string();
 }
 
-} // namespace
+using page_job = std::function<result<kept_page>(limited_store_reader&, std::optional<std::uint64_t>& cut_at)>;
 
-awaitable<kept_page> read_kept(thread_context& gw, const events_request& requested, records::event_filter filter) {
+/// Reads as many stored events as one turn of a list allows, and their rows in the same turn.
+page_job job_for(const events_request& requested, records::event_filter filter) {
   const auto is_wanted = [all = requested.filter, sees_audit = requested.sees_audit,
                           exactly = requested.exactly](const records::event_record& e) {
     return passes(all, sees_audit, e) && (!exactly || e.operation == exactly);
   };
-  std::function<result<kept_page>(limited_store_reader&, std::optional<std::uint64_t>&)> job =
-      [filter, is_wanted](limited_store_reader& q, std::optional<std::uint64_t>& cut_at) -> result<kept_page> {
+  return [filter = std::move(filter), is_wanted](limited_store_reader& q,
+                                                 std::optional<std::uint64_t>& cut_at) -> result<kept_page> {
     auto events = q.events(filter);
     if (!events) return tl::unexpected(events.error());
     cut_at = q.cut_at();
-    kept_page page{std::move(*events), {}, cut_at};
+    const auto oldest = q.oldest_event();
+    if (!oldest) return tl::unexpected(oldest.error());
+    kept_page page{std::move(*events), {}, *oldest, cut_at};
     if (!page.looked_to && !page.events.empty()) page.looked_to = page.events.back().id;
     std::erase_if(page.events, [&](const auto& e) { return !is_wanted(e); });
     for (const auto& id : operations_of(page.events)) {
@@ -47,9 +52,29 @@ awaitable<kept_page> read_kept(thread_context& gw, const events_request& request
     }
     return page;
   };
-  // Not the share of the token's lists, which would wait behind its streams.
-  list_share share{"streams of " + requested.who, nullptr, std::numeric_limits<std::size_t>::max()};
-  co_return co_await gw.store->read_list<kept_page>(gw.io, std::move(share), std::move(job));
+}
+
+/// One read of a stream, and its end: a read that nobody waits for any more is not performed. Meanwhile events do not
+/// wake the stream.
+struct reading {
+  explicit reading(event_watcher& of) : watcher(of) { watcher.is_replaying = true; }
+  ~reading() {
+    watcher.is_replaying = false;
+    *is_over = true;
+  }
+  event_watcher& watcher;
+  std::shared_ptr<std::atomic<bool>> is_over = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::optional<result<kept_page>>> found = std::make_shared<std::optional<result<kept_page>>>();
+};
+
+} // namespace
+
+void need_kept(std::uint64_t after, const std::optional<std::uint64_t>& oldest) {
+  if (after == 0 || !oldest || after + 1 >= *oldest) return;
+  throw problem{.code = error_code::events_expired,
+                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
+                          std::to_string(*oldest) + ": read the operations anew and follow from there",
+                .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
 }
 
 bool text_merger::add(const rendered_event& event) {
@@ -82,10 +107,10 @@ std::string text_merger::take() {
   return frames;
 }
 
-event_stream::event_stream(thread_context& gw, events_request requested, std::uint64_t after,
+event_stream::event_stream(thread_context& gw, events_request requested, stream_start from,
                            std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how)
-    : gw_(gw), requested_(std::move(requested)), last_(after), watcher_(std::move(watcher)), to_(to),
-      how_(std::move(how)) {}
+    : gw_(gw), requested_(std::move(requested)), last_(from.after), stored_to_(from.stored_to),
+      watcher_(std::move(watcher)), to_(to), how_(std::move(how)) {}
 
 wait_deadline event_stream::wake_up() const {
   const auto comment = std::chrono::steady_clock::now() + gw_.options.comment_interval;
@@ -99,9 +124,8 @@ awaitable<> event_stream::run() {
   while (alive && !to_.closed() && !gw_.stopping) {
     if (has_ended_) co_return;
     if (watcher_->lagging) {
-      // A client of events resumes by id. One that posted a message cannot, and its turn must not be stopped because
-      // the stream lags.
-      if (!how_.until_end && !how_.until_stopped) co_return;
+      // The turn of a client that cannot must not be stopped because the stream lags.
+      if (can_resume()) co_return;
       alive = co_await replay();
       continue;
     }
@@ -109,7 +133,7 @@ awaitable<> event_stream::run() {
       const bool woken = co_await watcher_->arrived.wait_until(wake_up());
       if (woken) continue;
       std::string frames = merged_.take();
-      if (frames.empty()) frames = ": still here\n\n";
+      if (frames.empty()) frames = still_here;
       alive = co_await to_.write(std::move(frames));
       continue;
     }
@@ -125,27 +149,59 @@ awaitable<> event_stream::run() {
   }
 }
 
-/// Writes the stored events after `last_`, page by page, until there are no more. New events collect in the watcher's
-/// queue meanwhile; if there are too many they are dropped there, because they are in the store, too.
+/// Writes the stored events after `last_`, page by page: up to those that come to the watcher's queue, or until there
+/// are no more. New events collect in the queue meanwhile; if there are too many they are dropped there, because they
+/// are in the store, too, which is then read to its end. False if the stream has ended.
 awaitable<bool> event_stream::replay() {
   auto filter = requested_.filter;
   filter.limit = replay_page;
   while (!to_.closed() && !gw_.stopping) {
-    watcher_->lagging = false;
+    if (std::exchange(watcher_->lagging, false)) stored_to_.reset();
+    if (stored_to_ && last_ >= *stored_to_) break;
     filter.after = last_;
-    auto page = co_await read_kept(gw_, requested_, filter);
-    if (!page.looked_to && !watcher_->lagging) break;
-    if (!page.looked_to) continue;
-    std::erase_if(page.events, [&](const auto& e) { return !is_exact(e); });
-    const auto rendered = co_await render_events(gw_, std::move(page.events), std::move(page.rows));
+    filter.up_to = stored_to_;
+    auto page = co_await read_kept(filter);
+    if (!page) co_return false;
+    if (can_resume()) need_kept(last_, page->oldest); // it can have waited for long
+    if (!page->looked_to && !watcher_->lagging) break;
+    if (!page->looked_to) continue;
+    std::erase_if(page->events, [&](const auto& e) { return !is_exact(e); });
+    const auto rendered = co_await render_events(gw_, std::move(page->events), std::move(page->rows));
     std::string frames;
     for (const auto& event : rendered) append(frames, event);
-    last_ = *page.looked_to;
+    last_ = *page->looked_to;
     if (frames.empty()) continue;
     const bool alive = co_await to_.write(std::move(frames));
     if (!alive) co_return false;
   }
   co_return true;
+}
+
+/// The next page, in the turn of `requested_.who`; nullopt: nobody is there any more to get it. It is waited for as
+/// long as the client is there, who is told with comments that the stream lives: to give up would bring the client back
+/// to the end of the same queue, and all others with it.
+awaitable<std::optional<kept_page>> event_stream::read_kept(records::event_filter filter) {
+  const reading now(*watcher_);
+  // Not the share of the token's lists, which would wait behind its streams.
+  list_share share{"streams of " + requested_.who, now.is_over, std::numeric_limits<std::size_t>::max()};
+  auto reply = [io = gw_.io, into = now.found, from = std::weak_ptr(watcher_)](result<kept_page> found) {
+    auto kept = std::make_shared<result<kept_page>>(std::move(found));
+    post_to(*io, [into, from, kept] {
+      *into = std::move(*kept);
+      if (const auto watcher = from.lock()) watcher->arrived.notify();
+    });
+  };
+  gw_.store->begin_list<kept_page>(std::move(share), job_for(requested_, std::move(filter)), std::move(reply));
+  while (!*now.found && !to_.closed() && !gw_.stopping) {
+    const bool woken =
+        co_await watcher_->arrived.wait_until(std::chrono::steady_clock::now() + gw_.options.comment_interval);
+    if (woken) continue;
+    const bool alive = co_await to_.write(still_here);
+    if (!alive) break;
+  }
+  if (!*now.found) co_return std::nullopt;
+  if (!**now.found) throw_read_fault((*now.found)->error());
+  co_return std::move(***now.found);
 }
 
 bool event_stream::is_exact(const records::event_record& event) const {

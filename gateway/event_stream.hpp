@@ -20,16 +20,24 @@ struct events_request {
   std::string who; ///< for its share of reading: the token, or the part of quell that reads
 };
 
+/// Where a stream begins.
+struct stream_start {
+  std::uint64_t after = 0; ///< the client has what happened up to this event, or does not ask for it
+  /// The newest event of the store, read after the watcher was made: everything later comes to its queue, so that the
+  /// store is read up to here, and not at all if `after` is no earlier. nullopt: not known, it is read to its end.
+  std::optional<std::uint64_t> stored_to{};
+};
+
+/// Throws `events_expired` if an event after `after` is no longer kept; 0: whatever is kept is wanted.
+void need_kept(std::uint64_t after, const std::optional<std::uint64_t>& oldest);
+
 /// Stored events with the rows of their operations.
 struct kept_page {
   std::vector<records::event_record> events;
   std::vector<records::operation_record> rows;
+  std::optional<std::uint64_t> oldest;    ///< event that was kept when these had been read
   std::optional<std::uint64_t> looked_to; ///< every requested event up to here was sent; nullopt: the end was reached
 };
-
-/// Reads as many stored events as one turn of `requested.who` allows, and their rows in the same turn. The limit on
-/// waiting lists does not apply to streams.
-awaitable<kept_page> read_kept(thread_context& gw, const events_request& requested, records::event_filter filter);
 
 /// Holds text back for a while, so that a chat service need not edit a message for every word.
 class text_merger {
@@ -63,8 +71,9 @@ struct stream_manner {
 
 class event_stream {
  public:
-  event_stream(thread_context& gw, events_request requested, std::uint64_t after,
-               std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how = {});
+  /// `watcher` is older than what `from` says about the store.
+  event_stream(thread_context& gw, events_request requested, stream_start from, std::shared_ptr<event_watcher> watcher,
+               stream_writer& to, stream_manner how = {});
 
   awaitable<> run();
   /// The operation of `until_end` has ended, and its event was written.
@@ -72,8 +81,11 @@ class event_stream {
 
  private:
   awaitable<bool> replay();
+  awaitable<std::optional<kept_page>> read_kept(records::event_filter filter);
   /// True if the event was not written yet and belongs to this stream.
   bool admits(const records::event_record& event) const;
+  /// A client of events resumes by id; one that posted a message cannot.
+  bool can_resume() const { return !how_.until_end && !how_.until_stopped; }
   bool needs_tree() const;
   awaitable<bool> lies_below(const records::event_record& event);
   bool is_of_story(const records::event_record& event) const;
@@ -85,6 +97,7 @@ class event_stream {
   thread_context& gw_;
   events_request requested_;
   std::uint64_t last_;
+  std::optional<std::uint64_t> stored_to_; ///< as in `stream_start`
   std::shared_ptr<event_watcher> watcher_;
   stream_writer& to_;
   stream_manner how_;

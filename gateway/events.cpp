@@ -65,39 +65,46 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   return requested;
 }
 
-/// Throws `events_expired` if an event after `after` is no longer kept.
-awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
-  if (after == 0) co_return;
-  const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](store_reader& q) { return q.oldest_event(); });
-  if (!oldest || after + 1 >= *oldest) co_return;
-  throw problem{.code = error_code::events_expired,
-                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
-                          std::to_string(*oldest) + ": read the operations anew and follow from there",
-                .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
+/// The ids of the stored events.
+struct kept_range {
+  std::optional<std::uint64_t> oldest;
+  std::uint64_t newest = 0;
+};
+
+awaitable<kept_range> read_range(gateway_context& gw) {
+  auto range = co_await gw.read<kept_range>([](store_reader& q) -> result<kept_range> {
+    const auto oldest = q.oldest_event();
+    if (!oldest) return tl::unexpected(oldest.error());
+    const auto newest = q.newest_event();
+    if (!newest) return tl::unexpected(newest.error());
+    return kept_range{*oldest, *newest};
+  });
+  co_return range;
 }
 
-awaitable<> write_events(thread_context& here, events_request requested, std::uint64_t after, stream_writer& to) {
+awaitable<> write_events(thread_context& here, events_request requested, stream_start from,
+                         std::shared_ptr<event_watcher> watcher, stream_writer& to) {
   ++here.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
-  auto watcher = here.hub.watch(requested.filter, requested.sees_audit); // before the store is read
-  event_stream events(here, std::move(requested), after, std::move(watcher), to);
+  event_stream events(here, std::move(requested), from, std::move(watcher), to);
   co_await events.run();
 }
 
 awaitable<response> as_stream(exchange& x, events_request requested) {
   auto& gw = x.gw;
   auto held = x.hold();
-  std::uint64_t after = 0;
-  if (requested.after) {
-    after = *requested.after;
-    co_await need_kept(gw, after);
-  } else {
-    after = co_await gw.read<std::uint64_t>([](store_reader& q) { return q.newest_event(); });
-  }
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [requested = std::move(requested), after, held = std::move(held)](
-                      thread_context& here, stream_writer& to) { return write_events(here, requested, after, to); };
+  // Before the store is read, and before the client gets the head: what is stored later comes to the watcher. So a
+  // stream that begins now reads no events.
+  auto watcher = gw.thread_of(answer.kind).hub.watch(requested.filter, requested.sees_audit);
+  const auto range = co_await read_range(gw);
+  const stream_start from{requested.after.value_or(range.newest), range.newest};
+  if (requested.after) need_kept(from.after, range.oldest);
+  answer.stream = [requested = std::move(requested), from, watcher = std::move(watcher),
+                   held = std::move(held)](thread_context& here, stream_writer& to) mutable {
+    return write_events(here, std::move(requested), from, std::move(watcher), to); // once: the watcher ends over there
+  };
   co_return answer;
 }
 
@@ -105,7 +112,10 @@ awaitable<response> as_page(exchange& x, events_request requested) {
   auto& gw = x.gw;
   auto filter = requested.filter;
   filter.after = requested.after.value_or(0);
-  co_await need_kept(gw, filter.after);
+  if (filter.after > 0) {
+    const auto range = co_await read_range(gw);
+    need_kept(filter.after, range.oldest);
+  }
   auto job = [filter](store_reader& q) { return q.events(filter); };
   auto part = co_await x.list<records::event_record>(job);
   auto& events = part.rows;

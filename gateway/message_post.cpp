@@ -18,7 +18,7 @@ awaitable<> stream_events(thread_context& here, events_request requested, std::u
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
   auto watcher = here.hub.watch(requested.filter, false);
   watcher->shows_live = true;
-  event_stream events(here, requested, after, std::move(watcher), to, std::move(manner));
+  event_stream events(here, requested, {after}, std::move(watcher), to, std::move(manner));
   try {
     co_await events.run();
   } catch (...) { // the store, for example: no fault of the client

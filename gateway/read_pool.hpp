@@ -81,24 +81,32 @@ class read_pool {
     co_return std::move(*answer);
   }
 
-  /// The same for a job that reads a list first and tells where its time ended, `cut_at`. Problems: `rate_limited` if
-  /// too many lists of this token wait.
+  /// Queues a job that reads a list first and tells where its time ended, `cut_at`. `reply` is called once, on another
+  /// thread; not at all if the gateway ends. Any thread.
+  template <class T>
+  void begin_list(list_share whose,
+                  std::function<result<T>(limited_store_reader&, std::optional<std::uint64_t>& cut_at)> job,
+                  std::function<void(result<T>)> reply) {
+    const auto refused = [reply](fault f) { reply(tl::unexpected(std::move(f))); };
+    const auto read = [job = std::move(job), reply](limited_store_reader& q, list_try how) {
+      std::optional<std::uint64_t> cut_at;
+      auto found = job(q, cut_at);
+      if (how == list_try::brief && (found ? cut_at.has_value() : has_code(found.error(), store_code::too_slow)))
+        return list_progress::unfinished;
+      reply(std::move(found));
+      return list_progress::answered;
+    };
+    run_list(std::move(whose), read, refused);
+  }
+
+  /// Waits for such a job. Problems: `rate_limited` if too many lists of this token wait.
   template <class T>
   awaitable<T> read_list(std::shared_ptr<io_context> io, list_share whose,
                          std::function<result<T>(limited_store_reader&, std::optional<std::uint64_t>& cut_at)> job) {
     using answer = result<T>;
     std::function<void(std::function<void(answer)>)> start = [this, whose = std::move(whose),
                                                               job = std::move(job)](std::function<void(answer)> reply) {
-      const auto refused = [reply](fault f) { reply(tl::unexpected(std::move(f))); };
-      const auto read = [job, reply](limited_store_reader& q, list_try how) {
-        std::optional<std::uint64_t> cut_at;
-        auto found = job(q, cut_at);
-        if (how == list_try::brief && (found ? cut_at.has_value() : has_code(found.error(), store_code::too_slow)))
-          return list_progress::unfinished;
-        reply(std::move(found));
-        return list_progress::answered;
-      };
-      run_list(whose, read, refused);
+      begin_list<T>(whose, job, std::move(reply));
     };
     auto found = co_await ask<answer>(std::move(io), start, give_up_reading);
     if (!found) throw_read_fault(found.error());

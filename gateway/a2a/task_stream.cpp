@@ -48,7 +48,7 @@ awaitable<> follow_turn(thread_context& here, const followed_task& what, stream_
   stream_manner manner;
   manner.until_end = what.id;
   manner.as_frame = [to = what.updates](const rendered_event& event) { return to->update(event); };
-  event_stream events(here, what.events, what.after, std::move(watcher), into, std::move(manner));
+  event_stream events(here, what.events, {what.after}, std::move(watcher), into, std::move(manner));
   co_await events.run();
 }
 

@@ -41,7 +41,7 @@ awaitable<> follow(thread_context& here, followed_turn what, translator_ref to, 
   stream_manner manner;
   manner.until_end = what.turn;
   manner.as_frame = [to](const rendered_event& event) { return to->frame(event); };
-  event_stream events(here, what.events, what.after, std::move(watcher), into, std::move(manner));
+  event_stream events(here, what.events, {what.after}, std::move(watcher), into, std::move(manner));
   try {
     co_await events.run();
   } catch (...) {

@@ -53,9 +53,17 @@ class watched_reader : public limited_store_reader {
   }
   result<std::vector<message_record>> unacknowledged() override { return real_->unacknowledged(); }
   result<std::vector<cancel_record>> cancels(const cancel_filter& f) override { return real_->cancels(f); }
-  result<std::vector<event_record>> events(const event_filter& f) override { return real_->events(f); }
+  result<std::vector<event_record>> events(const event_filter& f) override {
+    watch_.before_events(f);
+    auto found = real_->events(f);
+    if (!found && has_code(found.error(), store_code::abandoned)) watch_.page_abandoned();
+    return found;
+  }
   result<std::optional<std::uint64_t>> oldest_event() override { return real_->oldest_event(); }
-  result<std::uint64_t> newest_event() override { return real_->newest_event(); }
+  result<std::uint64_t> newest_event() override {
+    watch_.before(store_watch::kind::newest_event);
+    return real_->newest_event();
+  }
   result<std::vector<audit_record>> audit(std::uint64_t after, std::uint32_t limit) override {
     return real_->audit(after, limit);
   }
@@ -86,9 +94,9 @@ void store_watch::until(Condition is_true, const char* what) {
     throw std::runtime_error(std::string("waited in vain for ") + what);
 }
 
-void store_watch::hold_lists() {
+void store_watch::hold(kind what) {
   const std::lock_guard lock(mutex_);
-  holds_lists_ = true;
+  gate_of(what).is_shut = true;
 }
 
 void store_watch::hold_row(const operation_id& id) {
@@ -96,8 +104,8 @@ void store_watch::hold_row(const operation_id& id) {
   held_row_ = id;
 }
 
-void store_watch::wait_until_lists_held(int count) {
-  until([&] { return lists_held_ >= count; }, "lists to be read");
+void store_watch::wait_until_held(kind what, int count) {
+  until([&] { return gate_of(what).waiting >= count; }, "reads to begin");
 }
 
 void store_watch::wait_until_rows_held(int count) {
@@ -108,9 +116,13 @@ void store_watch::wait_until_ended(int count) {
   until([&] { return read_ + abandoned_ >= count; }, "lists to end");
 }
 
+void store_watch::wait_until_pages_abandoned(int count) {
+  until([&] { return pages_abandoned_ >= count; }, "pages of events to be given up");
+}
+
 void store_watch::release() {
   const std::lock_guard lock(mutex_);
-  holds_lists_ = false;
+  for (auto& gate : gates_) gate.is_shut = false;
   held_row_.reset();
   changed_.notify_all();
 }
@@ -125,6 +137,16 @@ void store_watch::expect_that_clients_leave(bool do_they) {
   clients_leave_ = do_they;
 }
 
+int store_watch::begun(kind what) {
+  const std::lock_guard lock(mutex_);
+  return gate_of(what).begun;
+}
+
+std::optional<std::uint64_t> store_watch::last_bound() {
+  const std::lock_guard lock(mutex_);
+  return last_bound_;
+}
+
 int store_watch::lists_read() {
   const std::lock_guard lock(mutex_);
   return read_;
@@ -135,12 +157,34 @@ int store_watch::lists_abandoned() {
   return abandoned_;
 }
 
+void store_watch::pass(std::unique_lock<std::mutex>& lock, gate& at) {
+  ++at.begun;
+  ++at.waiting;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !at.is_shut; });
+  --at.waiting;
+}
+
+void store_watch::before(kind what) {
+  std::unique_lock lock(mutex_);
+  pass(lock, gate_of(what));
+}
+
+void store_watch::before_events(const records::event_filter& f) {
+  std::unique_lock lock(mutex_);
+  last_bound_ = f.up_to;
+  pass(lock, gate_of(kind::events));
+}
+
+void store_watch::page_abandoned() {
+  const std::lock_guard lock(mutex_);
+  ++pages_abandoned_;
+  changed_.notify_all();
+}
+
 void store_watch::before_list(const read_budget& budget) {
   std::unique_lock lock(mutex_);
-  ++lists_held_;
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return !holds_lists_; });
-  --lists_held_;
+  pass(lock, gate_of(kind::lists));
   // Nobody announces that a client is gone: the flag is looked at again and again, up to a limit.
   const auto limit = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds(20));
   const auto has_left = [&] { return budget.abandoned && *budget.abandoned; };

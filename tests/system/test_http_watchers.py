@@ -103,6 +103,44 @@ def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_t
     assert seen == wanted and cuts > 5, (cuts, start["next_cursor"])
 
 
+def test_watchers_that_all_come_back_at_once_while_operations_are_created_miss_nothing_and_see_nothing_twice(cluster):
+    """As after a gateway that was cut off: each resumes behind its last event, while the next ones happen."""
+    c = cluster
+    watchers = Watchers(c, 150, "?types=operation_created&scope=flood")
+    for _ in range(3):
+        c.start("true", scope="flood", **NOWHERE)
+    watchers.until(lambda: min(map(len, watchers.ids)) >= 3, "all watchers to have an id")
+    over = threading.Event()
+
+    def flood():
+        with contextlib.closing(http.client.HTTPConnection(*watchers.address, timeout=60)) as kept_open:
+            body = json.dumps({"kind": "task", "scope": "flood", "task": {"command": ["true"], "on": {"bench": "nobody-has-this"}}})
+            for _ in range(2000):
+                kept_open.request("POST", "/v1/operations", body, {"Authorization": "Bearer " + c.token, "Content-Type": "application/json"})
+                answer = kept_open.getresponse()
+                answer.read()
+                assert answer.status == 201, answer.status
+        over.set()
+
+    worker = threading.Thread(target=flood)
+    worker.start()
+    rounds = 0
+    while not over.is_set() or rounds < 3:
+        for i in range(len(watchers.sockets)):
+            watchers.reconnect(i)
+        for _ in range(5):
+            watchers.read()
+        rounds += 1
+    worker.join()
+    wanted = kept(c, scope="flood", types="operation_created")
+    assert len(wanted) == 2003
+    watchers.until(lambda: min(map(len, watchers.ids)) >= len(wanted), "all watchers to see everything")
+    assert all(ids == wanted for ids in watchers.ids), rounds
+    assert not watchers.closed
+    watchers.close()
+    c.cancel(scope="flood", wait="fenced")
+
+
 def test_a_stream_that_lacks_an_event_fails_a_test_and_does_not_hang_it():
     """Plays a quelld that lost an event on resume: the stream never ends, and contains only comments."""
     listener = socket.create_server(("127.0.0.1", 0))

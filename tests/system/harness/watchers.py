@@ -16,18 +16,30 @@ class Watchers:
 
     def __init__(self, cluster, count, query="", after=None, token=None):
         url = urllib.parse.urlsplit(cluster.url)
+        self.address, self.token, self.query = (url.hostname, url.port), token or cluster.token, query
         self.selector = selectors.DefaultSelector()
         self.ids, self.left, self.sockets = [[] for _ in range(count)], [b""] * count, []
         self.opened, self.closed, self.came_at = set(), set(), collections.defaultdict(list)
-        extra = f"Last-Event-ID: {after}\r\n" if after is not None else ""
-        request = (f"GET /v1/events{query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token or cluster.token}\r\nAccept: text/event-stream\r\n{extra}\r\n").encode()
         for i in range(count):
-            s = socket.create_connection((url.hostname, url.port), timeout=30)
-            s.sendall(request)
-            s.setblocking(False)
-            self.selector.register(s, selectors.EVENT_READ, i)
-            self.sockets.append(s)
+            self.sockets.append(self.connect(i, after))
         self.until(lambda: len(self.opened) == count, "all streams to be open")
+
+    def connect(self, i, after):
+        extra = f"Last-Event-ID: {after}\r\n" if after is not None else ""
+        s = socket.create_connection(self.address, timeout=30)
+        s.sendall(f"GET /v1/events{self.query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\nAccept: text/event-stream\r\n{extra}\r\n".encode())
+        s.setblocking(False)
+        self.selector.register(s, selectors.EVENT_READ, i)
+        return s
+
+    def reconnect(self, i):
+        """Cuts watcher i, wherever it is, and resumes behind the last event that it received."""
+        if i not in self.closed:
+            self.selector.unregister(self.sockets[i])
+        self.sockets[i].close()
+        self.left[i] = b""
+        self.closed.discard(i)
+        self.sockets[i] = self.connect(i, self.ids[i][-1] if self.ids[i] else None)
 
     def read(self, seconds=0.05):
         for key, _ in self.selector.select(seconds):
