@@ -19,11 +19,16 @@ bool is_create(const records::entry& e) { return std::holds_alternative<records:
 
 std::size_t place_of(const scope_path& scope) { return std::hash<std::string>{}(scope.text()); }
 
-/// A change of what the model is told that does not name its scope. The end of a task is one: it may have run in the
-/// background of a conversation.
+/// The scope whose conversation this changes, if it names it. The end of an operation is a change, too: a task can have
+/// been in the background of its scope's conversation, whether it had begun or not.
+const scope_path* conversation_of(const records::entry& e) {
+  if (const auto* message = std::get_if<records::put_message>(&e)) return &message->record.scope;
+  const auto* event = std::get_if<records::put_event>(&e);
+  return event && ends_operation(event->record.type) && event->record.scope ? &*event->record.scope : nullptr;
+}
+
+/// A change of what the model is told that does not name its scope.
 bool changes_some_conversation(const records::entry& e) {
-  if (const auto* update = std::get_if<records::update_operation>(&e))
-    return update->hot.worker && is_terminal(update->hot.now);
   return std::holds_alternative<records::discard_message>(e) || std::holds_alternative<records::put_turn_ending>(e) ||
          std::holds_alternative<records::put_call_result>(e);
 }
@@ -154,7 +159,7 @@ void commit_gate::end_transaction(moment now) {
   submit_transaction();
 }
 
-/// Nothing that was applied so far changes a message of this scope and is not on disk.
+/// Nothing that was applied so far changes what a turn of this scope is told and is not on disk.
 bool commit_gate::is_conversation_on_disk(const scope_path& scope) const {
   if (!refused_batches_.empty()) return false;
   const auto place = place_of(scope);
@@ -164,8 +169,8 @@ bool commit_gate::is_conversation_on_disk(const scope_path& scope) const {
   };
   if (std::any_of(gate_.begin(), gate_.end(), is_same)) return false;
   return std::none_of(batch_.begin(), batch_.end(), [&](const records::entry& e) {
-    const auto* message = std::get_if<records::put_message>(&e);
-    return message ? place_of(message->record.scope) == place : changes_some_conversation(e);
+    const auto* changed = conversation_of(e);
+    return changed ? *changed == scope : changes_some_conversation(e);
   });
 }
 
@@ -194,8 +199,11 @@ void commit_gate::submit_transaction() {
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<records::put_event>(&e)) transaction_.events.push_back(event->record);
     transaction_.creates = transaction_.creates || is_create(e);
-    if (const auto* message = std::get_if<records::put_message>(&e))
-      transaction_.conversations.push_back(place_of(message->record.scope));
+    if (const auto* changed = conversation_of(e)) {
+      const auto place = place_of(*changed);
+      auto& known = transaction_.conversations;
+      if (known.empty() || known.back() != place) known.push_back(place); // a sweep ends many of one scope
+    }
     transaction_.changes_conversations = transaction_.changes_conversations || changes_some_conversation(e);
   }
   if (!batch_.empty()) {

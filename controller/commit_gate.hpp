@@ -132,7 +132,7 @@ class commit_gate {
     std::vector<std::function<void(bool is_durable)>> answers;
     std::vector<records::entry> retry; ///< a copy of the batch: for a second try, if it holds only cancels and ends
     std::vector<std::string> keys;     ///< of the rows of a batch that holds creates
-    std::vector<std::size_t> conversations; ///< that its messages belong to: hashes of their scopes
+    std::vector<std::size_t> conversations; ///< that it changes: hashes of their scopes
     bool changes_conversations = false;     ///< of whatever scope
     bool creates = false;
     bool took_up = false;                  ///< holds rows that were refused before

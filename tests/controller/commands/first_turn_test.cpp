@@ -110,6 +110,37 @@ TEST_CASE("a turn waits for changes of conversations that name no scope", "[turn
   CHECK_FALSE(first->rest_is_on_disk);
 }
 
+TEST_CASE("a turn waits for the ends of tasks, which may have been in the background of its conversation", "[turns]") {
+  first_turn_world w;
+  SECTION("that ran") {
+    w.worker_joins();
+    w.commit();
+    const auto id = w.done(w.task("a")).value().id;
+    const auto says = [&w](wire::message what) {
+      w.c->frame("route", w.key, {w.session, ++w.worker_number, 0, std::move(what)}, w.now);
+    };
+    says(wire::task_started{id, 7, w.now.wall, containment::cgroup_pidns});
+    w.c->end_burst(w.now);
+    w.commit();
+    wire::task_ended end;
+    end.operation = id;
+    end.exit.emplace();
+    end.started_at = end.ended_at = w.now.wall;
+    says(end);
+  }
+  SECTION("that waited for a worker") {
+    const auto id = w.done(w.task("a")).value().id;
+    w.give(w.cancel_of(id));
+    REQUIRE_FALSE(w.c->operations().view(id, w.now));
+  }
+  const auto other = w.first_of(w.message("b"));
+  REQUIRE(other);
+  CHECK(other->rest_is_on_disk);
+  const auto first = w.first_of(w.message("a"));
+  REQUIRE(first);
+  CHECK_FALSE(first->rest_is_on_disk);
+}
+
 TEST_CASE("a turn waits while the disk has refused a stop of its scope", "[turns]") {
   first_turn_world w;
   w.stop("a");
