@@ -44,10 +44,11 @@ bool has_no_output(const fault& why) {
 output_store::slice empty_slice(std::uint64_t offset) {
   output_store::slice none;
   none.offset = offset;
+  none.end = true;
   return none;
 }
 
-/// A slice; an operation without output gives an empty one. On a reader's thread.
+/// A slice; an operation without output gives an empty one, with an end. On a reader's thread.
 result<output_store::slice> slice_of(output_store& output, operation_id id, stream which, std::uint64_t offset,
                                      std::size_t limit) {
   auto read = output.read(id, which, offset, limit);
@@ -58,31 +59,12 @@ result<output_store::slice> slice_of(output_store& output, operation_id id, stre
 /// As much of a file as one look at the store finds, so that long output is not looked up for each part.
 constexpr std::size_t most_located_bytes = 8 * 1024 * 1024;
 
-/// True for an operation that was not sent to a worker yet: it has no stream that could have ended.
-awaitable<bool> has_no_stream(thread_context& gw, operation_id id, const output_store::slice& slice) {
-  if (!slice.end || slice.size > 0) co_return false;
-  const auto row = co_await find_row(gw, id);
-  co_return row && !is_terminal(row->hot.now);
-}
-
 /// The same, but many bytes stay in their file. On a reader's thread.
 result<output_store::located> locate(output_store& output, operation_id id, stream which, std::uint64_t offset,
                                      std::size_t limit) {
   auto found = output.locate(id, which, offset, limit);
   if (!found && has_no_output(found.error())) return output_store::located{empty_slice(offset), std::nullopt};
   return found;
-}
-
-awaitable<output_store::located> locate_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
-                                               std::size_t limit) {
-  auto& output = gw.output;
-  const auto job = [&output, id, which, offset, limit](store_reader&) {
-    return locate(output, id, which, offset, limit);
-  };
-  auto found = co_await gw.read<output_store::located>(job);
-  const bool never_ran = co_await has_no_stream(gw, id, found.about);
-  if (never_ran) found.about.end = false;
-  co_return found;
 }
 
 /// The range that the head of an answer gives, with its first bytes.
@@ -124,6 +106,36 @@ void cut_end(output_store::located& found, std::uint64_t bytes) {
     found.about.bytes.resize(kept);
 }
 
+output_store::slice& slice_in(output_store::slice& s) { return s; }
+output_store::slice& slice_in(output_store::located& l) { return l.about; }
+output_store::slice& slice_in(beginning& b) { return b.first; }
+
+/// The result of `job`, whose slice has no end before its operation has one: what was not sent to a worker yet has no
+/// stream that could have ended. An operation that has ended since `job` looked can have written since then, too, so
+/// `job` looks again.
+template <class T>
+awaitable<T> read_with_end(thread_context& gw, operation_id id, std::function<result<T>(store_reader&)> job) {
+  auto found = co_await gw.read<T>(job);
+  if (const auto& s = slice_in(found); !s.end || s.size > 0) co_return found;
+  const auto row = co_await find_row(gw, id);
+  const bool has_ended = !row || is_terminal(row->hot.now);
+  if (has_ended)
+    found = co_await gw.read<T>(std::move(job));
+  else
+    slice_in(found).end = false;
+  co_return found;
+}
+
+awaitable<output_store::located> locate_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
+                                               std::size_t limit) {
+  auto& output = gw.output;
+  const auto job = [&output, id, which, offset, limit](store_reader&) {
+    return locate(output, id, which, offset, limit);
+  };
+  auto found = co_await read_with_end<output_store::located>(gw, id, job);
+  co_return found;
+}
+
 /// Bytes in a file are written in parts, so that no reader's thread is kept for long. False if the client has gone,
 /// or if quelld ends.
 awaitable<bool> write_located(thread_context& gw, output_store::located found, stream_writer& to) {
@@ -159,10 +171,10 @@ awaitable<> write_output(thread_context& gw, operation_id id, stream which, std:
     if (want == 0) co_return;
     auto found = co_await locate_output(gw, id, which, offset, want);
     const bool is_end = found.about.end;
+    // Bytes are missing here. A following client requests again from its offset and learns of the gap from
+    // Quell-Offset.
+    if (follow && found.about.offset > offset) co_return;
     if (found.length() > 0) {
-      // Bytes are missing here. A following client requests again from its offset and learns of the gap from
-      // Quell-Offset.
-      if (follow && found.about.offset > offset) co_return;
       offset = found.about.offset + found.length();
       if (!follow && offset > until) cut_end(found, offset - until);
       const bool written = co_await write_located(gw, std::move(found), to);
@@ -198,9 +210,7 @@ awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, 
   const auto job = [&output, id, which, offset, limit](store_reader&) {
     return slice_of(output, id, which, offset, limit);
   };
-  auto slice = co_await gw.read<output_store::slice>(job);
-  const bool never_ran = co_await has_no_stream(gw, id, slice);
-  if (never_ran) slice.end = false;
+  auto slice = co_await read_with_end<output_store::slice>(gw, id, job);
   co_return slice;
 }
 
@@ -235,16 +245,10 @@ awaitable<response> get_output(exchange& x) {
   const auto id = row.id;
   auto& output = gw.output;
   const auto read_head = [&output, id, requested](store_reader&) { return begin_of(output, id, requested); };
-  auto head = co_await gw.read<beginning>(read_head);
+  auto head = co_await read_with_end<beginning>(gw, id, read_head);
   auto& first = head.first;
   auto start = head.start, until = head.until;
-  bool end = head.is_end;
-  if (end) {
-    const bool never_ran = co_await has_no_stream(gw, id, first);
-    if (never_ran) end = false;
-  }
-  // An operation that never ran will have no output.
-  if (!end && head.size == 0 && is_terminal(row.hot.now)) end = true;
+  const bool end = head.is_end && (head.size > 0 || first.end);
   response answer;
   answer.content_type = "application/octet-stream";
   answer.headers.emplace_back("Quell-Offset", std::to_string(std::max(start, first.offset)));

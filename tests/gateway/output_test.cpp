@@ -59,6 +59,32 @@ TEST_CASE("an operation without output has an empty one, with an end once it end
   CHECK(world.get(path_of(operation_id::fresh())).status == 404);
 }
 
+TEST_CASE("output that is on its way when its operation has ended has not ended") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.expect(id);
+  world.controller->end_operation(id, status::completed);
+  CHECK(world.get(path_of(id)).header("quell-end") == "false");
+  world.output.write(id, stream::out, "late");
+  world.output.end(id);
+  const auto all = world.get(path_of(id));
+  CHECK(all.body == "late");
+  CHECK(all.header("quell-end") == "true");
+}
+
+TEST_CASE("an operation that comes, writes and ends between two looks has its output") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.behind_look(2, [&world, id] { // an answer's head takes two
+    world.output.write(id, stream::out, "all");
+    world.output.end(id);
+    world.controller->end_operation(id, status::completed);
+  });
+  const auto all = world.get(path_of(id));
+  CHECK(all.body == "all");
+  CHECK(all.header("quell-end") == "true");
+}
+
 TEST_CASE("a follower gets what is there, what comes, and the end with its trailer") {
   gateway_world world;
   const auto id = world.controller->start_operation("team");

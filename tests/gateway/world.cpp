@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include <stdlib.h>
 
@@ -49,6 +50,17 @@ void memory_output::write(const operation_id& id, stream which, const std::strin
     to += bytes;
   }
   wake(id);
+}
+
+void memory_output::expect(const operation_id& id) {
+  const std::lock_guard lock(mutex_);
+  entries_.try_emplace(id);
+}
+
+void memory_output::behind_look(int n, std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  looks_left_ = n;
+  behind_look_ = std::move(call);
 }
 
 void memory_output::end(const operation_id& id) {
@@ -98,9 +110,15 @@ std::vector<std::string> memory_output::inputs() {
 
 result<output_store::slice> memory_output::read(const operation_id& id, stream which, std::uint64_t offset,
                                                 std::size_t limit_bytes) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return failure(error_code::not_found, "no output");
+  if (found == entries_.end()) {
+    std::function<void()> call;
+    if (looks_left_ > 0 && --looks_left_ == 0) call = std::exchange(behind_look_, nullptr);
+    lock.unlock();
+    if (call) call();
+    return failure(error_code::not_found, "no output");
+  }
   const auto& bytes = found->second.bytes[static_cast<std::size_t>(which)];
   slice s;
   s.offset = offset;
@@ -120,15 +138,19 @@ result<output_store::located> memory_output::locate(const operation_id& id, stre
 
 output_counts memory_output::counts(const operation_id& id) {
   const std::lock_guard lock(mutex_);
-  const auto& e = entries_[id];
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  const auto& e = found->second;
   return {e.bytes[0].size(), e.bytes[1].size(), 0};
 }
 
 std::vector<output_store::piece> memory_output::order(const operation_id& id, std::uint64_t after_piece,
                                                       std::size_t limit) {
   const std::lock_guard lock(mutex_);
-  const auto& pieces = entries_[id].pieces;
   std::vector<piece> some;
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return some;
+  const auto& pieces = found->second.pieces;
   for (auto i = after_piece; i < pieces.size() && some.size() < limit; ++i) some.push_back(pieces[i]);
   return some;
 }
@@ -144,7 +166,8 @@ std::uint64_t memory_output::watch(const operation_id& id, std::uint64_t seen_st
     changed_.wait(lock, [&] { return !holds_; });
     --held_;
     ticket = next_++;
-    const auto& e = entries_[id];
+    const auto found = entries_.find(id);
+    const auto& e = found == entries_.end() ? entry{} : found->second;
     more = e.ended || e.bytes[0].size() > seen_stdout || e.bytes[1].size() > seen_stderr;
     if (!more) watchers_[ticket] = {id, wake_up};
   }

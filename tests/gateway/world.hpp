@@ -16,6 +16,8 @@ namespace quell::controller::test {
 class memory_output : public output_store {
  public:
   void write(const operation_id& id, stream which, const std::string& bytes);
+  /// The operation was sent to a worker: its streams are open from now on.
+  void expect(const operation_id& id);
   void end(const operation_id& id);
   /// From now on no byte from this offset of its streams on can be read, although it is there.
   void make_unreadable(const operation_id& id, std::uint64_t from);
@@ -26,6 +28,8 @@ class memory_output : public output_store {
   /// Waits until a thread is held so.
   void wait_until_held();
   void release();
+  /// Calls this once, behind the n-th look from now on at an operation that is not known here.
+  void behind_look(int n, std::function<void()> call);
   std::vector<std::string> inputs();
 
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override;
@@ -54,6 +58,8 @@ class memory_output : public output_store {
   std::map<std::uint64_t, std::pair<operation_id, std::function<void()>>> watchers_;
   std::uint64_t next_ = 1;
   std::vector<std::string> inputs_;
+  int looks_left_ = 0;
+  std::function<void()> behind_look_;
   bool holds_ = false;
   int held_ = 0;
 };
