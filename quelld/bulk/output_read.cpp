@@ -60,7 +60,10 @@ output_files::place output_files::find(const operation_id& id, stream which, std
                                [](std::uint64_t wanted, const segment& seg) { return wanted < seg.start; });
     if (at != t.segments.begin() && std::prev(at)->start + std::prev(at)->length > s.offset) --at;
     at = std::find_if(at, t.segments.end(), [](const segment& seg) { return seg.length > 0; });
-    if (at == t.segments.end()) return;
+    if (at == t.segments.end()) {
+      s.offset = t.size; // the bytes before it are lost
+      return;
+    }
     s.offset = std::max(s.offset, at->start);
     char name[48];
     std::snprintf(name, sizeof name, "/%s.%016llx", std::string(name_of(which)).c_str(),

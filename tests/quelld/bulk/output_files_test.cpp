@@ -104,6 +104,21 @@ TEST_CASE("a jump is counted as dropped and read over", "[output]") {
   CHECK(s->dropped == 7);
 }
 
+TEST_CASE("the end lies behind the last bytes, which were dropped", "[output]") {
+  folder f;
+  output_files files({.directory = f.path});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  REQUIRE(files.append(piece(id, 0, "abc")));
+  REQUIRE(files.append(piece(id, 10, "", true)));
+  const auto s = files.read(id, stream::out, 3, 100);
+  REQUIRE(s);
+  CHECK(s->offset == 10);
+  CHECK(s->end);
+  CHECK(s->dropped == 7);
+  CHECK_FALSE(files.read(id, stream::out, 0, 100)->end);
+}
+
 TEST_CASE("output of an operation that is not expected is refused", "[output]") {
   folder f;
   output_files files({.directory = f.path});
