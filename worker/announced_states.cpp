@@ -34,7 +34,10 @@ std::vector<std::string> announced_states::changed() {
 
 void announced_states::look_for_users() {
   struct stat now {};
-  if (::stat(runtime_directories, &now) < 0) return folders_of_users_.clear();
+  if (::stat(runtime_directories, &now) < 0) {
+    users_seen_ = 0;
+    return folders_of_users_.clear();
+  }
   const auto changed = changed_at(now);
   if (users_seen_ == changed) return;
   folders_of_users_.clear();
