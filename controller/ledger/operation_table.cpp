@@ -62,7 +62,7 @@ author_share operation_table::share_of(const std::string& token, const std::stri
 
 index operation_table::add(const records::operation_record& r) {
   const index x = nodes_.make();
-  by_id_.add(r.id, x, [&](index at) -> const operation_id& { return nodes_[at].id; });
+  by_id_.add(r.id, x);
   operation_node& n = nodes_[x];
   n.id = r.id;
   n.seq = r.seq;
