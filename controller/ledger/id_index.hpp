@@ -2,7 +2,7 @@
 //
 // The operations hold the ids; `id_of(index)` returns one. Each entry holds half of its id's hash beside the index: the
 // table grows without a look at the operations, which lie all over the memory (at 800,000 live ones that was a pause of
-// 80 ms), and an operation is read only if the hashes are equal. Removal shifts the following entries back, so there
+// 40 ms), and an operation is read only if the hashes are equal. Removal shifts the following entries back, so there
 // are no deleted markers.
 #pragma once
 
