@@ -40,6 +40,15 @@ bool may_be_tried_again(const fault& why) {
          has_code(why, store_code::read_only) || has_code(why, store_code::store_mismatch);
 }
 
+/// The ledger can have given its owner more time because the disk was slow.
+constexpr milliseconds perhaps_late{50};
+void give_its_grace(external_signal& of, const ledger& operations, moment now) {
+  const auto live = operations.view(of.operation, now);
+  if (!live || !live->hot.stop || !live->hot.stop->kill_at) return;
+  of.kill_at = *live->hot.stop->kill_at;
+  of.since = live->hot.stop->signalled_at.value_or(of.since);
+}
+
 } // namespace
 
 commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges,
@@ -288,10 +297,13 @@ void commit_gate::release(gated& g, moment now) {
     edges_.send(frame);
     fleet_->frame_left(frame.route, frame.frame.number, now);
   }
-  for (const auto& s : g.signals) edges_.signal(s);
-  for (const auto& s : g.owner_signals) edges_.tell_owner(s);
   // After the frames: the callers of a stop wait for the frames.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
+  for (const auto& s : g.signals) edges_.signal(s);
+  for (auto& s : g.owner_signals) {
+    if (now.wall - s.since >= perhaps_late) give_its_grace(s, *ledger_, now);
+    edges_.tell_owner(s);
+  }
   for (auto& answer : g.answers) answer(durable);
   if (durable)
     for (const auto& event : g.events) edges_.publish(event);

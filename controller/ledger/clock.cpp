@@ -18,6 +18,12 @@ void live_ledger::set_deadline(index x, boot_time at) {
 }
 
 std::optional<boot_time> live_ledger::tick(moment now) {
+  // Its owner was told later than it was stopped.
+  const auto has_more_grace = [&](index x) {
+    if (!operations_[x].external) return false;
+    const boot_time kill_at = operations_[x].external->kill_at;
+    return now.boot < kill_at + unproven_after;
+  };
   // In units of an outdated timer. Those that are left are due at once: the deadline returned is not after `now`.
   std::size_t budget = most_timers_at_once * outdated_timers_for_one;
   while (budget >= outdated_timers_for_one && !timers_.empty() && timers_.top().at <= now.boot) {
@@ -31,6 +37,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
       stop_operations({due.operation}, stop_cause::timeout, now);
       break;
     case timer::purpose::unconfirmed:
+      if (has_more_grace(due.operation)) break; // there is another timer
       end_own_work(due.operation, stopped_end(due.operation, receipt::unconfirmed, proof::none), now);
       break;
     case timer::purpose::restored:

@@ -15,6 +15,8 @@ namespace {
 
 /// A connection that our restart broke does not count as its owner's silence.
 constexpr milliseconds time_to_return{30'000};
+/// A commit takes a few milliseconds; a disk that needs longer must not take from the grace of a stop.
+constexpr milliseconds slow_write{100};
 
 tl::unexpected<refusal> refuse(error_code code, std::string detail, const operation_id& id) {
   return tl::unexpected<refusal>(refusal{coded_fault{code, std::move(detail), {}}, {}, id});
@@ -282,13 +284,35 @@ void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds
     tell_owner(x, wanted, now);
     write_row(x);
   };
-  // It walks the smaller of the two sets, so that the owners whom others have stopped do not slow this cancel.
+  each_notified_below(run, hurry);
+}
+
+/// Walks the smaller of the two sets, so that the owners whom others have stopped do not slow this cancel.
+void live_ledger::each_notified_below(const cancel_run& run, const std::function<void(index)>& what) const {
   if (run.remaining < leases_.notified().size()) {
     for (const index x : runs_.covered_list(run))
-      if (leases_.notified().contains(operations_[x].seq)) hurry(x);
+      if (leases_.notified().contains(operations_[x].seq)) what(x);
   } else {
-    for (const auto& [seq, x] : leases_.notified()) hurry(x);
+    for (const auto& [seq, x] : leases_.notified()) what(x);
   }
+}
+
+/// The cancel stopped these while the disk wrote it, and its owners are told now: the grace of a stop counts from
+/// there.
+void live_ledger::give_late_grace(const cancel_run& run, moment now) {
+  if (now.boot - run.received <= slow_write) return;
+  each_notified_below(run, [&](index x) {
+    operation_node& n = operations_[x];
+    records::stop_state& stop = *details(x).stop;
+    const boot_time kill_at = n.external->kill_at;
+    const milliseconds grace = n.external->grace;
+    if (stop.seq != run.record.seq || now.boot - (kill_at - grace) <= slow_write) return;
+    stop.signalled_at = now.wall;
+    stop.kill_at = now.wall + grace;
+    leases_.give_grace(x, grace, now.boot);
+    timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+    write_row(x);
+  });
 }
 
 void live_ledger::recover_external(index x, moment now) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 
 #include "controller/costs/day_totals.hpp"
@@ -277,6 +278,8 @@ class live_ledger final : public ledger,
   milliseconds grace_below(index x) const;
   void tell_owner(index x, milliseconds grace, moment now);
   void hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now);
+  void each_notified_below(const cancel_run& run, const std::function<void(index)>& what) const;
+  void give_late_grace(const cancel_run& run, moment now);
   void recover_external(index x, moment now);
   void recover_grace(index x, moment now);
   external_signal signal_to_owner(index x) const;

@@ -24,6 +24,7 @@ void live_ledger::cancel_fenced(const cancel_id& id, bool is_durable, moment now
   run.record.report.fenced_ms = since_received(run, now);
   runs_.touch(run);
   write_event(event_type::cancel_fenced, run, now);
+  give_late_grace(run, now);
   silence_exchanges(run, now);
   open = runs_.find(id);
   if (open == nullptr) return;

@@ -29,6 +29,7 @@ class recording_edges final : public commit_gate_edges {
   std::vector<std::string> published;
   std::map<operation_id, int> ends;
   std::vector<operation_id> signalled;                        ///< of this process, and external ones
+  std::vector<external_signal> owner_signals;                 ///< of external operations
   std::vector<std::pair<operation_id, std::string>> expected; ///< output, and of which worker
   std::optional<fault> failure;
   bool low = false;
@@ -58,7 +59,10 @@ class recording_edges final : public commit_gate_edges {
   void refusal_known(std::uint64_t) override {}
   void output_counted(const operation_id&, const std::string&, const output_counts&) override {}
   void signal(const actor_signal& s) override { signalled.push_back(s.operation); }
-  void tell_owner(const external_signal& s) override { signalled.push_back(s.operation); }
+  void tell_owner(const external_signal& s) override {
+    signalled.push_back(s.operation);
+    owner_signals.push_back(s);
+  }
   void ended(const ended_operation&) override {}
   void fail_stop(const fault& why) override { failure = why; }
 

@@ -6,6 +6,7 @@
 using namespace quell;
 using namespace quell::controller;
 using quell::controller::core_tests::commands_world;
+using namespace std::chrono_literals;
 
 TEST_CASE("an external operation starts, lives by heartbeats and ends by its owner's report") {
   commands_world w;
@@ -55,6 +56,48 @@ TEST_CASE("a start is not answered as a success while an earlier row is missing 
   w.commit();
   REQUIRE(*answer);
   CHECK((**answer).error().error.code == error_code::storage_unavailable);
+}
+
+TEST_CASE("an owner has the whole grace from the moment at which he is told, however slow the disk is") {
+  commands_world w;
+  const auto pass = [&w](std::chrono::milliseconds time) {
+    w.now.wall = w.now.wall + time;
+    w.now.boot = w.now.boot + time;
+  };
+  const auto id = w.done(w.external())->id;
+  const auto of = [&w, &id](milliseconds grace) {
+    auto cancel = w.cancel_of(id);
+    cancel.order.grace = grace;
+    return cancel;
+  };
+  w.give(of(30s));
+  const auto fence = w.edges.tickets;
+  auto grace = 30s;
+  SECTION("of the cancel") {}
+  SECTION("of one that joins it meanwhile") {
+    pass(1s);
+    w.give(of(5s));
+    grace = 5s;
+  }
+  pass(3s);
+  w.c->committed({fence, {}}, w.now);
+  const auto notified_at = w.now.wall;
+  pass(200ms);
+  w.commit();
+  REQUIRE_FALSE(w.edges.owner_signals.empty());
+  for (const auto& signal : w.edges.owner_signals) {
+    CHECK(signal.since == notified_at);
+    CHECK(signal.kill_at == notified_at + grace);
+  }
+  CHECK(w.c->operations().view(id, w.now)->hot.stop->kill_at == notified_at + grace);
+  pass(grace + 9s);
+  w.c->tick(w.now);
+  w.commit();
+  CHECK(w.c->operations().view(id, w.now));
+  pass(800ms);
+  w.c->tick(w.now);
+  w.commit();
+  CHECK_FALSE(w.c->operations().view(id, w.now));
 }
 
 TEST_CASE("a late report of an operation that nobody knows changes nothing") {
