@@ -2,6 +2,7 @@
 // number of the piece, so that Last-Event-ID resumes after it.
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "controller/cluster_json.hpp"
 #include "gateway/output_reading.hpp"
@@ -78,10 +79,11 @@ class output_events_stream {
     to_.wake_on_close(wake_);
     const auto ticket = gw_.hub.watch(row_.id, wake_);
     bool alive = co_await to_.write("retry: 1000\n\n");
+    co_await pass_known_pieces();
     if (requested_.tail_bytes) skip_ = co_await bytes_before_tail(gw_, row_.id, requested_);
     idle_output idle_wait(gw_, row_.id);
     while (alive && !to_.closed() && !gw_.stopping) {
-      const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
+      const auto pieces = co_await next_pieces(pieces_at_once);
       for (const auto& p : pieces) {
         ++position_;
         alive = co_await write_piece(p);
@@ -93,8 +95,12 @@ class output_events_stream {
       }
       // Reads sizes and ends first, then the order once more: it includes pieces that came in between.
       const bool complete = co_await look_at_ends();
-      const auto more = co_await read_order(gw_, row_.id, position_, 1);
+      const auto more = co_await next_pieces(1);
       if (!more.empty()) continue;
+      if (complete && is_short() && !std::exchange(looked_again_, true)) {
+        begin_again();
+        continue;
+      }
       if (complete && wants_all() && whole_ == seen_ && !to_.closed()) to_.end_with("Quell-End", "true");
       if (complete || !requested_.follow) co_return;
       const bool over = co_await idle_wait.is_over();
@@ -111,6 +117,63 @@ class output_events_stream {
   }
 
  private:
+  /// A client that resumes knows the pieces up to the one that it names. If there are fewer, they were numbered anew
+  /// meanwhile: rather than lose some, it gets all.
+  awaitable<> pass_known_pieces() {
+    std::uint64_t passed = 0;
+    while (passed < requested_.after) {
+      const auto known =
+          co_await read_order(gw_, row_.id, passed, std::min<std::uint64_t>(4096, requested_.after - passed));
+      if (known.empty()) {
+        reached_ = {};
+        begin_again();
+        requested_.after = 0;
+        co_return;
+      }
+      passed += known.size();
+      for (const auto& p : known) reached_of(p) = std::max(reached_of(p), p.offset + p.length);
+      last_ = known.back();
+    }
+  }
+
+  /// The pieces behind `position_`. They are numbered anew, in larger steps, when quelld forgets what it knew of a live
+  /// operation: at its end, and in a restart. Then the first ones come again, and `write_piece` leaves out what is
+  /// written.
+  awaitable<std::vector<piece>> next_pieces(std::size_t limit) {
+    if (last_) {
+      auto pieces = co_await read_order(gw_, row_.id, position_ - 1, limit + 1);
+      if (!pieces.empty() && is_same(pieces.front(), *last_)) {
+        pieces.erase(pieces.begin());
+        co_return pieces;
+      }
+      begin_again();
+    }
+    auto pieces = co_await read_order(gw_, row_.id, position_, limit);
+    co_return pieces;
+  }
+
+  void begin_again() {
+    position_ = 0;
+    last_.reset();
+  }
+
+  /// One that is too old to be known by more than its number counts as the same.
+  static bool is_same(const piece& found, const piece& known) {
+    if (found.length == 0) return true;
+    return found.which == known.which && found.offset == known.offset && found.length == known.length;
+  }
+
+  std::uint64_t& reached_of(const piece& p) { return reached_[static_cast<std::size_t>(p.which)]; }
+
+  /// Bytes of a stream that was asked for are there and were not written.
+  bool is_short() const {
+    for (const auto which : {stream::out, stream::err}) {
+      const auto i = static_cast<std::size_t>(which);
+      if (requested_.only.value_or(which) == which && reached_[i] < seen_[i]) return true;
+    }
+    return false;
+  }
+
   /// Notes the sizes of both streams; true if both are complete.
   awaitable<bool> look_at_ends() {
     bool complete = true;
@@ -124,13 +187,18 @@ class output_events_stream {
   }
 
   awaitable<bool> write_piece(piece p) {
+    last_ = p;
     if (requested_.only && p.which != *requested_.only) co_return true;
-    const auto skipped = std::min(skip_, p.length);
-    skip_ -= skipped;
-    std::uint64_t offset = p.offset + skipped;
-    const std::uint64_t end = p.offset + p.length;
+    auto& reached = reached_of(p);
     auto& whole = whole_[static_cast<std::size_t>(p.which)];
+    const std::uint64_t end = p.offset + p.length;
+    if (reached >= end) co_return true;
+    std::uint64_t offset = std::max(p.offset, reached);
+    const auto skipped = std::min(skip_, end - offset);
+    skip_ -= skipped;
+    offset += skipped;
     bool follows = offset == whole;
+    reached = offset;
     while (offset < end) {
       auto slice = co_await read_output(gw_, row_.id, p.which, offset, std::min(event_bytes, end - offset));
       if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile, or its file cannot be read
@@ -139,11 +207,11 @@ class output_events_stream {
       // Only the last part has the id: a resume never leaves out half a piece.
       auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
       frame += "event: output\ndata: " + envelope(p, slice.offset, slice.bytes) + "\n\n";
-      offset = next;
+      offset = reached = next;
+      if (follows) whole = next;
       const bool alive = co_await to_.write(std::move(frame));
       if (!alive) co_return false;
     }
-    if (follows && offset >= end) whole = end;
     co_return true;
   }
 
@@ -166,10 +234,13 @@ class output_events_stream {
   records::operation_record row_;
   events_request requested_;
   stream_writer& to_;
-  std::uint64_t position_; ///< all pieces before it are written
+  std::uint64_t position_;    ///< all pieces before it are written
+  std::optional<piece> last_; ///< the piece before `position_`; none at the beginning
+  bool looked_again_ = false; ///< at all pieces, because bytes were missing at the end
   std::uint64_t skip_ = 0;
-  std::array<std::uint64_t, 2> whole_{}; ///< of each stream, from its first byte: written here without a gap
-  std::array<std::uint64_t, 2> seen_{};  ///< sizes of the streams at the last check
+  std::array<std::uint64_t, 2> reached_{}; ///< of each stream: below it all is written, left out on purpose, or lost
+  std::array<std::uint64_t, 2> whole_{};   ///< of each stream, from its first byte: written here without a gap
+  std::array<std::uint64_t, 2> seen_{};    ///< sizes of the streams at the last check
   std::shared_ptr<signal> wake_;
 };
 

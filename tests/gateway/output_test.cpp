@@ -145,6 +145,37 @@ TEST_CASE("both streams come as events in the order received and resume behind t
   }
 }
 
+TEST_CASE("events of output lose nothing when the pieces are numbered anew at the end") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  for (const std::string one : {"1", "2", "3"}) {
+    world.output.write(id, stream::out, one);
+    world.output.write(id, stream::err, one);
+  }
+  auto client = world.connect();
+  client.send_request("GET", path_of(id), gateway_world::watching());
+  client.read_head();
+  client.read_until("id: 6\n");
+  client.read_until("\n\n");
+  world.output.wait_for_watcher(id);
+  world.output.settle(id, "45", "45");
+  const auto data_of = [](const std::string& frame) {
+    return json::parse(frame.substr(frame.find("data: ") + 6))["data"];
+  };
+  CHECK(data_of(client.read_until("\n\n")) == json({{"stream", "stdout"}, {"offset", 3}, {"text", "45"}}));
+  CHECK(data_of(client.read_until("\n\n")) == json({{"stream", "stderr"}, {"offset", 3}, {"text", "45"}}));
+  CHECK_FALSE(client.read_chunk());
+  CHECK(client.trailers().find("quell-end")->second == "true");
+
+  http_client late(world.front->port()); // the piece that it names has this number no longer
+  late.send_request("GET", path_of(id), gateway_world::watching("6"));
+  late.read_head();
+  late.read_until("retry: 1000\n\n");
+  CHECK(data_of(late.read_until("\n\n")) == json({{"stream", "stdout"}, {"offset", 0}, {"text", "12345"}}));
+  CHECK(data_of(late.read_until("\n\n")) == json({{"stream", "stderr"}, {"offset", 0}, {"text", "12345"}}));
+  CHECK_FALSE(late.read_chunk());
+}
+
 TEST_CASE("events of output do not count as whole if a piece could not be read") {
   gateway_world world;
   const auto id = world.controller->start_operation("team");

@@ -71,6 +71,20 @@ void memory_output::end(const operation_id& id) {
   wake(id);
 }
 
+void memory_output::settle(const operation_id& id, const std::string& last_out, const std::string& last_err) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& e = entries_[id];
+    e.bytes[0] += last_out;
+    e.bytes[1] += last_err;
+    e.pieces.clear();
+    for (const auto which : {stream::out, stream::err})
+      e.pieces.push_back({which, 0, e.bytes[static_cast<std::size_t>(which)].size()});
+    e.ended = true;
+  }
+  wake(id);
+}
+
 void memory_output::make_unreadable(const operation_id& id, std::uint64_t from) {
   const std::lock_guard lock(mutex_);
   entries_[id].readable = from;
