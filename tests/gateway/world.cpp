@@ -77,9 +77,8 @@ void memory_output::settle(const operation_id& id, const std::string& last_out, 
     auto& e = entries_[id];
     e.bytes[0] += last_out;
     e.bytes[1] += last_err;
-    e.pieces.clear();
-    for (const auto which : {stream::out, stream::err})
-      e.pieces.push_back({which, 0, e.bytes[static_cast<std::size_t>(which)].size()});
+    const auto size = e.bytes[1].size(), half = size / 2;
+    e.pieces = {{stream::out, 0, e.bytes[0].size()}, {stream::err, 0, half}, {stream::err, half, size - half}};
     e.ended = true;
   }
   wake(id);

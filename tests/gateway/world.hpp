@@ -19,7 +19,7 @@ class memory_output : public output_store {
   /// The operation was sent to a worker: its streams are open from now on.
   void expect(const operation_id& id);
   void end(const operation_id& id);
-  /// The last bytes come, and the pieces of all are numbered anew, one for each stream, as those of files are.
+  /// The last bytes come, and all pieces are numbered anew, as those of files are: stdout is one, stderr two.
   void settle(const operation_id& id, const std::string& last_out, const std::string& last_err);
   /// From now on no byte from this offset of its streams on can be read, although it is there.
   void make_unreadable(const operation_id& id, std::uint64_t from);
