@@ -191,3 +191,28 @@ def test_a_watcher_that_does_not_read_holds_up_nobody(cluster):
     others.close()
     for s in stuck.sockets:
         s.close()
+
+
+def output_events(c, operation):
+    """All events of the operation's output, and the trailers behind them."""
+    connection = c.connection(60)
+    with contextlib.closing(connection):
+        connection.request("GET", f"/v1/operations/{operation}/output", headers={"Authorization": "Bearer " + c.token, "Accept": "text/event-stream"})
+        whole = b""
+        while piece := connection.sock.recv(1 << 16):
+            whole += piece
+            if whole.endswith(b"\r\n\r\n") and b"\r\n0\r\n" in whole[-64:]:
+                break
+    data = [json.loads(line[6:])["data"] for line in whole.split(b"\n") if line.startswith(b"data: ")]
+    return data, whole.rpartition(b"\r\n0\r\n")[2]
+
+
+def test_a_watcher_of_output_has_all_of_it_when_its_task_ends_meanwhile(cluster):
+    lines = [f"line {n}\n" for n in range(1, 51)]
+    print_both = "for n in $(seq 1 50); do echo line $n; echo line $n >&2; done"
+    for _ in range(12):
+        data, trailers = output_events(cluster, cluster.start("bash", "-c", print_both, scope="printing")["id"])
+        for name in ("stdout", "stderr"):
+            mine = [d for d in data if d["stream"] == name]
+            assert "".join(d["text"] for d in mine) == "".join(lines), mine[-2:]
+        assert b"Quell-End: true" in trailers
