@@ -223,3 +223,23 @@ def test_packets_lost_by_the_kernel_and_one_way_cuts():
             assert c.operation(kept)["status"] == "cancelled"
         net.heal()
         check_end(c, m, started)
+
+
+def test_output_that_comes_behind_the_end_of_its_task_is_awaited():
+    with Cluster(workers=0) as c:
+        control, bulk = (Relay("127.0.10.80", [port]) for port in c.ports[1:])
+        try:
+            add_far_worker(c, "far", "127.0.10.80")
+            assert c.output(c.start("echo", "first")["id"]) == b"first\n"
+            bulk.cut(UP)
+            late = c.start("echo", "late")["id"]
+            c.wait_status(late, "completed")
+            answer = c.api("GET", f"/v1/operations/{late}/output")
+            assert (answer.headers["Quell-End"], answer.body) == ("false", b""), answer.body
+            follower = c.quell_background("logs", "-f", late)
+            bulk.heal()
+            assert follower.communicate(timeout=60)[0] == b"late\n"
+            assert c.output(late) == b"late\n"
+        finally:
+            control.close()
+            bulk.close()
