@@ -189,10 +189,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
       prune(piece.operation, piece.which, t);
     }
     if (piece.end) {
-      if (offset > t.size) {
-        t.dropped += offset - t.size;
-        t.size = offset;
-      }
+      lose(piece.operation, piece.which, t, offset);
       t.ended = true;
     }
     reached = std::max(t.size, offset);
@@ -202,6 +199,17 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
   }
   for (const auto& call : calls) call();
   return reached;
+}
+
+/// Counts the bytes of a stream up to this offset as lost. The stream goes on with an empty segment, which says so when
+/// the files are all that is left.
+void output_files::lose(const operation_id& id, stream which, track& t, std::uint64_t until) {
+  if (until <= t.size || until > most_offset) return;
+  std::error_code ignored;
+  if (t.segments.empty()) fs::create_directories(folder(id), ignored);
+  if (segment_file(id, which, until, O_TRUNC) >= 0) t.segments.push_back({until, 0});
+  t.dropped += until - t.size;
+  t.size = until;
 }
 
 /// The open file of a segment that is written, or -1.
@@ -292,7 +300,12 @@ void output_files::give_up(boot_time now) {
     std::lock_guard lock(mutex_);
     for (auto it = live_.begin(); it != live_.end();) {
       auto& e = it->second;
-      if (e.closed_at && now - *e.closed_at > settle_timeout && settle(e, missing_bytes::given_up)) {
+      if (e.closed_at && now - *e.closed_at > settle_timeout) {
+        if (e.final_counts) {
+          lose(it->first, stream::out, e.streams[0], e.final_counts->stdout_bytes);
+          lose(it->first, stream::err, e.streams[1], e.final_counts->stderr_bytes);
+        }
+        (void)settle(e, missing_bytes::given_up);
         wake(it->first, e, calls);
         it = forget_settled(it);
       } else {

@@ -117,6 +117,7 @@ class output_files {
   entry load(const operation_id& id, pieces wanted) const;
   static void order_pieces(const std::string& folder, entry& e);
   void note_time(const operation_id& id, entry& e, mark m) const;
+  void lose(const operation_id& id, stream which, track& t, std::uint64_t until);
   int segment_file(const operation_id& id, stream which, std::uint64_t start, int flags);
   void close_files(const operation_id& id);
   void prune(const operation_id& id, stream which, track& t) const;

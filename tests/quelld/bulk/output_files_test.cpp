@@ -117,6 +117,14 @@ TEST_CASE("the end lies behind the last bytes, which were dropped", "[output]") 
   CHECK(s->end);
   CHECK(s->dropped == 7);
   CHECK_FALSE(files.read(id, stream::out, 0, 100)->end);
+  files.counted(id, "w1", {10, 0, 7});
+  files.close(id, boot_time{0}); // from now on its files are all that is known
+  CHECK(files.read(id, stream::out, 3, 100)->offset == 10);
+  CHECK(files.read(id, stream::out, 3, 100)->end);
+  const auto counts = files.counts(id);
+  CHECK(counts.stdout_bytes == 10);
+  CHECK(counts.dropped_bytes == 7);
+  CHECK(files.order(id, 0, 9).size() == 1);
 }
 
 TEST_CASE("output of an operation that is not expected is refused", "[output]") {
@@ -174,7 +182,10 @@ TEST_CASE("a stream ends when the operation is closed and its counted bytes are 
   }
   SECTION("they never come") {
     files.give_up(boot_time{} + std::chrono::seconds{20});
-    CHECK(files.read(id, stream::out, 0, 100)->end);
+    CHECK(files.read(id, stream::out, 0, 100)->bytes == "abc");
+    CHECK(files.read(id, stream::out, 3, 100)->end);
+    CHECK(files.read(id, stream::out, 3, 100)->offset == 6);
+    CHECK(files.counts(id).stdout_bytes == 6);
   }
 }
 
