@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t batch = 256;
 constexpr std::size_t max_unrendered = 100'000;
 constexpr std::size_t most_waiting_moments = 1'000; ///< beyond this, events that are not stored are skipped
-constexpr std::size_t most_behind_moments = 8;      ///< a watcher with more to write is not shown them
+constexpr std::size_t most_forgotten = 16;     ///< beyond this, and half of all, watchers that have gone are removed
+constexpr std::size_t most_behind_moments = 8; ///< a watcher with more to write is not shown them
 
 /// Removes one waiter when its ticket is destroyed.
 template <class Map>
@@ -37,10 +38,22 @@ bool is_within(const records::event_filter& filter, const records::event_record&
 }
 
 /// An event of this moment, which is not stored, goes only to who asked for it.
-bool wants(const event_watcher& watcher, const records::event_record& event) {
+bool wants(const wanted_events& watcher, const records::event_record& event) {
   if (!is_of_this_moment(event)) return passes(watcher.filter, watcher.sees_audit, event);
   const bool is_requested_for = watcher.filter.has_types() ? watcher.filter.names(event) : watcher.shows_live;
   return is_requested_for && is_within(watcher.filter, event);
+}
+
+/// The same for two watchers exactly if they want the same: every part that `wants` looks at. No scope or type holds
+/// such separators.
+std::string key_of(const wanted_events& what) {
+  std::string text =
+      std::to_string(what.filter.after) + (what.sees_audit ? " audit" : "") + (what.shows_live ? " live" : "");
+  for (const auto& scope : what.filter.scopes) (text += "\ns") += scope.text();
+  if (what.filter.within) (text += "\nw") += what.filter.within->text();
+  for (const auto type : what.filter.types) (text += "\nt") += std::to_string(static_cast<int>(type));
+  for (const auto& type : what.filter.unlisted_types) (text += "\nu") += std::to_string(type.size()) + ' ' + type;
+  return text;
 }
 
 } // namespace
@@ -86,12 +99,26 @@ std::shared_ptr<event_watcher> event_hub::watch(records::event_filter filter, bo
   return watcher;
 }
 
+/// Under the lock.
+void event_hub::take_in_newcomers() {
+  const auto note = [this](const std::weak_ptr<event_watcher>& weak) {
+    if (const auto watcher = weak.lock()) wanted_.try_emplace(key_of(*watcher), *watcher);
+  };
+  std::for_each(newcomers_.begin(), newcomers_.end(), note);
+  streams_.splice(streams_.end(), newcomers_);
+  const auto alive = static_cast<std::size_t>(std::max(following_.load(), 0));
+  if (streams_.size() <= 2 * alive + most_forgotten) return;
+  streams_.remove_if([](const auto& weak) { return weak.expired(); });
+  wanted_.clear();
+  std::for_each(streams_.begin(), streams_.end(), note);
+}
+
 void event_hub::drain() {
   std::vector<records::event_record> fresh;
   {
     const std::lock_guard lock(mutex_);
     fresh.swap(inbox_);
-    streams_.splice(streams_.end(), newcomers_);
+    take_in_newcomers();
   }
   for (auto& event : fresh) {
     if (event.operation && ends_operation(event.type)) {
@@ -136,17 +163,8 @@ event_hub::distance event_hub::lag() {
   return d;
 }
 
-bool event_hub::anybody_wants(const records::event_record& event) {
-  bool wanted = false;
-  for (auto it = streams_.begin(); it != streams_.end();) {
-    if (const auto watcher = it->lock()) {
-      wanted = wanted || wants(*watcher, event);
-      ++it;
-    } else {
-      it = streams_.erase(it);
-    }
-  }
-  return wanted;
+bool event_hub::anybody_wants(const records::event_record& event) const {
+  return std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& one) { return wants(one.second, event); });
 }
 
 std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json) {
@@ -199,7 +217,7 @@ void event_hub::close() {
   for (auto& [id, wake] : by_cancel_) wake->notify();
   {
     const std::lock_guard lock(mutex_);
-    streams_.splice(streams_.end(), newcomers_);
+    take_in_newcomers();
   }
   for (auto& weak : streams_)
     if (const auto watcher = weak.lock()) watcher->arrived.notify();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "controller/service.hpp"
@@ -37,11 +38,16 @@ std::string frame_of(std::uint64_t id, std::string_view type, std::string_view j
 /// `sees_audit`.
 bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event);
 
-struct event_watcher {
-  event_watcher(io_context& io) : arrived(io) {}
+/// The events that a stream wants, as far as that needs no store.
+struct wanted_events {
   records::event_filter filter;
   bool sees_audit = false;
   bool shows_live = false; ///< also events that are not stored, unless `filter` names types
+};
+
+/// The thread of the hub sets `shows_live` right behind `watch`, or not at all.
+struct event_watcher : wanted_events {
+  event_watcher(io_context& io) : arrived(io) {}
   std::deque<std::shared_ptr<const rendered_event>> queue; ///< each shared by all its receivers
   bool lagging = false;                                    ///< too far behind: will be closed
   bool is_replaying = false; ///< its stream reads the store and looks at the queue afterwards: events wake nobody
@@ -85,8 +91,9 @@ class event_hub {
 
  private:
   void drain();
+  void take_in_newcomers();
   void distribute(rendered_event event);
-  bool anybody_wants(const records::event_record& event);
+  bool anybody_wants(const records::event_record& event) const;
 
   io_context& io_;
   const std::size_t max_lag_;
@@ -97,6 +104,9 @@ class event_hub {
   std::multimap<operation_id, std::shared_ptr<signal>> by_operation_;
   std::multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
   std::list<std::weak_ptr<event_watcher>> streams_;
+  /// Their filters, each once, by its text, and perhaps those of watchers that have gone: thousands of watchers want
+  /// the same, and most events are wanted by none of them.
+  std::unordered_map<std::string, wanted_events> wanted_;
   std::deque<records::event_record> unrendered_;
   signal fresh_;
   bool closed_ = false;
