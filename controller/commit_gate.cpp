@@ -301,7 +301,8 @@ void commit_gate::release(gated& g, moment now) {
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (const auto& s : g.signals) edges_.signal(s);
   for (auto& s : g.owner_signals) {
-    if (now.wall - s.since >= perhaps_late) give_its_grace(s, *ledger_, now);
+    const auto late = now.wall - s.since; // negative: the wall clock was set back
+    if (late >= perhaps_late || late < milliseconds{0}) give_its_grace(s, *ledger_, now);
     edges_.tell_owner(s);
   }
   for (auto& answer : g.answers) answer(durable);

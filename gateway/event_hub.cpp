@@ -96,18 +96,24 @@ std::shared_ptr<event_watcher> event_hub::watch(records::event_filter filter, bo
   watcher->sees_audit = sees_audit;
   const std::lock_guard lock(mutex_);
   newcomers_.push_back(watcher);
+  // Where nothing happens, nobody takes them in.
+  if (newcomers_.size() > most_with_gone())
+    newcomers_.remove_if([](const std::weak_ptr<event_watcher>& weak) { return weak.expired(); });
   return watcher;
 }
 
-/// Under the lock.
-void event_hub::take_in_newcomers() {
+std::size_t event_hub::most_with_gone() const {
+  return 2 * static_cast<std::size_t>(std::max(following_.load(), 0)) + most_forgotten;
+}
+
+/// Without the lock, which the core's thread takes, too: it must not wait while the filters of thousands are read.
+void event_hub::take_in(std::list<std::weak_ptr<event_watcher>> newcomers) {
   const auto note = [this](const std::weak_ptr<event_watcher>& weak) {
     if (const auto watcher = weak.lock()) wanted_.try_emplace(key_of(*watcher), *watcher);
   };
-  std::for_each(newcomers_.begin(), newcomers_.end(), note);
-  streams_.splice(streams_.end(), newcomers_);
-  const auto alive = static_cast<std::size_t>(std::max(following_.load(), 0));
-  if (streams_.size() <= 2 * alive + most_forgotten) return;
+  std::for_each(newcomers.begin(), newcomers.end(), note);
+  streams_.splice(streams_.end(), newcomers);
+  if (streams_.size() <= most_with_gone()) return;
   streams_.remove_if([](const auto& weak) { return weak.expired(); });
   wanted_.clear();
   std::for_each(streams_.begin(), streams_.end(), note);
@@ -115,11 +121,13 @@ void event_hub::take_in_newcomers() {
 
 void event_hub::drain() {
   std::vector<records::event_record> fresh;
+  std::list<std::weak_ptr<event_watcher>> newcomers;
   {
     const std::lock_guard lock(mutex_);
     fresh.swap(inbox_);
-    take_in_newcomers();
+    newcomers.swap(newcomers_);
   }
+  take_in(std::move(newcomers));
   for (auto& event : fresh) {
     if (event.operation && ends_operation(event.type)) {
       const auto [first, last] = by_operation_.equal_range(*event.operation);
@@ -215,10 +223,12 @@ void event_hub::close() {
   fresh_.notify();
   for (auto& [id, wake] : by_operation_) wake->notify();
   for (auto& [id, wake] : by_cancel_) wake->notify();
+  std::list<std::weak_ptr<event_watcher>> newcomers;
   {
     const std::lock_guard lock(mutex_);
-    take_in_newcomers();
+    newcomers.swap(newcomers_);
   }
+  take_in(std::move(newcomers));
   for (auto& weak : streams_)
     if (const auto watcher = weak.lock()) watcher->arrived.notify();
 }

@@ -91,7 +91,8 @@ class event_hub {
 
  private:
   void drain();
-  void take_in_newcomers();
+  std::size_t most_with_gone() const;
+  void take_in(std::list<std::weak_ptr<event_watcher>> newcomers);
   void distribute(rendered_event event);
   bool anybody_wants(const records::event_record& event) const;
 

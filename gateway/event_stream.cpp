@@ -109,7 +109,7 @@ std::string text_merger::take() {
 
 event_stream::event_stream(thread_context& gw, events_request requested, stream_start from,
                            std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how)
-    : gw_(gw), requested_(std::move(requested)), last_(from.after), stored_to_(from.stored_to),
+    : gw_(gw), requested_(std::move(requested)), last_(from.after), has_id_(from.after > 0), stored_to_(from.stored_to),
       watcher_(std::move(watcher)), to_(to), how_(std::move(how)) {}
 
 wait_deadline event_stream::wake_up() const {
@@ -162,7 +162,7 @@ awaitable<bool> event_stream::replay() {
     filter.up_to = stored_to_;
     auto page = co_await read_kept(filter);
     if (!page) co_return false;
-    if (can_resume()) need_kept(last_, page->oldest); // it can have waited for long
+    if (can_resume() && has_id_) need_kept(last_, page->oldest); // it can have waited for long
     if (!page->looked_to && !watcher_->lagging) break;
     if (!page->looked_to) continue;
     std::erase_if(page->events, [&](const auto& e) { return !is_exact(e); });
@@ -245,6 +245,7 @@ awaitable<bool> event_stream::lies_below(const records::event_record& event) {
 void event_stream::append(std::string& frames, const rendered_event& event) {
   if (has_ended_) return; // a late event of an operation below
   last_ = std::max(last_, event.record.id);
+  has_id_ = has_id_ || event.record.id > 0;
   if (how_.merge_text.count() > 0) {
     const bool was_empty = merged_.is_empty();
     if (merged_.add(event)) {

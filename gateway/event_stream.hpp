@@ -97,6 +97,7 @@ class event_stream {
   thread_context& gw_;
   events_request requested_;
   std::uint64_t last_;
+  bool has_id_;                            ///< the client: without one it takes what is kept, and has no gap
   std::optional<std::uint64_t> stored_to_; ///< as in `stream_start`
   std::shared_ptr<event_watcher> watcher_;
   stream_writer& to_;

@@ -90,7 +90,7 @@ result<beginning> begin_of(output_store& output, operation_id id, const output_r
   auto first = slice_of(output, id, requested.which, b.start, most);
   if (!first) return tl::unexpected(first.error());
   b.first = std::move(*first);
-  b.is_end = b.first.end;
+  b.is_end = b.first.end && b.first.offset + b.first.bytes.size() <= b.until; // else it grew between the looks
   if (b.is_end || b.until != now->size || b.until == b.start) return b;
   const auto last = slice_of(output, id, requested.which, b.until, 1);
   if (!last) return tl::unexpected(last.error());

@@ -158,7 +158,9 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
       offset += overlap;
     }
     if (!bytes.empty()) {
-      const bool fresh = t.segments.empty() || offset > t.size || t.segments.back().length >= options_.segment_bytes;
+      // Behind lost bytes, too, even if no segment could say that they are lost.
+      const bool joins = !t.segments.empty() && t.segments.back().start + t.segments.back().length == offset;
+      const bool fresh = !joins || t.segments.back().length >= options_.segment_bytes;
       const auto start = fresh ? offset : t.segments.back().start;
       std::error_code ignored;
       if (t.segments.empty()) fs::create_directories(folder(piece.operation), ignored);
