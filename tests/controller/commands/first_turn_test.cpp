@@ -75,7 +75,11 @@ TEST_CASE("the first turn of a scope is known before it is on disk, as it will b
 TEST_CASE("a turn waits for the messages of its scope that are on their way to the disk, and for no others",
           "[turns]") {
   first_turn_world w;
-  SECTION("in a transaction that is being written") { w.stop("a"); }
+  SECTION("in a transaction that is being written") {
+    w.keep("a");
+    w.c->end_burst(w.now);
+  }
+  SECTION("in one of a stop") { w.stop("a"); }
   SECTION("in the same transaction") { w.keep("a"); }
   const auto other = w.first_of(w.message("b"));
   REQUIRE(other);
