@@ -23,8 +23,8 @@ struct events_request {
 /// Where a stream begins.
 struct stream_start {
   std::uint64_t after = 0; ///< the client has what happened up to this event, or does not ask for it
-  /// The newest event of the store, read after the watcher was made: everything later comes to its queue, so that the
-  /// store is read up to here, and not at all if `after` is no earlier. nullopt: not known, it is read to its end.
+  /// The newest event of the store, read after the watcher was made. Everything later comes to its queue, so the store
+  /// is read only up to here, and not at all if `after` is here or later. nullopt: not known, it is read to its end.
   std::optional<std::uint64_t> stored_to{};
 };
 

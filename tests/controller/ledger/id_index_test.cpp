@@ -13,7 +13,7 @@ using slot = quell::controller::live::index;
 
 namespace {
 
-/// Ids of which many have the same hash: the low half of an id is mixed with nothing if its high half is 0.
+/// Ids that differ in few of their bytes.
 operation_id id_of_number(std::uint32_t number) {
   operation_id id;
   id.bytes[0] = static_cast<std::uint8_t>(number % 7);
